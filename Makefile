@@ -1,0 +1,75 @@
+# Targets explain themselves: `make` lists them. Everything is set up on first use, in .venv and target/.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# The published measurements are not part of the repository. Tests that need them look at PCIELAB_DATA.
+ifeq ($(origin PCIELAB_DATA), undefined)
+ifneq ($(wildcard ../shared/data/pcie-bench/README.md),)
+export PCIELAB_DATA := $(abspath ../shared/data/pcie-bench)
+endif
+endif
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml $(wildcard Cargo.lock)
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pcielab needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV) || { echo "hint: on Debian and Ubuntu, apt install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet 'maturin>=1.9,<2'
+	$(BIN)/python -m pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	touch $@
+
+.PHONY: build
+build: $(VENV)/.built ## Build the extension module and install pcielab into .venv
+
+.PHONY: demo
+demo: build ## Run the main job: simulate a published system and write demo/report.html
+	mkdir -p demo
+	$(BIN)/pcielab run --suite demo --overwrite -o demo/run.db
+	$(BIN)/pcielab report demo/run.db --overwrite -o demo/report.html
+	@echo "open demo/report.html in a browser"
+
+.PHONY: test
+test: lint rust-test python-test ## Run the linters and every test
+
+.PHONY: rust-test
+rust-test:
+	cargo test --workspace --quiet
+
+.PHONY: python-test
+python-test: build
+	$(BIN)/python -m pytest
+
+.PHONY: lint
+lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest pcielab._core
+
+.PHONY: format
+format: $(VENV)/.installed ## Format Rust and Python
+	cargo fmt --all
+	$(BIN)/ruff format python tests
+	$(BIN)/ruff check --fix python tests
+
+.PHONY: bench
+bench: build ## Measure speed: ratios against named baselines taken in the same run
+	cargo bench --workspace --quiet
+
+.PHONY: clean
+clean: ## Remove what the build made
+	rm -rf target $(VENV) demo
