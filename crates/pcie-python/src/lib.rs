@@ -3,9 +3,24 @@
 
 use pyo3::prelude::*;
 
+mod error {
+    use pyo3::create_exception;
+    use pyo3::exceptions::{PyException, PyValueError};
+
+    create_exception!(
+        _core,
+        InputError,
+        PyValueError,
+        "An input is wrong: the message names it and says what would be right."
+    );
+    create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
+}
+
 /// The compiled half of pcielab.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("InputError", module.py().get_type::<error::InputError>())?;
+    module.add("RunError", module.py().get_type::<error::RunError>())?;
     Ok(())
 }

@@ -1,0 +1,53 @@
+"""The command line: parses what people type, calls the library, prints what comes back.
+
+stdout carries data and stderr everything else. Exit code 0: done; 1: failed; 2: bad usage or input. Each command
+lives in a module of this package and does nothing that a notebook could not do with the library.
+"""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from pcielab import __version__
+from pcielab.errors import InputError, RunError
+
+app = typer.Typer(
+    name="pcielab",
+    help="A laboratory for PCIe performance: model, simulate, measure, explain.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+messages = Console(stderr=True)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"pcielab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; the entry point of the `pcielab` script."""
+    try:
+        app()
+    except InputError as error:
+        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except RunError as error:
+        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        messages.print("interrupted", highlight=False)
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
