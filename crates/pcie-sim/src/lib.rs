@@ -1,1 +1,5 @@
-//! placeholder
+//! The simulated machine: link ports, root complex, last-level cache with DDIO, IOMMU, memory, and the DMA engines
+//! of the cards, at TLP granularity. Everything is described by a resolved [`profile::System`]; nothing here reads a
+//! file, a clock or an environment variable.
+
+pub mod profile;
