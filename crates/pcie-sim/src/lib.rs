@@ -3,3 +3,11 @@
 //! file, a clock or an environment variable.
 
 pub mod profile;
+
+mod caches;
+mod history;
+mod io_tlb;
+mod latency;
+mod lines;
+mod machine;
+mod port;
