@@ -1,5 +1,7 @@
 //! Splitting keeps the specification's rules for any transfer on any link.
 
+#![expect(clippy::unwrap_used, reason = "test code outside test functions")]
+
 use pcie_wire::{CompletionPolicy, LinkConfiguration, LinkParameters, PAGE_BYTES, Piece, SplitAt};
 use proptest::prelude::*;
 
