@@ -1,0 +1,117 @@
+"""What pydantic found wrong in a file, said the way people can act on.
+
+Profiles and suites share this: each problem names the file, the key, the value and what would be right. A key that
+only has the wrong unit (`walk_us`) is told its right name (`walk_ns`).
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pcielab.errors import InputError
+
+_SHOWN_PROBLEMS = 8
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` was most likely meant to be."""
+    choices = list(known)
+    same_stem = [choice for choice in choices if "_" in choice and _stem(choice) in (word, _stem(word))]
+    if same_stem:
+        return same_stem[0]
+    near = difflib.get_close_matches(word, choices, n=1, cutoff=0.55)
+    return near[0] if near else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """A remedy for an unknown word: the closest known one, and the known ones where they are few."""
+    choices = list(known)
+    match = closest(word, choices)
+    listed = f"known: {', '.join(choices)}" if len(choices) <= 24 else ""
+    if match is not None and "_" in word and _stem(match) == _stem(word):
+        return f"the key is {match}: its unit is part of its name"
+    if match is not None:
+        return f"did you mean {match}?" + (f" ({listed})" if listed else "")
+    return listed or "see the reference for the known ones"
+
+
+def submodel(annotation: Any) -> type[BaseModel] | None:
+    """The model inside an annotation, through `X | None`, `list[X]`, tuples and `Annotated`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (Union, UnionType, Annotated, list, tuple):
+        return next((found for part in get_args(annotation) if (found := submodel(part))), None)
+    return None
+
+
+def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel] | None:
+    """The model that the keys of `path` lead to, starting at `model`; None where they leave it."""
+    here: type[BaseModel] | None = model
+    for step in path:
+        if isinstance(step, int):
+            continue
+        field = here.model_fields.get(step) if here else None
+        here = submodel(field.annotation) if field else None
+    return here
+
+
+def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: str = "") -> InputError:
+    """One `InputError` for everything pydantic found; `where` names the file, `prefix` leads every key."""
+    details = error.errors(include_url=False, include_context=True)
+    renamed = {suggested for detail in details if (suggested := _meant(detail, model)) is not None}
+    problems = [
+        _problem(detail, model, prefix)
+        for detail in details
+        if not (detail["type"] == "missing" and _dotted(detail["loc"]) in renamed)
+    ]
+    if len(problems) == 1:
+        return InputError(f"{where}: {problems[0]}")
+    shown = problems[:_SHOWN_PROBLEMS]
+    if len(problems) > len(shown):
+        shown.append(f"and {len(problems) - len(shown)} more")
+    return InputError(f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in shown))
+
+
+def _stem(key: str) -> str:
+    return key.rpartition("_")[0]
+
+
+def _dotted(location: Sequence[str | int]) -> str:
+    return ".".join(str(step) for step in location)
+
+
+def _siblings(detail: ErrorDetails, model: type[BaseModel]) -> list[str]:
+    parent = model_at(model, detail["loc"][:-1])
+    return list(parent.model_fields) if parent else []
+
+
+def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
+    """The key that an unknown one replaces, as a dotted path, where its stem says so."""
+    if detail["type"] != "extra_forbidden":
+        return None
+    word = str(detail["loc"][-1])
+    match = closest(word, _siblings(detail, model))
+    return _dotted((*detail["loc"][:-1], match)) if match else None
+
+
+def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
+    key = prefix + _dotted(detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        return f"unknown key {key}: {suggestion(str(detail['loc'][-1]), _siblings(detail, model))}"
+    if detail["type"] == "missing":
+        return f"missing key {key}{_meaning(detail, model)}"
+    message = detail["msg"].removeprefix("Value error, ")
+    if not detail["loc"]:
+        return f"{prefix.rstrip('.')}: {message}" if prefix else message
+    return f"{key} = {detail['input']!r}: {message[:1].lower()}{message[1:]}{_meaning(detail, model)}"
+
+
+def _meaning(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    named = [step for step in detail["loc"] if isinstance(step, str)]
+    parent = model_at(model, named[:-1]) if named else None
+    field = parent.model_fields.get(named[-1]) if parent else None
+    return f" ({field.description.rstrip('.')})" if field and field.description else ""
