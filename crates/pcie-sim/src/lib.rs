@@ -4,6 +4,7 @@
 
 pub mod profile;
 
+mod bandwidth;
 mod caches;
 mod history;
 mod io_tlb;
@@ -11,3 +12,8 @@ mod latency;
 mod lines;
 mod machine;
 mod port;
+
+pub use bandwidth::BandwidthRun;
+pub use history::{State, TestKey};
+pub use latency::{LatencyRun, Sample};
+pub use machine::{Machine, SystemError, Unsupported};
