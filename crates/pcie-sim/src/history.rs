@@ -10,7 +10,7 @@ use crate::io_tlb::IoTlb;
 use crate::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::{Draws, Stream};
-use pcie_workload::{AddressList, CacheState, LINE_BYTES, LIST_LENGTH, PAGE_BYTES, Path, Test};
+use pcie_workload::{AddressList, LINE_BYTES, LIST_LENGTH, PAGE_BYTES, Path, Test};
 use std::ops::Range;
 
 /// Caches and IO-TLB.
@@ -44,34 +44,40 @@ impl State {
         Self { caches: Caches::new(system, lines), io_tlb: IoTlb::new(system, lines.count()) }
     }
 
-    /// Does to the caches what is done just before a test.
-    pub fn prepare(&mut self, system: &System, lines: &Lines, test: &Test, key: TestKey) {
+    /// The control program thrashes the caches of its socket.
+    pub fn thrash_from_host(&mut self) {
         self.caches.thrash_from_host();
-        let place = |offset| match system.device.command {
-            Some(_) => lines.by_command(offset),
-            None => lines.by_dma(offset),
-        };
-        match test.cache {
-            CacheState::Cold => {}
-            CacheState::DeviceThrash => {
-                const THRASHED_BYTES: u64 = 2 * (64 << 20);
-                let buffer_lines = u64::from(lines.buffer_lines());
-                let draws = key.draws(Stream::Thrash);
-                let written = (0..THRASHED_BYTES / LINE_BYTES)
-                    .rev()
-                    .map(|index| place(draws.below(index, buffer_lines) * LINE_BYTES));
-                self.written_by_card(lines, written, 0..buffer_lines, place);
-            }
-            CacheState::DeviceWarm => {
-                let window_lines = test.window_bytes / LINE_BYTES;
-                let written = (0..2 * window_lines).rev().map(|n| place(n % window_lines * LINE_BYTES));
-                self.written_by_card(lines, written, 0..window_lines, place);
-            }
-            CacheState::HostWarm => {
-                let window = test.window_bytes.next_multiple_of(PAGE_BYTES);
-                self.caches.warm_from_host(lines, system, window, key.draws(Stream::HostLines));
-            }
-        }
+    }
+
+    /// The CPU writes the first `window_bytes` of the buffer, in whole pages.
+    pub(crate) fn warm_from_host(&mut self, system: &System, lines: &Lines, window_bytes: u64, key: TestKey) {
+        let window = window_bytes.next_multiple_of(PAGE_BYTES);
+        self.caches.warm_from_host(lines, system, window, key.draws(Stream::HostLines));
+    }
+
+    /// The card writes random lines over the whole buffer, 128 MiB of them.
+    pub(crate) fn thrash_from_device(&mut self, system: &System, lines: &Lines, key: TestKey) {
+        const WRITTEN_BYTES: u64 = 2 * (64 << 20);
+        let buffer_lines = u64::from(lines.buffer_lines());
+        let draws = key.draws(Stream::Thrash);
+        let place = Self::preparing_path(system, lines);
+        let last_first =
+            (0..WRITTEN_BYTES / LINE_BYTES).rev().map(|n| place(draws.below(n, buffer_lines) * LINE_BYTES));
+        self.written_by_card(lines, last_first, 0..buffer_lines, &place);
+    }
+
+    /// The card writes the lines of the window, one after the other, twice.
+    pub(crate) fn warm_from_device(&mut self, system: &System, lines: &Lines, window_bytes: u64) {
+        let window_lines = window_bytes.div_ceil(LINE_BYTES).min(u64::from(lines.buffer_lines()));
+        let place = Self::preparing_path(system, lines);
+        let last_first = (0..2 * window_lines).rev().map(|n| place(n % window_lines * LINE_BYTES));
+        self.written_by_card(lines, last_first, 0..window_lines, &place);
+    }
+
+    /// Preparations go through the command path, where the card has one.
+    fn preparing_path<'a>(system: &System, lines: &'a Lines) -> impl Fn(u64) -> Line + use<'a> {
+        let by_command = system.device.command.is_some();
+        move |offset| if by_command { lines.by_command(offset) } else { lines.by_dma(offset) }
     }
 
     /// The card wrote single lines: `last_first`, from the `window` of the buffer given in lines.

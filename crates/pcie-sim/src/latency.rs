@@ -273,8 +273,11 @@ pub(crate) fn refresh(machine: &Machine, draws: Draws, index: u64) -> Picosecond
 
 fn unaligned_ns(path: &DmaPath, host_offset: u64, device_offset: u64, bytes: u64) -> f64 {
     let word = u64::from(path.engine.word_bytes);
-    let start =
-        if host_offset % word != 0 || device_offset % word != 0 { path.unaligned_start_ns } else { 0.0 };
-    let tail = if (device_offset + bytes) % word != 0 { path.partial_tail_ns } else { 0.0 };
+    let start = if !host_offset.is_multiple_of(word) || !device_offset.is_multiple_of(word) {
+        path.unaligned_start_ns
+    } else {
+        0.0
+    };
+    let tail = if !(device_offset + bytes).is_multiple_of(word) { path.partial_tail_ns } else { 0.0 };
     start + tail
 }

@@ -4,9 +4,9 @@ use crate::caches::{Caches, Found};
 use crate::history::{State, TestKey};
 use crate::lines::{Line, Lines};
 use crate::profile::{CompletionSplit, IommuMode, System};
-use pcie_time::{Picoseconds, Stream, TickLength};
+use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
-use pcie_workload::{LINE_BYTES, PAGE_BYTES, Path, Test};
+use pcie_workload::{AddressList, LINE_BYTES, PAGE_BYTES, Path, Test};
 use thiserror::Error;
 
 /// Why a system cannot be simulated.
@@ -106,15 +106,36 @@ impl Machine {
         State::boot(&self.system, &self.lines)
     }
 
-    /// Does to a state what is done just before a test.
-    pub fn prepare(&self, state: &mut State, test: &Test, key: TestKey) {
-        state.prepare(&self.system, &self.lines, test, key);
+    /// The card writes random lines over the whole buffer.
+    pub fn thrash_from_device(&self, state: &mut State, key: TestKey) {
+        state.thrash_from_device(&self.system, &self.lines, key);
     }
 
-    /// Brings a state from just before a test to just after all of it.
-    pub fn complete(&self, state: &mut State, test: &Test, key: TestKey) {
-        let list = pcie_workload::AddressList::new(test, key.draws(Stream::Addresses));
-        state.advance(&self.lines, test, &list, 0..test.transactions);
+    /// The card writes the window, twice.
+    pub fn warm_from_device(&self, state: &mut State, window_bytes: u64) {
+        state.warm_from_device(&self.system, &self.lines, window_bytes);
+    }
+
+    /// The CPU writes the window, four times.
+    pub fn warm_from_host(&self, state: &mut State, window_bytes: u64, key: TestKey) {
+        state.warm_from_host(&self.system, &self.lines, window_bytes, key);
+    }
+
+    /// Brings a state from after the first `done.start` transactions of a test to after the first `done.end`.
+    pub fn advance(&self, state: &mut State, test: &Test, list: &AddressList, done: std::ops::Range<u64>) {
+        state.advance(&self.lines, test, list, done);
+    }
+
+    /// Whether the transactions of a test leave anything behind.
+    #[must_use]
+    pub fn leaves_traces(&self, test: &Test) -> bool {
+        test.operation.writes() || self.system.iommu != IommuMode::Off
+    }
+
+    /// Length of a tick of the card's timer.
+    #[must_use]
+    pub fn tick(&self) -> TickLength {
+        self.tick
     }
 
     /// Refuses a test that the system cannot carry out.
@@ -279,7 +300,7 @@ impl Iterator for Cuts {
             return None;
         }
         let start = self.address;
-        let boundary = if start % LINE_BYTES == 0 { self.boundary } else { LINE_BYTES };
+        let boundary = if start.is_multiple_of(LINE_BYTES) { self.boundary } else { LINE_BYTES };
         let mut stop = (start / boundary + 1) * boundary;
         let last_line = self.end / LINE_BYTES * LINE_BYTES;
         if self.last_line_alone && last_line > start {

@@ -321,7 +321,7 @@ impl<'a> BandwidthRun<'a> {
         self.events.push(left + self.flight, Event::Write(piece));
         if last {
             let engine = &self.machine.system.device.dma.engine;
-            if self.test.size_bytes % u64::from(engine.write_piece_bytes) != 0 {
+            if !self.test.size_bytes.is_multiple_of(u64::from(engine.write_piece_bytes)) {
                 self.uplink.hold(Picoseconds::from_ns(engine.write_gap_ns));
             }
             self.events.push(left, Event::Complete);
@@ -386,7 +386,9 @@ impl<'a> BandwidthRun<'a> {
         self.machine
             .read_requests(offset, self.test.size_bytes)
             .skip(1)
-            .filter(|piece| (card_start + piece.address - offset) % u64::from(engine.segment_bytes) != 0)
+            .filter(|piece| {
+                !(card_start + piece.address - offset).is_multiple_of(u64::from(engine.segment_bytes))
+            })
             .count() as u64
     }
 }
