@@ -32,7 +32,7 @@ def names(kind: Kind) -> list[str]:
 
 
 def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
-    """The file that a reference means: a path (`.toml`, or with a slash) relative to `beside`, or a shipped name."""
+    """The file that a reference means: a path (with `.toml` or a slash) from `beside`, or a shipped name."""
     if reference.endswith(".toml") or "/" in reference:
         path = (beside or Path()) / Path(reference).expanduser()
         if not path.is_file():

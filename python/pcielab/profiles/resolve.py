@@ -57,15 +57,15 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
 
     Args:
         name_or_path: A shipped system, such as `hsw2620`, or the path of a file.
-        sets: Changes, as `{"host.iommu.walk_ns": 300}` or `["host.iommu.walk_ns=300"]`. `link`, `host` and `device`
-            take another profile as a whole.
+        sets: Changes, as `{"host.iommu.walk_ns": 300}` or `["host.iommu.walk_ns=300"]`. `link`, `host` and
+            `device` take another profile as a whole.
 
     Raises:
         InputError: Something is unknown, missing, of the wrong type or out of range; the message says where.
     """
     overrides = changes.parse_sets(sets)
     raw = read.load("system", name_or_path)
-    exchanged = {kind: overrides[kind] for kind in _PART_KINDS if kind in overrides}
+    exchanged: dict[str, object] = {kind: overrides[kind] for kind in _PART_KINDS if kind in overrides}
     content = {**raw.content, **exchanged}
     provenance: dict[Kind, Provenance] = {"system": _document("system", content, raw.path).provenance}
     files: dict[Kind, Path] = {"system": raw.path}

@@ -1,0 +1,10 @@
+"""Suites: which tests to run, and in which order, kept in TOML.
+
+`load_suite` reads a shipped suite or a file; `single_test` makes the one test that a command line describes. What
+a test does to a machine belongs to the simulator.
+"""
+
+from pcielab.suites.benchmark import BENCHMARKS, Parameters, Test
+from pcielab.suites.load import Suite, load_suite, names
+
+__all__ = ["BENCHMARKS", "Parameters", "Suite", "Test", "load_suite", "names"]
