@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from pcielab import __version__
+from pcielab.cli import devices, profiles, suites
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -33,6 +34,11 @@ def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
 ) -> None:
     pass
+
+
+app.add_typer(profiles.app, name="profiles")
+app.add_typer(suites.app, name="suites")
+app.add_typer(devices.app, name="devices")
 
 
 def main() -> None:

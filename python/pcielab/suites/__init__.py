@@ -6,5 +6,6 @@ a test does to a machine belongs to the simulator.
 
 from pcielab.suites.benchmark import BENCHMARKS, Parameters, Test
 from pcielab.suites.load import Suite, load_suite, names
+from pcielab.suites.single import single_test
 
-__all__ = ["BENCHMARKS", "Parameters", "Suite", "Test", "load_suite", "names"]
+__all__ = ["BENCHMARKS", "Parameters", "Suite", "Test", "load_suite", "names", "single_test"]
