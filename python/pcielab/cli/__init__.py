@@ -8,6 +8,7 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from pcielab import __version__
 from pcielab.cli import devices, profiles, suites
@@ -46,10 +47,10 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except RunError as error:
-        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         messages.print("interrupted", highlight=False)

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.profiles.listing import profile_rows, shipped_rows
+from pcielab.cli.profiles import print_listing
+from pcielab.profiles.listing import listing, shipped_rows
 
 app = typer.Typer(help="What tests can run on: back ends and their cards.", no_args_is_help=True)
 
@@ -26,5 +27,4 @@ def show(
     card: Annotated[str, typer.Argument(help="A card, or a file (*.toml).")], output_format: Formats = Format.TABLE
 ) -> None:
     """Print every value of a card with where it comes from."""
-    title, rows = profile_rows("device", card)
-    print_rows([{**row} for row in rows], output_format, title=title)
+    print_listing(listing("device", card), output_format)

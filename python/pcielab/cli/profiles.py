@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from pcielab import profiles
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Format, print_rows
 from pcielab.errors import InputError
 from pcielab.profiles import Kind
-from pcielab.profiles.listing import profile_rows, shipped_rows
+from pcielab.profiles.listing import Listing, listing, shipped_rows
 from pcielab.profiles.skeleton import skeleton
 
 app = typer.Typer(help="Descriptions of links, hosts, cards and whole systems.", no_args_is_help=True)
@@ -23,14 +23,20 @@ Sets = Annotated[
 ]
 
 
+def print_listing(shown: Listing, output_format: Format) -> None:
+    """Print a profile: its values, and for people where each part as a whole comes from."""
+    print_rows([{**row} for row in shown.values], output_format, title=shown.title)
+    if output_format is Format.TABLE:
+        print_rows([{**row} for row in shown.sources], output_format, title="Where the values come from")
+
+
 @app.command("list")
 def list_profiles(
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Formats = Format.TABLE,
 ) -> None:
     """List the shipped profiles."""
-    rows: list[dict[str, Cell]] = [*shipped_rows([kind] if kind else profiles.KINDS)]
-    print_rows(rows, output_format)
+    print_rows([{**row} for row in shipped_rows([kind] if kind else profiles.KINDS)], output_format)
 
 
 @app.command()
@@ -47,8 +53,7 @@ def show(
             raise InputError(f"--resolved: only a system is resolved, not a {kind}")
         typer.echo(profiles.resolve(name, sets or ()).to_json())
         return
-    title, rows = profile_rows(kind, name, sets or ())
-    print_rows([{**row} for row in rows], output_format, title=title)
+    print_listing(listing(kind, name, sets or ()), output_format)
 
 
 @app.command()

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from pcielab.errors import InputError
 from pcielab.profiles.part import Count, Part, Size
 from pcielab.profiles.provenance import Provenance
 from pcielab.quantities import parse_range
@@ -40,8 +41,17 @@ def _ranges(value: object) -> object:
         return value
     sizes: list[object] = []
     for item in value:
-        sizes.extend(parse_range(item, "range") if isinstance(item, str) and ":" in item else [item])
+        sizes.extend(_spelled_out(item) if isinstance(item, str) and ":" in item else [item])
     return sizes
+
+
+def _spelled_out(text: str) -> list[int]:
+    try:
+        return parse_range(text, "range")
+    except InputError:
+        raise PydanticCustomError(
+            "range", "give a range as 'first:last' or 'first:last:step', first <= last"
+        ) from None
 
 
 Name = Annotated[str, BeforeValidator(_known_test)]

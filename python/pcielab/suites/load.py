@@ -4,17 +4,19 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.profiles.provenance import Provenance
 from pcielab.profiles.read import read_toml
 from pcielab.suites.benchmark import Test
-from pcielab.suites.files import SuiteFile
+from pcielab.suites.files import Group, SuiteFile
 from pcielab.validation import explain, suggestion
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,20 @@ def load_suite(name_or_path: str) -> Suite:
     """
     path = _locate(name_or_path)
     content = read_toml(path)
-    try:
-        file = SuiteFile.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, SuiteFile, str(path)) from None
+    groups = content.get("group")
+    for index, group in enumerate(groups if isinstance(groups, list) else []):
+        family = group.get("family", "no family") if isinstance(group, dict) else "not a table"
+        _validated(Group, group, f"{path}: group {index + 1} ({family})")
+    file = _validated(SuiteFile, content, str(path))
     entries = tuple(test for group in file.group for test in group.unfold())
     return Suite(file.name, file.title, entries, file.provenance)
+
+
+def _validated(model: type[_Model], content: object, where: str) -> _Model:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, model, where) from None
 
 
 def _locate(reference: str) -> Path:
