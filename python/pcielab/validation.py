@@ -15,14 +15,35 @@ from pydantic_core import ErrorDetails
 from pcielab.errors import InputError
 
 _SHOWN_PROBLEMS = 8
+_UNITS = {
+    "ps",
+    "ns",
+    "us",
+    "ms",
+    "s",
+    "sec",
+    "bits",
+    "b",
+    "byte",
+    "bytes",
+    "kb",
+    "kib",
+    "mb",
+    "mib",
+    "gb",
+    "gib",
+    "size",
+}
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` was most likely meant to be."""
     choices = list(known)
-    same_stem = [choice for choice in choices if "_" in choice and _stem(choice) in (word, _stem(word))]
-    if same_stem:
-        return same_stem[0]
+    same_quantity = [
+        choice for choice in choices if _quantity(choice) in (word, _quantity(word)) and choice != word
+    ]
+    if same_quantity and _quantity(same_quantity[0]) != same_quantity[0]:
+        return same_quantity[0]
     near = difflib.get_close_matches(word, choices, n=1, cutoff=0.55)
     return near[0] if near else None
 
@@ -32,7 +53,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     choices = list(known)
     match = closest(word, choices)
     listed = f"known: {', '.join(choices)}" if len(choices) <= 24 else ""
-    if match is not None and "_" in word and _stem(match) == _stem(word):
+    if match is not None and _quantity(match) in (word, _quantity(word)) and _quantity(match) != match:
         return f"the key is {match}: its unit is part of its name"
     if match is not None:
         return f"did you mean {match}?" + (f" ({listed})" if listed else "")
@@ -76,8 +97,10 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
     return InputError(f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in shown))
 
 
-def _stem(key: str) -> str:
-    return key.rpartition("_")[0]
+def _quantity(key: str) -> str:
+    """A key without its unit."""
+    stem, _, unit = key.rpartition("_")
+    return stem if stem and unit.lower() in _UNITS else key
 
 
 def _dotted(location: Sequence[str | int]) -> str:
@@ -86,7 +109,7 @@ def _dotted(location: Sequence[str | int]) -> str:
 
 def _siblings(detail: ErrorDetails, model: type[BaseModel]) -> list[str]:
     parent = model_at(model, detail["loc"][:-1])
-    return list(parent.model_fields) if parent else []
+    return [field.alias or name for name, field in parent.model_fields.items()] if parent else []
 
 
 def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
@@ -104,9 +127,12 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
         return f"unknown key {key}: {suggestion(str(detail['loc'][-1]), _siblings(detail, model))}"
     if detail["type"] == "missing":
         return f"missing key {key}{_meaning(detail, model)}"
-    message = detail["msg"].removeprefix("Value error, ")
-    if not detail["loc"]:
-        return f"{prefix.rstrip('.')}: {message}" if prefix else message
+    if detail["type"] == "value_error":  # of a whole table: the message names keys and values itself
+        message = detail["msg"].removeprefix("Value error, ")
+        return ": ".join(part for part in (key.rstrip("."), message) if part)
+    if detail["type"] in ("model_type", "model_attributes_type"):
+        return f"{key} = {detail['input']!r}: give a table{_meaning(detail, model)}"
+    message = detail["msg"]
     return f"{key} = {detail['input']!r}: {message[:1].lower()}{message[1:]}{_meaning(detail, model)}"
 
 

@@ -1,6 +1,6 @@
 """Profiles: descriptions of links, hosts, cards and whole systems, kept in TOML with their provenance.
 
-`resolve` makes the complete system that the simulator takes from a name or a file, and `names` lists what is shipped.
+`resolve` makes the complete system that the simulator takes, from a name or a file; `names` lists what is shipped.
 What a value does belongs to the simulator; files, defaults, units, provenance and helpful errors belong here.
 """
 

@@ -125,7 +125,8 @@ class Iommu(Part):
     walker_busy_ns: Nanoseconds
     """Time for which a walker is occupied by one walk."""
     same_page_walks_again: bool
-    """Whether a request to a page that is being walked waits for a walk of its own, not sharing the pending one."""
+    """Whether a request to a page that is being walked waits for a walk of its own instead of
+    sharing the pending one."""
 
 
 class StallCluster(Part):

@@ -12,7 +12,7 @@ class Provenance(Part):
     """Documents, files or measurements that the values were taken from."""
     notes: str = ""
     """What else a reader should know, such as which values are assumptions."""
-    keys: dict[str, str] = {}
+    keys: dict[str, str] = Field(default={})
     """What holds for single keys of this file (dotted) and, where a key is a table, for everything in it."""
 
     def of(self, key: str) -> str:

@@ -32,7 +32,7 @@ def names(kind: Kind) -> list[str]:
 
 
 def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
-    """The file that a reference means: a path (`.toml`, or with a slash) relative to `beside`, or a shipped name."""
+    """The file that a reference means: a path (with `.toml` or a slash) from `beside`, or a shipped name."""
     if reference.endswith(".toml") or "/" in reference:
         path = (beside or Path()) / Path(reference).expanduser()
         if not path.is_file():
@@ -80,7 +80,18 @@ def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: i
     base_path = locate(kind, reference, path.parent)
     base = with_base(kind, read_toml(base_path), base_path, depth=depth + 1)
     kept = {key: value for key, value in base.items() if inline or key not in _IDENTITY}
-    return merged(kept, own)
+    return _with_both_sources(merged(kept, own), own, base, reference)
+
+
+def _with_both_sources(result: Table, own: Table, base: Table, name: str) -> Table:
+    """Values of both files are in the result, so that its source names both."""
+    sources = [
+        table.get("provenance", {}).get("source") if isinstance(table.get("provenance"), dict) else None
+        for table in (own, base)
+    ]
+    if not all(isinstance(source, str) for source in sources):
+        return result
+    return merged(result, {"provenance": {"source": f"{sources[0]}. From {name}: {sources[1]}"}})
 
 
 def merged(under: Table, over: Table) -> Table:

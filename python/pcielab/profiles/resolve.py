@@ -57,15 +57,15 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
 
     Args:
         name_or_path: A shipped system, such as `hsw2620`, or the path of a file.
-        sets: Changes, as `{"host.iommu.walk_ns": 300}` or `["host.iommu.walk_ns=300"]`. `link`, `host` and `device`
-            take another profile as a whole.
+        sets: Changes, as `{"host.iommu.walk_ns": 300}` or `["host.iommu.walk_ns=300"]`. `link`, `host` and
+            `device` take another profile as a whole.
 
     Raises:
         InputError: Something is unknown, missing, of the wrong type or out of range; the message says where.
     """
     overrides = changes.parse_sets(sets)
     raw = read.load("system", name_or_path)
-    exchanged = {kind: overrides[kind] for kind in _PART_KINDS if kind in overrides}
+    exchanged: dict[str, object] = {kind: overrides[kind] for kind in _PART_KINDS if kind in overrides}
     content = {**raw.content, **exchanged}
     provenance: dict[Kind, Provenance] = {"system": _document("system", content, raw.path).provenance}
     files: dict[Kind, Path] = {"system": raw.path}
@@ -81,10 +81,9 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
     whole = changes.apply(whole, own_changes, f"{raw.path}: [set] ")
     whole = changes.apply(whole, single, "--set ")
     for kind in _PART_KINDS:
-        prefix = f"{kind}." if files[kind] == raw.path else ""
-        changed = {key.removeprefix(f"{kind}.") for key in single if key.startswith(f"{kind}.")}
-        _validated(PARTS[kind], whole[kind], str(files[kind]), prefix, changed)
-    system = _validated(System, whole, str(raw.path), "", single.keys())
+        changed = [key.removeprefix(f"{kind}.") for key in single if key.startswith(f"{kind}.")]
+        _validated(PARTS[kind], whole[kind], files[kind], f"{kind}.", changed)
+    system = _validated(System, whole, raw.path, "", single.keys())
     return ResolvedSystem(system, overrides, own_changes, provenance, files)
 
 
@@ -94,7 +93,7 @@ def check_file(kind: Kind, path: Path) -> Document:
 
 
 def _document(kind: Kind, content: Table, path: Path) -> Document:
-    return _validated(FILE_MODELS[kind], content, str(path))
+    return _validated(FILE_MODELS[kind], content, path)
 
 
 def _part(kind: Kind, value: Any, path: Path) -> tuple[Table, Path, Provenance | None]:
@@ -111,12 +110,14 @@ def _part(kind: Kind, value: Any, path: Path) -> tuple[Table, Path, Provenance |
 
 
 def _validated(
-    model: type[_Model], content: Table, where: str, prefix: str = "", changed: Collection[str] = ()
+    model: type[_Model], content: Table, path: Path, prefix: str = "", changed: Collection[str] = ()
 ) -> _Model:
-    """`content` as a model; problems with values that `--set` changed are reported as such."""
+    """`content` as a model; what `--set` made wrong is reported as such, as the files themselves were right."""
     try:
         return model.model_validate(content)
     except ValidationError as error:
         wrong = {".".join(str(step) for step in detail["loc"]) for detail in error.errors()}
-        by_option = bool(wrong) and wrong <= set(changed)
-        raise explain(error, model, f"{where}, with --set" if by_option else where, prefix) from None
+        where = str(path)
+        if changed:
+            where = "--set" if wrong <= set(changed) else f"{path} with --set"
+        raise explain(error, model, where, prefix) from None

@@ -1,5 +1,6 @@
 """A machine under test: host, card, the link between them, and where everything is placed."""
 
+from itertools import pairwise
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -42,7 +43,7 @@ class Placement(Part):
         if self.chunk_bytes < PAGE_BYTES or self.chunk_bytes & (self.chunk_bytes - 1):
             raise ValueError(f"chunk_bytes = {self.chunk_bytes}: a power of two, {PAGE_BYTES} or more")
         ordered = sorted(self.chunk_addresses)
-        for low, high in zip(ordered, ordered[1:], strict=False):
+        for low, high in pairwise(ordered):
             if high - low < self.chunk_bytes:
                 raise ValueError(
                     f"chunk_addresses: {low:#x} and {high:#x} overlap (chunk_bytes = {self.chunk_bytes})"
