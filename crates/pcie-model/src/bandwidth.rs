@@ -21,6 +21,8 @@ pub struct Bandwidth {
     pub write: Answer,
     /// As many reads as writes at once; the rate is that of one direction.
     pub rdwr: Answer,
+    /// What the link offers to TLPs in each direction, in Gb/s.
+    pub tlp_gbps: f64,
     /// Read requests outstanding that fill the link, where the round trip is known.
     pub tags_to_fill: Option<u64>,
 }
@@ -52,6 +54,7 @@ impl Model {
             read: answer(read)?,
             write: answer(write)?,
             rdwr: answer(read + write)?,
+            tlp_gbps: self.accounting.tlp_gbps(&self.link),
             tags_to_fill: self
                 .limits
                 .round_trip_ns

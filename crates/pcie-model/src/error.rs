@@ -3,6 +3,9 @@
 /// Why the model has no answer.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModelError {
+    /// No such link.
+    #[error(transparent)]
+    Link(#[from] pcie_wire::ConfigurationError),
     /// A number outside what it can be.
     #[error("{key}: {value} is out of range: give {remedy}")]
     OutOfRange {

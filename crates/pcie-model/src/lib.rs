@@ -25,6 +25,6 @@ pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
 pub use interactions::{Actor, Interactions, Kind, Path, Step, StepBytes};
 pub use limits::Limits;
 pub use load::Load;
-pub use model::Model;
+pub use model::{Model, ModelParameters};
 pub use nic::NicThroughput;
 pub use sizing::{PathSizing, Sizing, sizing};

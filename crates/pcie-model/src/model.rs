@@ -1,8 +1,30 @@
 //! The model: a link, how its bytes are accounted for, and what else bounds the device.
 
-use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration};
+use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, LinkParameters};
+use serde::Deserialize;
 
 use crate::{Answer, Bound, Limits, Load, ModelError};
+
+/// A model as it is asked for; [`Model`] is the validated one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelParameters {
+    /// The link.
+    pub link: LinkParameters,
+    /// How its bytes are accounted for.
+    pub accounting: Accounting,
+    /// What else bounds the device.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+impl TryFrom<ModelParameters> for Model {
+    type Error = ModelError;
+
+    fn try_from(given: ModelParameters) -> Result<Self, ModelError> {
+        Self::new(LinkConfiguration::try_from(given.link)?, given.accounting, given.limits)
+    }
+}
 
 /// Everything that answers depend on besides the question.
 #[derive(Debug, Clone, PartialEq)]
