@@ -16,11 +16,14 @@ mod error {
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
 }
 
+mod model;
+
 /// The compiled half of pcielab.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
+    model::register(module)?;
     Ok(())
 }
