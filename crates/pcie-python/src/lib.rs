@@ -3,6 +3,8 @@
 
 use pyo3::prelude::*;
 
+mod store;
+
 mod error {
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
@@ -22,5 +24,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
+    module.add_class::<store::StoreWriter>()?;
     Ok(())
 }
