@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from pcielab import shipped
 from pcielab.errors import InputError
+from pcielab.validation import explain
 
 
 class _Table(BaseModel):
@@ -66,20 +67,8 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:
-        raise InputError(f"{path}: {_first_problem(error)}") from error
+        raise explain(error, NicProfile, str(path)) from error
 
 
 def _directory() -> Path:
     return shipped.directory("profiles") / "nics"
-
-
-def _first_problem(error: ValidationError) -> str:
-    """The key, what is wrong with it, and what was given; steps are counted from 1."""
-    problem = error.errors()[0]
-    key = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"])
-    match problem["type"]:
-        case "extra_forbidden":
-            return f"{key}: is no key of a NIC: remove it or correct its spelling"
-        case "missing":
-            return f"{key}: is missing: add it"
-    return f"{key}: {problem['input']!r} is wrong: {problem['msg'].lower()}"
