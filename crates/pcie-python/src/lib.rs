@@ -17,6 +17,8 @@ mod error {
 }
 
 mod model;
+mod run;
+mod store;
 
 /// The compiled half of pcielab.
 #[pymodule]
@@ -24,6 +26,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
+    module.add_class::<store::StoreWriter>()?;
     model::register(module)?;
-    Ok(())
+    run::register(module)
 }

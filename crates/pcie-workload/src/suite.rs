@@ -10,6 +10,8 @@ use thiserror::Error;
 pub struct Suite {
     /// Its name.
     pub name: String,
+    /// One line for people.
+    pub title: String,
     /// Its tests. The order matters: caches and TLBs carry state from one to the next.
     pub tests: Vec<TestRecord>,
 }
