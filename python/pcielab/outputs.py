@@ -18,7 +18,7 @@ def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
     """
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: is not a regular file: choose another name")
-    _refuse_existing(path, overwrite)
+    refuse_existing(path, overwrite=overwrite)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as beside:
             fresh = Path(beside) / "fresh"
@@ -40,7 +40,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, overwrite: bool, mar
     Raises:
         InputError: It exists and may not be replaced, or it cannot be written.
     """
-    _refuse_existing(path, overwrite)
+    refuse_existing(path, overwrite=overwrite)
     if path.exists() and not _replaceable(path, mark):
         raise InputError(
             f"{path}: is not a folder that pcielab wrote (it holds no {mark}), so it is not overwritten: choose "
@@ -63,7 +63,12 @@ def _replaceable(path: Path, mark: str) -> bool:
     return path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))
 
 
-def _refuse_existing(path: Path, overwrite: bool) -> None:
+def refuse_existing(path: Path, *, overwrite: bool) -> None:
+    """Refuse a path that exists, before work is done for it.
+
+    Raises:
+        InputError: It exists and `overwrite` is not given.
+    """
     if path.exists() and not overwrite:
         raise InputError(f"{path}: exists already: choose another name, or give --overwrite")
 

@@ -8,8 +8,10 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from pcielab import __version__
+from pcielab.cli import compare, exports, imports
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -35,15 +37,20 @@ def _root(
     pass
 
 
+app.add_typer(imports.app, name="import")
+app.add_typer(exports.app, name="export")
+app.command("compare")(compare.compare)
+
+
 def main() -> None:
     """Run the command line; the entry point of the `pcielab` script."""
     try:
         app()
     except InputError as error:
-        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except RunError as error:
-        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         messages.print("interrupted", highlight=False)

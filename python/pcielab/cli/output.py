@@ -47,4 +47,9 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
         table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
     for row in rows:
         table.add_row(*(_shown(row[column]) for column in columns))
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        # A file or a pipe has no width: nothing is cut off.
+        unbounded = console.options.update(max_width=10_000)
+        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
+    console.print(table)
