@@ -7,7 +7,7 @@ comparison = compare(open_store("measured.db"), open_store("simulated.db"))
 comparison.summary
 """
 
-from pcielab.compare.draw import draw
 from pcielab.compare.pairs import Comparison, compare
+from pcielab.compare.picture import draw
 
 __all__ = ["Comparison", "compare", "draw"]

@@ -13,6 +13,12 @@ AXES = {"size_bytes": "transfer size (B)", "window_bytes": "window (B)", "offset
 LABELS = ("name", "cache", "pattern", "offset_of", "size_bytes", "window_bytes")
 """What tells the lines of a family apart, where it varies."""
 
+BINARY_LABEL = (
+    "datum.value < 1024 ? datum.value : "
+    "datum.value < 1048576 ? datum.value / 1024 + 'K' : datum.value / 1048576 + 'M'"
+)
+"""Sizes on an axis as they are typed: 64, 4K, 1M."""
+
 WIDTH, HEIGHT = 420, 220
 
 
@@ -20,10 +26,12 @@ def draw(comparison: Comparison) -> str:
     """A self-contained HTML page: nothing is fetched when it is opened."""
     runs = [f"{letter}: {run.title} ({run.origin})" for letter, run in (("A", comparison.a), ("B", comparison.b))]
     families = [_family(rows, str(name), runs) for name, rows in comparison.rows.groupby("family", sort=False)]
-    title = alt.Title("Two runs side by side", subtitle=[*runs, *_summary_lines(comparison)], anchor="start")
+    title = alt.Title(
+        "Two runs side by side", subtitle=[*runs, *_summary_lines(comparison)], anchor="start", offset=16
+    )
     page = alt.vconcat(*families, title=title).resolve_scale(color="independent", strokeDash="independent")
     with alt.data_transformers.enable("default", max_rows=None):
-        return str(page.to_html(inline=True))
+        return str(page.to_html(inline=True, embed_options={"actions": {"export": True, "editor": False}}))
 
 
 def _summary_lines(comparison: Comparison) -> list[str]:
@@ -50,6 +58,7 @@ def _family(rows: pd.DataFrame, name: str, runs: list[str]) -> Any:
     across = alt.X(
         f"{axis}:Q",
         title=AXES[axis],
+        axis=alt.Axis(labelExpr=BINARY_LABEL, labelOverlap=True),
         scale=alt.Scale() if axis == "offset_bytes" else alt.Scale(type="log", base=2, nice=False),
     )
     beside = (
@@ -58,7 +67,13 @@ def _family(rows: pd.DataFrame, name: str, runs: list[str]) -> Any:
         .encode(
             x=across,
             y=alt.Y("value:Q", title=f"{metric} ({shown})", scale=alt.Scale(zero=False)),
-            color=alt.Color("run:N", title=None, sort=runs, legend=alt.Legend(orient="top", labelLimit=WIDTH)),
+            color=alt.Color(
+                "run:N",
+                title=None,
+                sort=runs,
+                legend=alt.Legend(orient="top", direction="vertical", labelLimit=WIDTH),
+            ),
+            strokeDash=alt.StrokeDash("run:N", sort=runs, legend=None),
             detail="line:N",
             tooltip=["run:N", "line:N", f"{axis}:Q", "value:Q"],
         )
