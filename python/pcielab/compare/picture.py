@@ -25,7 +25,11 @@ WIDTH, HEIGHT = 420, 220
 def draw(comparison: Comparison) -> str:
     """A self-contained HTML page: nothing is fetched when it is opened."""
     runs = [f"{letter}: {run.title} ({run.origin})" for letter, run in (("A", comparison.a), ("B", comparison.b))]
-    families = [_family(rows, str(name), runs) for name, rows in comparison.rows.groupby("family", sort=False)]
+    latency = comparison.rows["name"].str.startswith("LAT_").rename("latency")
+    families = [
+        _family(rows, str(name), runs, latency=bool(timed))
+        for (name, timed), rows in comparison.rows.groupby(["family", latency], sort=False)
+    ]
     title = alt.Title(
         "Two runs side by side", subtitle=[*runs, *_summary_lines(comparison)], anchor="start", offset=16
     )
@@ -43,52 +47,59 @@ def _summary_lines(comparison: Comparison) -> list[str]:
     ]
 
 
-def _family(rows: pd.DataFrame, name: str, runs: list[str]) -> Any:
-    metric, unit, shown = ("median", "ns", "ns") if name.startswith("lat_") else ("bandwidth", "gbps", "Gb/s")
-    if rows[f"{metric}_a_{unit}"].isna().all():
-        metric, unit, shown = ("bandwidth", "gbps", "Gb/s") if metric == "median" else ("median", "ns", "ns")
-    columns = [f"{metric}_a_{unit}", f"{metric}_b_{unit}", difference_column(metric)]
-    points = _points(rows).assign(a=rows[columns[0]], b=rows[columns[1]], difference=rows[columns[2]])
+def _family(rows: pd.DataFrame, name: str, runs: list[str], *, latency: bool) -> Any:
+    """The values of both runs, and beside them their differences."""
+    metric, unit = ("median", "ns") if latency else ("bandwidth", "gbps")
+    points = _points(rows).assign(
+        a=rows[f"{metric}_a_{unit}"], b=rows[f"{metric}_b_{unit}"], difference=rows[difference_column(metric)]
+    )
     axis = max(AXES, key=lambda column: points[column].nunique())
     points["line"] = _lines(points, axis)
     points = points[[axis, "line", "a", "b", "difference"]]
-    values = points.rename(columns={"a": runs[0], "b": runs[1]}).melt(
-        id_vars=[axis, "line"], value_vars=runs, var_name="run", value_name="value"
-    )
     across = alt.X(
         f"{axis}:Q",
         title=AXES[axis],
         axis=alt.Axis(labelExpr=BINARY_LABEL, labelOverlap=True),
         scale=alt.Scale() if axis == "offset_bytes" else alt.Scale(type="log", base=2, nice=False),
     )
-    beside = (
-        alt.Chart(values, title=name, width=WIDTH, height=HEIGHT)
+    values = _values(points, across, runs, f"{metric} ({'ns' if latency else 'Gb/s'})")
+    differences = _differences(points, across, f"difference ({'ns' if latency else '%'})")
+    return alt.hconcat(
+        values.properties(title=name, width=WIDTH, height=HEIGHT),
+        differences.properties(title=f"{name}: B - A", width=WIDTH, height=HEIGHT),
+    ).resolve_scale(color="independent")
+
+
+def _values(points: pd.DataFrame, across: alt.X, runs: list[str], title: str) -> Any:
+    values = points.rename(columns={"a": runs[0], "b": runs[1]}).melt(
+        id_vars=[points.columns[0], "line"], value_vars=runs, var_name="run", value_name="value"
+    )
+    legend = alt.Legend(orient="top", direction="vertical", labelLimit=WIDTH)
+    return (
+        alt.Chart(values)
         .mark_line(point=True)
         .encode(
             x=across,
-            y=alt.Y("value:Q", title=f"{metric} ({shown})", scale=alt.Scale(zero=False)),
-            color=alt.Color(
-                "run:N",
-                title=None,
-                sort=runs,
-                legend=alt.Legend(orient="top", direction="vertical", labelLimit=WIDTH),
-            ),
+            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
+            color=alt.Color("run:N", title=None, sort=runs, legend=legend),
             strokeDash=alt.StrokeDash("run:N", sort=runs, legend=None),
             detail="line:N",
-            tooltip=["run:N", "line:N", f"{axis}:Q", "value:Q"],
+            tooltip=["run:N", "line:N", f"{points.columns[0]}:Q", "value:Q"],
         )
     )
-    apart = (
-        alt.Chart(points, title=f"{name}: B - A", width=WIDTH, height=HEIGHT)
+
+
+def _differences(points: pd.DataFrame, across: alt.X, title: str) -> Any:
+    return (
+        alt.Chart(points)
         .mark_line(point=True)
         .encode(
             x=across,
-            y=alt.Y("difference:Q", title="difference (%)" if metric == "bandwidth" else "difference (ns)"),
+            y=alt.Y("difference:Q", title=title),
             color=alt.Color("line:N", title=None, legend=alt.Legend(labelLimit=WIDTH)),
-            tooltip=["line:N", f"{axis}:Q", "a:Q", "b:Q", "difference:Q"],
+            tooltip=["line:N", f"{points.columns[0]}:Q", "a:Q", "b:Q", "difference:Q"],
         )
     )
-    return alt.hconcat(beside, apart).resolve_scale(color="independent")
 
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:
