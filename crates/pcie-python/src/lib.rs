@@ -3,8 +3,6 @@
 
 use pyo3::prelude::*;
 
-mod store;
-
 mod error {
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
@@ -18,6 +16,10 @@ mod error {
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
 }
 
+mod model;
+mod run;
+mod store;
+
 /// The compiled half of pcielab.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -25,5 +27,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<store::StoreWriter>()?;
-    Ok(())
+    model::register(module)?;
+    run::register(module)
 }

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pcielab import __version__
-from pcielab.cli import compare, exports, imports
+from pcielab.cli import compare, devices, exports, imports, profiles, run, suites
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -37,9 +37,13 @@ def _root(
     pass
 
 
+app.command("run")(run.run)
+app.command("compare")(compare.compare)
 app.add_typer(imports.app, name="import")
 app.add_typer(exports.app, name="export")
-app.command("compare")(compare.compare)
+app.add_typer(profiles.app, name="profiles")
+app.add_typer(suites.app, name="suites")
+app.add_typer(devices.app, name="devices")
 
 
 def main() -> None:
