@@ -50,7 +50,7 @@ def _spelled_out(text: str) -> list[int]:
         return parse_range(text, "range")
     except InputError:
         raise PydanticCustomError(
-            "range", "give a range as 'first:last' or 'first:last:step', first <= last"
+            "range", "give a range as first:last or first:last:step, first <= last"
         ) from None
 
 
@@ -72,9 +72,9 @@ class Group(Part):
     tests: list[Name] = Field(min_length=1)
     """Published names of the micro-benchmarks."""
     sizes: Sizes
-    """Transfer sizes: bytes, `"4K"`, or a range `"240:271"`, both ends included."""
+    """Transfer sizes: bytes, `"4K"`, or a range such as `"240:271"`, both ends included."""
     windows: Sizes
-    """Windows, likewise."""
+    """Windows: bytes, `"4K"`, or a range."""
     caches: list[Cache] = Field(min_length=1)
     """Cache states."""
     patterns: list[Pattern] = Field(min_length=1)
