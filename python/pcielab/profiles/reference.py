@@ -33,13 +33,15 @@ A profile is a TOML file that describes a link, a host, a card (device) or a who
 machine](../guides/describe-your-machine.md) shows how to write one.
 
 * Units are the last word of a key: `walk_ns`, `llc_bytes`. Sizes in bytes may be written as `"15M"`.
-* Unknown keys are refused, and so are values of another type or out of range. Keys without a default must be there.
-* Below, keys are called what they are in a system: `host.iommu.walk_ns` is `walk_ns` in the table `[iommu]` of a host
-  file.
+* Unknown keys are refused, and so are values of another type or out of range. A key without a default must be
+  there.
+* Below, keys are called what they are in a system: `host.iommu.walk_ns` is `walk_ns` in the table `[iommu]` of a
+  host file.
 * `pcielab profiles schema system|host|device|link` prints the JSON Schema of a file, for editors.
 * `--set KEY=VALUE` changes one value of a system for a what-if, by its dotted key: `host.iommu.walk_ns=300`,
-  `host.idle.clusters.0.share=0.3` (lists have indices), `host.idle=none` (for what may be absent). `--set host=NAME`
-  takes another host as a whole; `link` and `device` likewise. The table `[set]` of a system file does the same.
+  `host.idle.clusters.0.share=0.3` (lists have indices), `host.idle=none` (for what may be absent). `--set
+  host=NAME` takes another host as a whole; `link` and `device` likewise. The table `[set]` of a system file does
+  the same.
 * `pcielab profiles show NAME --resolved` prints what the simulator is given: a system with `link`, `host` and
   `device` put in place, every key present.
 """
