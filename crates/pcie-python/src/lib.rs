@@ -16,11 +16,17 @@ mod error {
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
 }
 
+mod model;
+mod run;
+mod store;
+
 /// The compiled half of pcielab.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
-    Ok(())
+    module.add_class::<store::StoreWriter>()?;
+    model::register(module)?;
+    run::register(module)
 }

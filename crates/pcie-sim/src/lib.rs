@@ -3,3 +3,17 @@
 //! file, a clock or an environment variable.
 
 pub mod profile;
+
+mod bandwidth;
+mod caches;
+mod history;
+mod io_tlb;
+mod latency;
+mod lines;
+mod machine;
+mod port;
+
+pub use bandwidth::BandwidthRun;
+pub use history::{State, TestKey};
+pub use latency::{LatencyRun, Sample};
+pub use machine::{Machine, SystemError, Unsupported};

@@ -1,0 +1,122 @@
+//! The manifest: what was run on what, as an ordered list of keys with JSON values.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, Result};
+use crate::schema::SCHEMA_VERSION;
+
+/// Where the numbers of a store come from; every picture and export shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Taken on real hardware.
+    Measured,
+    /// From the simulator.
+    Simulated,
+    /// From real software on emulated hardware.
+    Emulated,
+    /// From a simulation of the register-transfer-level core.
+    Rtl,
+    /// From the closed-form model.
+    Modelled,
+}
+
+impl Origin {
+    const ALL: [Self; 5] = [Self::Measured, Self::Simulated, Self::Emulated, Self::Rtl, Self::Modelled];
+
+    /// The word that stands in the manifest.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Simulated => "simulated",
+            Self::Emulated => "emulated",
+            Self::Rtl => "rtl",
+            Self::Modelled => "modelled",
+        }
+    }
+
+    fn from_value(value: Option<&Value>) -> Result<Self> {
+        let word = value.and_then(Value::as_str);
+        Self::ALL.into_iter().find(|origin| Some(origin.as_str()) == word).ok_or_else(|| Error::Manifest {
+            key: "origin".to_owned(),
+            found: value.map_or_else(|| "missing".to_owned(), Value::to_string),
+            expected: Self::ALL.map(Self::as_str).join(", ").replace(", modelled", " or modelled"),
+        })
+    }
+}
+
+/// What was run on what. Keys keep the order in which they were set; `format`, `version` and `origin` come first and
+/// are always there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    entries: Map<String, Value>,
+}
+
+impl Manifest {
+    /// A manifest that says the format, the pcielab version and the origin, and nothing else yet.
+    pub fn new(origin: Origin) -> Self {
+        let mut manifest = Self { entries: Map::new() };
+        manifest.set("format", json!({"name": "pcielab", "schema": SCHEMA_VERSION}));
+        manifest.set("version", env!("CARGO_PKG_VERSION"));
+        manifest.set("origin", origin.as_str());
+        manifest
+    }
+
+    /// A manifest from `entries`, which must have a valid `origin`; `format` and `version` are this crate's.
+    ///
+    /// # Errors
+    /// [`Error::Manifest`] if `origin` is missing or not one of the five words.
+    pub fn from_entries(entries: Map<String, Value>) -> Result<Self> {
+        let mut manifest = Self::new(Origin::from_value(entries.get("origin"))?);
+        for (key, value) in entries {
+            if key != "format" && key != "version" {
+                manifest.set(&key, value);
+            }
+        }
+        Ok(manifest)
+    }
+
+    /// The manifest exactly as a store has it.
+    pub(crate) fn stored(entries: Map<String, Value>) -> Self {
+        Self { entries }
+    }
+
+    /// Sets `key`; a key that is there already keeps its place.
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.entries.insert(key.to_owned(), value.into());
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries.get(key)
+    }
+
+    /// Keys and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.entries.iter().map(|(key, value)| (key.as_str(), value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_cannot_forget_or_misspell_its_origin() {
+        let missing = Manifest::from_entries(Map::new()).unwrap_err().to_string();
+        assert_eq!(
+            missing,
+            "manifest: `origin` is missing: it must be measured, simulated, emulated, rtl or modelled"
+        );
+        let entries = json!({"origin": "Measured"}).as_object().unwrap().clone();
+        assert!(Manifest::from_entries(entries).unwrap_err().to_string().contains("\"Measured\""));
+    }
+
+    #[test]
+    fn keys_keep_their_order_and_the_format_is_this_crates() {
+        let entries = json!({"title": "t", "format": "forged", "origin": "rtl"}).as_object().unwrap().clone();
+        let manifest = Manifest::from_entries(entries).unwrap();
+        let keys: Vec<_> = manifest.iter().map(|(key, _)| key).collect();
+        assert_eq!(keys, ["format", "version", "origin", "title"]);
+        assert_eq!(manifest.get("format"), Some(&json!({"name": "pcielab", "schema": 1})));
+    }
+}

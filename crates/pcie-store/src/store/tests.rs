@@ -1,0 +1,243 @@
+//! What a run relies on: nothing that was finished is lost, nothing that was there is destroyed, and what is not a
+//! store is refused with the remedy.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::{Distribution, Error, Manifest, Origin, Scalar, Series, Status, Store, TestRecord};
+use rusqlite::{Connection, OpenFlags};
+use tempfile::TempDir;
+
+fn folder() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("run.db");
+    (folder, path)
+}
+
+fn manifest(title: &str) -> Manifest {
+    let mut manifest = Manifest::new(Origin::Simulated);
+    manifest.set("title", title);
+    manifest
+}
+
+fn record(id: u64) -> TestRecord {
+    TestRecord {
+        id,
+        family: "lat_cmd_sizes".to_owned(),
+        name: "LAT_CMD_RD".to_owned(),
+        parameters: r#"{"size_bytes":8}"#.to_owned(),
+        status: Status::Ok,
+        message: None,
+        scalars: vec![Scalar {
+            subject: String::new(),
+            metric: "median".to_owned(),
+            unit: "ns".to_owned(),
+            value: 400.0 + f64::from(u32::try_from(id).unwrap()),
+        }],
+        distributions: vec![Distribution {
+            metric: "latency".to_owned(),
+            tick: "40/3".to_owned(),
+            bins: vec![(30, 5), (31, 2)],
+        }],
+        series: vec![Series { metric: "latency".to_owned(), values: vec![30.0, 31.0] }],
+    }
+}
+
+fn title(path: &Path) -> String {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    connection.query_row("SELECT value FROM manifest WHERE key = 'title'", [], |row| row.get(0)).unwrap()
+}
+
+fn files(folder: &TempDir) -> Vec<String> {
+    let names = fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_closed_store_is_one_file_with_everything_in_it() {
+    let (folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    store.write_test(&record(0)).unwrap();
+    store.attach("sys-date.txt", "Tue Jan  5\r\n").unwrap();
+    store.close().unwrap();
+    assert_eq!(files(&folder), ["run.db"]);
+
+    let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "delete");
+    let count = |table: &str| -> i64 {
+        connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    };
+    let counts = ["manifest", "test", "scalar", "distribution", "series", "attachment"].map(count);
+    assert_eq!(counts, [4, 1, 1, 2, 2, 1]);
+}
+
+#[test]
+fn a_reader_may_look_on_and_does_not_make_closing_fail() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    store.write_test(&record(0)).unwrap();
+    let reader = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let tests = || reader.query_row("SELECT count(*) FROM test", [], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(tests(), 1);
+    store.write_test(&record(1)).unwrap();
+    store.close().unwrap();
+    assert_eq!(tests(), 2);
+}
+
+#[test]
+fn an_existing_file_is_kept_unless_overwriting_was_asked_for() {
+    let (folder, path) = folder();
+    Store::create(&path, &manifest("old"), false).unwrap().close().unwrap();
+    let refused = Store::create(&path, &manifest("new"), false).unwrap_err();
+    assert!(matches!(refused, Error::Exists { .. }) && refused.is_input());
+    assert!(refused.to_string().contains("run.db: exists already"));
+    assert_eq!(title(&path), "\"old\"");
+    Store::create(&path, &manifest("new"), true).unwrap().close().unwrap();
+    assert_eq!(title(&path), "\"new\"");
+    assert_eq!(files(&folder), ["run.db"]);
+}
+
+#[test]
+fn overwriting_never_touches_a_store_that_another_process_writes() {
+    let (folder, path) = folder();
+    let mut running = Store::create(&path, &manifest("running"), false).unwrap();
+    let refused = Store::create(&path, &manifest("new"), true).unwrap_err();
+    assert!(matches!(refused, Error::InUse { .. }), "{refused}");
+    assert!(matches!(Store::open_for_resume(&path), Err(Error::InUse { .. })));
+    running.write_test(&record(0)).unwrap();
+    running.close().unwrap();
+    assert_eq!(title(&path), "\"running\"");
+    assert_eq!(files(&folder), ["run.db"]);
+}
+
+#[test]
+fn only_a_regular_file_is_ever_replaced() {
+    let folder = TempDir::new().unwrap();
+    for path in [folder.path(), Path::new("/dev/null")] {
+        let refused = Store::create(path, &manifest("t"), true).unwrap_err();
+        assert!(matches!(refused, Error::NotAFile { .. }), "{refused}");
+    }
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_named() {
+    let (folder, _) = folder();
+    let path = folder.path().join("nowhere/run.db");
+    let refused = Store::create(&path, &manifest("t"), false).unwrap_err();
+    assert!(matches!(refused, Error::Unwritable { .. }));
+    assert!(refused.to_string().contains("nowhere/run.db: cannot be written"), "{refused}");
+    assert!(files(&folder).is_empty());
+}
+
+#[test]
+fn what_is_not_a_store_is_refused() {
+    let (folder, path) = folder();
+    assert!(matches!(Store::open_for_resume(&path), Err(Error::Missing { .. })));
+    assert!(matches!(Store::open_for_resume(folder.path()), Err(Error::NotAFile { .. })));
+    fs::write(&path, "Test,PAT,Cache\n".repeat(100)).unwrap();
+    assert!(matches!(Store::open_for_resume(&path), Err(Error::NotAStore { .. })));
+    fs::write(&path, "").unwrap();
+    assert!(matches!(Store::open_for_resume(&path), Err(Error::NotAStore { .. })));
+    fs::remove_file(&path).unwrap();
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE mail (id)").unwrap();
+    assert!(matches!(Store::open_for_resume(&path), Err(Error::NotAStore { .. })));
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_named() {
+    let (_folder, path) = folder();
+    Store::create(&path, &manifest("t"), false).unwrap().close().unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    let refused = Store::open_for_resume(&path).unwrap_err();
+    assert!(matches!(refused, Error::NewerSchema { found: 2, known: 1, .. }));
+    assert!(refused.to_string().contains("use the version that wrote it"));
+}
+
+#[test]
+fn a_test_is_stored_whole_or_not_at_all() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    let twice = TestRecord { scalars: vec![record(0).scalars[0].clone(); 2], ..record(0) };
+    let infinite =
+        TestRecord { series: vec![Series { metric: "x".to_owned(), values: vec![f64::NAN] }], ..record(0) };
+    let listed = TestRecord { parameters: "[]".to_owned(), ..record(0) };
+    let overfull = TestRecord {
+        distributions: vec![Distribution { bins: vec![(1, u64::MAX)], ..record(0).distributions[0].clone() }],
+        ..record(0)
+    };
+    for wrong in [twice, infinite, listed, overfull] {
+        let refused = store.write_test(&wrong).unwrap_err();
+        assert!(matches!(refused, Error::Record { id: 0, .. }), "{refused}");
+    }
+    store.write_test(&record(0)).unwrap();
+    assert!(store.write_test(&record(0)).unwrap_err().to_string().contains("stored as ok"));
+    store.attach("a", "1").unwrap();
+    assert!(matches!(store.attach("a", "2"), Err(Error::AttachmentExists { .. })));
+}
+
+#[test]
+fn resuming_knows_what_is_finished_and_replaces_what_was_interrupted() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    store.write_test(&TestRecord { status: Status::NotSupported, scalars: vec![], ..record(3) }).unwrap();
+    store.write_test(&record(0)).unwrap();
+    store.write_test(&TestRecord { status: Status::Interrupted, ..record(1) }).unwrap();
+    store.close().unwrap();
+
+    let mut resumed = Store::open_for_resume(&path).unwrap();
+    assert_eq!(resumed.finished.iter().copied().collect::<Vec<_>>(), [0, 3]);
+    assert_eq!(resumed.manifest, manifest("t"));
+    resumed.store.write_test(&record(1)).unwrap();
+    resumed.store.close().unwrap();
+    assert_eq!(Store::open_for_resume(&path).unwrap().finished.len(), 3);
+}
+
+/// Not a test by itself: the writer that `a_killed_writer_loses_at_most_the_test_in_flight` kills.
+#[test]
+#[ignore = "writes until it is killed"]
+fn endless_writer() {
+    let Ok(path) = env::var("PCIE_STORE_ENDLESS") else { return };
+    let mut store = Store::create(path, &manifest("killed"), false).unwrap();
+    for id in 0.. {
+        store.write_test(&record(id)).unwrap();
+        println!("{id}");
+    }
+}
+
+#[test]
+fn a_killed_writer_loses_at_most_the_test_in_flight() {
+    let (folder, path) = folder();
+    let log = fs::File::create(folder.path().join("log")).unwrap();
+    let mut writer = Command::new(env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "store::tests::endless_writer"])
+        .env("PCIE_STORE_ENDLESS", &path)
+        .stdout(Stdio::from(log))
+        .spawn()
+        .unwrap();
+    let reported = || {
+        let log = fs::read_to_string(folder.path().join("log")).unwrap();
+        log.lines().filter_map(|line| line.parse::<u64>().ok()).max()
+    };
+    while reported() < Some(20) {
+        assert!(writer.try_wait().unwrap().is_none(), "the writer ended by itself");
+        sleep(Duration::from_millis(5));
+    }
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+
+    let last = reported().unwrap();
+    let resumed = Store::open_for_resume(&path).unwrap();
+    let finished: Vec<_> = resumed.finished.iter().copied().collect();
+    assert!(finished.len() as u64 > last, "{last} was reported, {} are stored", finished.len());
+    assert_eq!(finished, (0..finished.len() as u64).collect::<Vec<_>>());
+    assert_eq!(resumed.manifest, manifest("killed"));
+    resumed.store.close().unwrap();
+    assert_eq!(files(&folder), ["log", "run.db"]);
+}

@@ -1,0 +1,202 @@
+"""Reading a store as data frames, for notebooks and for everything in pcielab that shows numbers.
+
+`docs/reference/store.md` documents the file. This module only reads; stores are written by the compiled half.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pcielab.errors import InputError
+
+APPLICATION_ID = 0x70636C62
+SCHEMA_VERSION = 1
+
+METRICS = (
+    "time",
+    "bytes",
+    "transactions",
+    "bandwidth",
+    "bandwidth_low",
+    "bandwidth_high",
+    "rate",
+    "average_total",
+    "average",
+    "median",
+    "minimum",
+    "maximum",
+    "p95",
+    "p99",
+    "p999",
+    "outliers",
+    "samples",
+)
+"""The metrics of the published suite, in the order in which they are shown; others follow by the alphabet."""
+
+
+class Store:
+    """One run: its manifest, its tests, and their numbers. Made by `open_store`.
+
+    Frames are read once, when first asked for, and shared: copy one before changing it.
+
+    Attributes:
+        path: Where the store is.
+        manifest: What was run on what, in the order in which it was written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with self._connection() as connection:
+            self.manifest: dict[str, Any] = {
+                key: json.loads(value)
+                for key, value in connection.execute("SELECT key, value FROM manifest ORDER BY rowid")
+            }
+
+    def __repr__(self) -> str:
+        return f"<Store {self.path}: {self.title}, {self.origin}, {len(self.tests)} tests>"
+
+    @property
+    def origin(self) -> str:
+        """Where the numbers come from: measured, simulated, emulated, rtl or modelled."""
+        return str(self.manifest.get("origin", "unknown"))
+
+    @property
+    def title(self) -> str:
+        """One line for people; the name of the file where the manifest has none."""
+        return str(self.manifest.get("title") or self.path.stem)
+
+    @cached_property
+    def tests(self) -> pd.DataFrame:
+        """One row per test, in suite order.
+
+        The columns are id, family, name, one per parameter (such as `operation` or `size_bytes`), status, message.
+        """
+        with self._connection() as connection:
+            rows = connection.execute(
+                "SELECT id, family, name, parameters, status, message FROM test ORDER BY id"
+            ).fetchall()
+        records = [
+            {"id": test, "family": family, "name": name} | json.loads(parameters)
+            for test, family, name, parameters, _, _ in rows
+        ]
+        frame = pd.DataFrame.from_records(records, columns=None if records else ["id", "family", "name"])
+        frame["status"] = [row[4] for row in rows]
+        frame["message"] = [row[5] for row in rows]
+        return frame
+
+    @cached_property
+    def scalar_rows(self) -> pd.DataFrame:
+        """Every number as a row: test, subject (empty for the test as a whole), metric, unit, value."""
+        return self._frame("SELECT test, subject, metric, unit, value FROM scalar ORDER BY test, subject, metric")
+
+    @cached_property
+    def scalars(self) -> pd.DataFrame:
+        """`tests`, with one column more for each metric of a test as a whole (`bandwidth`, `median`, ...).
+
+        Values are in the units of `units`; a test that lacks a metric has NaN. The parameter `transactions`, how
+        many were asked for, is `transactions_asked` here: `transactions` is the metric, how many there were.
+        """
+        whole = self.scalar_rows[self.scalar_rows["subject"] == ""]
+        wide = whole.pivot(index="test", columns="metric", values="value")
+        known = [metric for metric in METRICS if metric in wide.columns]
+        wide = wide[known + sorted(set(wide.columns) - set(known))]
+        return self.tests.rename(columns={"transactions": "transactions_asked"}).join(wide, on="id")
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The unit of each metric: `{"median": "ns", "bandwidth": "Gb/s", ...}`; `1` for a count."""
+        return dict(zip(self.scalar_rows["metric"], self.scalar_rows["unit"], strict=True))
+
+    def distribution(self, test_id: int, metric: str = "latency") -> pd.DataFrame:
+        """The histogram of a test: bin (in ticks, rising), count, `<metric>_ns`, cdf. Empty if it has none.
+
+        Args:
+            test_id: The test's `id`.
+            metric: What was measured.
+        """
+        frame = self._frame(
+            "SELECT tick, bin, count FROM distribution WHERE test = ? AND metric = ? ORDER BY bin", test_id, metric
+        )
+        tick = Fraction(frame["tick"].iloc[0]) if len(frame) else Fraction(1)
+        counts = frame["count"].astype("int64")
+        return pd.DataFrame(
+            {
+                "bin": frame["bin"].astype("int64"),
+                "count": counts,
+                f"{metric}_ns": frame["bin"].astype("int64") * tick.numerator / tick.denominator,
+                "cdf": counts.cumsum() / counts.sum(),
+            }
+        )
+
+    def series(self, test_id: int, metric: str = "latency") -> pd.DataFrame:
+        """Numbers of a test in order, such as its first latencies in ticks: index, value. Empty if it has none.
+
+        Args:
+            test_id: The test's `id`.
+            metric: What was measured.
+        """
+        return self._frame(
+            'SELECT "index", value FROM series WHERE test = ? AND metric = ? ORDER BY "index"', test_id, metric
+        )
+
+    @cached_property
+    def attachments(self) -> dict[str, str]:
+        """Texts kept beside the numbers, by name: the `sys-*.txt` files of a measured system."""
+        with self._connection() as connection:
+            return dict(connection.execute("SELECT name, content FROM attachment ORDER BY name").fetchall())
+
+    def _frame(self, query: str, *values: object) -> pd.DataFrame:
+        with self._connection() as connection:
+            cursor = connection.execute(query, values)
+            columns = [column[0] for column in cursor.description]
+            return pd.DataFrame(cursor.fetchall(), columns=columns)
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        with _read_only(self.path) as connection:
+            yield connection
+
+
+def open_store(path: str | Path) -> Store:
+    """Open a store for reading; one that is being written, or was left by a killed run, may be read too.
+
+    Args:
+        path: The store's file.
+
+    Raises:
+        InputError: There is no such file, it is not a store, or its schema is newer than this pcielab.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file: give the path of a store, as `pcielab run` or `import` writes it")
+    if not path.is_file():
+        raise InputError(f"{path}: is not a regular file: a store is one ordinary file")
+    with _read_only(path) as connection:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        schema = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION_ID:
+        raise InputError(f"{path}: is not a pcielab store")
+    if schema > SCHEMA_VERSION:
+        raise InputError(
+            f"{path}: has store schema {schema}, newer than {SCHEMA_VERSION}, the newest that this version of "
+            "pcielab knows: use the version that wrote it, or a later one"
+        )
+    return Store(path)
+
+
+@contextmanager
+def _read_only(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            yield connection
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+            raise InputError(f"{path}: is not a pcielab store") from error
+        raise InputError(f"{path}: cannot be read as a pcielab store: {error}") from error
