@@ -6,7 +6,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from pcielab import profiles, shipped
+from pcielab import _core, profiles, shipped
+from pcielab.errors import InputError
 from pcielab.profiles import changes, files, read
 from pcielab.profiles.files import FOLDERS, Kind
 
@@ -33,7 +34,7 @@ def test_a_file_is_called_by_its_name(kind: Kind, path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
 def test_a_note_names_a_key_that_exists(kind: Kind, path: Path) -> None:
-    known = set(changes.keys())
+    known = set(changes.known_keys())
     prefix = "" if kind == "system" else f"{kind}."
     assert {prefix + key for key in profiles.check_file(kind, path).provenance.keys} <= known
 
@@ -77,3 +78,27 @@ def test_a_schema_is_a_json_schema(kind: Kind) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     assert set(schema["properties"]) >= {"name", "title", "provenance"}
     assert files.FILE_MODELS[kind].__name__ == schema["title"]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_simulator_takes_a_shipped_system(name: str) -> None:
+    _core.check_system(profiles.resolve(name).to_json())
+
+
+def test_the_simulator_knows_no_other_keys() -> None:
+    """Every key is known to both sides: one that is left out, and one too many, are refused there."""
+    content = json.loads(profiles.resolve("e3").to_json())
+    for path in [key for key in changes.known_keys() if "clusters" not in key]:
+        for change in ("drop", "add"):
+            copy = json.loads(json.dumps(content))
+            *parents, last = path.split(".")
+            table = copy
+            for step in parents:
+                table = table[step]
+            optional = table[last] is None or path in ("host.idle", "device.command", "device.command.bar_window")
+            if change == "drop" and not optional:
+                del table[last]
+            else:
+                table["frob_ns"] = 1
+            with pytest.raises(InputError):
+                _core.check_system(json.dumps(copy))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.suites import load_suite, names, single_test
 
@@ -176,7 +177,7 @@ def test_a_single_test_takes_every_parameter() -> None:
         ("LAT_CMD_RD", {}, "LAT_CMD_RD is --test lat-rd --path command"),
         ("bw-rd", {"path": "command"}, "--path command"),
         ("bw-rd", {"size": 0}, "--size"),
-        ("bw-rd", {"size": "8K"}, "--host-offset 0: offset + size (8192) must not exceed 4096"),
+        ("bw-rd", {"size": "8K"}, "--size 8192: give at most 4096"),
         ("bw-rd", {"window": 32}, "--window 32: smaller than the transfer"),
         ("bw-rd", {"size": 4096, "host_offset": 1}, "--host-offset 1"),
         ("bw-rd", {"host_offset": -1}, "--host-offset -1: give 0 or more"),
@@ -191,3 +192,8 @@ def test_a_wrong_single_test_is_explained(operation: str, options: dict[str, obj
     with pytest.raises(InputError) as caught:
         single_test(operation, **options)  # type: ignore[arg-type]
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_simulator_takes_a_shipped_suite(name: str) -> None:
+    _core.check_suite(load_suite(name).to_json())
