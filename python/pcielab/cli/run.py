@@ -133,7 +133,8 @@ def run(
 
     Everything is simulated: results say so wherever they are shown.
 
-    Examples:
+    For example:
+
         pcielab run -o quick.db
 
         pcielab run --profile snb --suite paper -o snb.db
