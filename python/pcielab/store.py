@@ -100,13 +100,14 @@ class Store:
     def scalars(self) -> pd.DataFrame:
         """`tests`, with one column more for each metric of a test as a whole (`bandwidth`, `median`, ...).
 
-        Values are in the units of `units`; a test that lacks a metric has NaN.
+        Values are in the units of `units`; a test that lacks a metric has NaN. The parameter `transactions`, how
+        many were asked for, is `transactions_asked` here: `transactions` is the metric, how many there were.
         """
         whole = self.scalar_rows[self.scalar_rows["subject"] == ""]
         wide = whole.pivot(index="test", columns="metric", values="value")
         known = [metric for metric in METRICS if metric in wide.columns]
         wide = wide[known + sorted(set(wide.columns) - set(known))]
-        return self.tests.join(wide, on="id")
+        return self.tests.rename(columns={"transactions": "transactions_asked"}).join(wide, on="id")
 
     @cached_property
     def units(self) -> dict[str, str]:

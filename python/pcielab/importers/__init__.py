@@ -1,0 +1,5 @@
+"""Importers make stores from measurements that pcielab did not take; such a store is a store like any other."""
+
+from pcielab.importers.pcie_bench import import_pcie_bench
+
+__all__ = ["import_pcie_bench"]
