@@ -3,7 +3,15 @@
 from os import PathLike
 from typing import final
 
-__all__ = ["InputError", "RunError", "StoreWriter", "__version__"]
+__all__ = [
+    "InputError",
+    "RunError",
+    "StoreWriter",
+    "__version__",
+    "model_bandwidth",
+    "model_nic",
+    "model_sizing",
+]
 
 __version__: str
 
@@ -19,3 +27,7 @@ class StoreWriter:
     def close(self) -> None: ...
     def __enter__(self) -> StoreWriter: ...
     def __exit__(self, *_exception: object) -> None: ...
+
+def model_bandwidth(question: str) -> str: ...
+def model_nic(question: str) -> str: ...
+def model_sizing(question: str) -> str: ...

@@ -1,1 +1,30 @@
-//! placeholder
+//! Closed-form bounds on what a link, a device and a host give, and which of them binds.
+//!
+//! A [`Model`] is a link, an accounting and limits. Whatever is asked of it becomes a [`Load`], what one unit of work (a
+//! transfer, a packet) costs each resource; the dearest resource is the bound that binds, and the others have slack.
+//! Nothing here simulates: queues, caches and orderings are `pcie-sim`'s.
+//!
+//! Sources: Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018, sections 2, 3 and
+//! 7; PCI Express Base Specification; IEEE 802.3.
+
+mod bandwidth;
+mod bound;
+mod error;
+mod ethernet;
+mod interactions;
+mod limits;
+mod load;
+mod model;
+mod nic;
+mod sizing;
+
+pub use bandwidth::{Bandwidth, MAX_TRANSFER_BYTES};
+pub use bound::{Answer, Bound, Ceiling};
+pub use error::ModelError;
+pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
+pub use interactions::{Actor, Interactions, Kind, Path, Step, StepBytes};
+pub use limits::Limits;
+pub use load::Load;
+pub use model::{Model, ModelParameters};
+pub use nic::NicThroughput;
+pub use sizing::{PathSizing, Sizing, sizing};

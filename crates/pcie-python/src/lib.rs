@@ -18,6 +18,8 @@ mod error {
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
 }
 
+mod model;
+
 /// The compiled half of pcielab.
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -25,5 +27,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<store::StoreWriter>()?;
+    model::register(module)?;
     Ok(())
 }

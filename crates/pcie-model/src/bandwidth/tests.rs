@@ -1,0 +1,113 @@
+//! Bandwidths against published and hand-computed values, and which bound each limit makes bind.
+
+use pcie_wire::{LinkConfiguration, LinkParameters};
+
+use super::*;
+use crate::{Bound, Limits};
+
+fn model(generation: u32, lanes: u32, accounting: Accounting, limits: Limits) -> Model {
+    let link = LinkConfiguration::try_from(LinkParameters {
+        generation,
+        lanes,
+        mps_bytes: 256,
+        mrrs_bytes: 512,
+        rcb_bytes: 64,
+        address_bits: 64,
+        ecrc: false,
+        flit_mode: None,
+    })
+    .unwrap();
+    Model::new(link, accounting, limits).unwrap()
+}
+
+fn printed(gbps: f64) -> String {
+    format!("{gbps:.2}")
+}
+
+#[test]
+fn sigcomm18_reproduces_the_published_bandwidths() {
+    let model = model(3, 8, Accounting::Sigcomm18, Limits::default());
+    for (frame_bytes, write, read) in
+        [(64, "41.35", "43.41"), (512, "52.89", "53.66"), (1500, "52.80", "53.59")]
+    {
+        let found = model.bandwidth(frame_bytes - 4, 0).unwrap();
+        assert_eq!((printed(found.write.gbps).as_str(), printed(found.read.gbps).as_str()), (write, read));
+    }
+}
+
+#[test]
+fn sigcomm18_cuts_completions_by_transfer_even_where_requests_are_smaller() {
+    let mut model = model(3, 8, Accounting::Sigcomm18, Limits::default());
+    let before = model.bandwidth(1024, 0).unwrap().read.gbps;
+    model.link =
+        LinkConfiguration::try_from(LinkParameters { mrrs_bytes: 128, ..model.link.into() }).unwrap();
+    assert_eq!(model.bandwidth(1024, 0).unwrap().read.gbps, before);
+}
+
+#[test]
+fn spec_charges_one_way_writes_no_acknowledgements_upstream() {
+    let found = model(3, 8, Accounting::Spec, Limits::default()).bandwidth(256, 0).unwrap();
+    assert_eq!(printed(found.write.gbps / 8.0), "7.18");
+    assert_eq!(found.write.bound, Bound::WireUpstream);
+    let downstream = &found.write.ceilings[1];
+    assert_eq!(downstream.bound, Bound::WireDownstream);
+    assert!(downstream.slack > 50.0, "{downstream:?}");
+    // A read pays for the Acks of its own requests: 24 B of request for 552 B of completions.
+    assert_eq!(printed(found.read.gbps / 8.0), "7.28");
+}
+
+#[test]
+fn reads_and_writes_at_once_share_the_upstream_link() {
+    let found = model(3, 8, Accounting::Sigcomm18, Limits::default()).bandwidth(1496, 0).unwrap();
+    // Figure 1: 57.88 * 1496 / (3 * 24 + 6 * 24 + 1496).
+    assert_eq!(printed(found.rdwr.gbps), "50.58");
+    assert_eq!(found.rdwr.bound, Bound::WireUpstream);
+}
+
+#[test]
+fn every_limit_binds_when_it_is_tight() {
+    let rtt = Limits { round_trip_ns: Some(1_000.0), credit_return_ns: Some(1_000.0), ..Limits::default() };
+    for (limits, read, write) in [
+        (Limits { tags: Some(4), ..rtt }, Bound::Tags, Bound::WireUpstream),
+        (Limits { dmas_in_flight: Some(4), ..rtt }, Bound::Latency, Bound::Latency),
+        (Limits { posted_header_credits: Some(4), ..rtt }, Bound::WireDownstream, Bound::PostedCredits),
+        (Limits { posted_data_credits: Some(16), ..rtt }, Bound::WireDownstream, Bound::PostedCredits),
+        (Limits { non_posted_header_credits: Some(4), ..rtt }, Bound::NonPostedCredits, Bound::WireUpstream),
+        (Limits { device_mdmas_per_s: Some(4.0), ..rtt }, Bound::DeviceRate, Bound::DeviceRate),
+    ] {
+        let found = model(3, 8, Accounting::Spec, limits).bandwidth(64, 0).unwrap();
+        assert_eq!((found.read.bound, found.write.bound), (read, write), "{limits:?}");
+        for answer in [found.read, found.write] {
+            if !matches!(answer.bound, Bound::WireUpstream | Bound::WireDownstream) {
+                // 4 transfers of 64 B in 1 us, whichever way the 4 come about.
+                assert!((answer.gbps - 4.0 * 64.0 * 8.0 / 1_000.0).abs() < 1e-9, "{answer:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tags_that_fill_the_link_in_a_microsecond() {
+    let limits = Limits { round_trip_ns: Some(1_000.0), ..Limits::default() };
+    let tags = |generation, lanes, size_bytes| {
+        model(generation, lanes, Accounting::Spec, limits).bandwidth(size_bytes, 0).unwrap().tags_to_fill
+    };
+    assert_eq!([64, 256, 512].map(|size_bytes| tags(5, 16, size_bytes)), [Some(744), Some(227), Some(114)]);
+    assert_eq!([64, 512].map(|size_bytes| tags(3, 8, size_bytes)), [Some(93), Some(15)]);
+}
+
+#[test]
+fn questions_that_make_no_sense_are_named() {
+    let spec = model(3, 8, Accounting::Spec, Limits::default());
+    assert!(spec.bandwidth(0, 0).unwrap_err().to_string().starts_with("size_bytes: 0"));
+    assert!(spec.bandwidth(1, 4096).unwrap_err().to_string().starts_with("offset_bytes: 4096"));
+    let sigcomm18 = model(3, 8, Accounting::Sigcomm18, Limits::default());
+    assert!(sigcomm18.bandwidth(64, 1).unwrap_err().to_string().contains("use the accounting spec"));
+    let tags_alone = Limits { tags: Some(32), ..Limits::default() };
+    let message = Model::new(spec.link, Accounting::Spec, tags_alone).unwrap_err().to_string();
+    assert!(message.starts_with("tags: needs round_trip_ns"), "{message}");
+    let zero_tags = Limits { tags: Some(0), round_trip_ns: Some(1.0), ..Limits::default() };
+    assert!(
+        Model::new(spec.link, Accounting::Spec, zero_tags).unwrap_err().to_string().starts_with("tags: 0")
+    );
+}

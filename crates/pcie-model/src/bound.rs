@@ -1,0 +1,66 @@
+//! Bounds, and the answer that names the one that binds.
+
+use serde::Serialize;
+
+/// What can bound a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// Bytes on the link from the device to the host.
+    WireUpstream,
+    /// Bytes on the link from the host to the device.
+    WireDownstream,
+    /// Read requests outstanding.
+    Tags,
+    /// Room for writes at the receiver.
+    PostedCredits,
+    /// Room for read requests at the receiver.
+    NonPostedCredits,
+    /// DMAs in flight, each of which takes the round trip.
+    Latency,
+    /// DMAs that the device can start.
+    DeviceRate,
+}
+
+/// The rate that one bound alone would allow.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Ceiling {
+    /// Which bound.
+    pub bound: Bound,
+    /// The rate that it allows, in Gb/s of data.
+    pub gbps: f64,
+    /// How much more than the answer that is, as a part of it: 0 where this bound binds, 1 where it allows twice as much.
+    pub slack: f64,
+}
+
+/// A rate and why it is not higher.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// Data in one direction, in Gb/s.
+    pub gbps: f64,
+    /// Units of work (transfers, packets) in millions a second.
+    pub millions_per_s: f64,
+    /// The bound that binds.
+    pub bound: Bound,
+    /// Every bound that this work meets, tightest first.
+    pub ceilings: Vec<Ceiling>,
+}
+
+impl Answer {
+    /// From the time that each bound needs for one unit of work of `data_bytes`. Bounds that the work does not meet need
+    /// no time and are left out; `None` if it meets none.
+    pub(crate) fn from_costs(
+        costs_ns: impl IntoIterator<Item = (Bound, f64)>,
+        data_bytes: u64,
+    ) -> Option<Self> {
+        let mut met: Vec<_> = costs_ns.into_iter().filter(|(_, ns)| *ns > 0.0).collect();
+        met.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        let &(bound, slowest_ns) = met.first()?;
+        let gbps = |ns: f64| data_bytes as f64 * 8.0 / ns;
+        let ceilings = met
+            .iter()
+            .map(|&(bound, ns)| Ceiling { bound, gbps: gbps(ns), slack: slowest_ns / ns - 1.0 })
+            .collect();
+        Some(Self { gbps: gbps(slowest_ns), millions_per_s: 1_000.0 / slowest_ns, bound, ceilings })
+    }
+}

@@ -1,0 +1,99 @@
+//! Ethernet line rates, to compare a device's rate with. Source: IEEE 802.3, clauses 3 and 4.4.2.
+
+use pcie_wire::Accounting;
+use serde::{Deserialize, Serialize};
+
+use crate::ModelError;
+
+/// Rates of Ethernet that can be asked for, in Gb/s.
+pub const LINE_RATES_GBPS: [f64; 11] = [1.0, 2.5, 5.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0];
+
+/// Bytes of the frame check sequence, which a NIC checks and strips, or makes and adds.
+pub const FCS_BYTES: u64 = 4;
+
+const MIN_FRAME_BYTES: u64 = 64;
+const MAX_FRAME_BYTES: u64 = 65_535;
+const PREAMBLE_BYTES: u64 = 8;
+const VLAN_TAG_BYTES: u64 = 4;
+
+/// The idle time between two packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InterpacketGap {
+    /// 12 bytes, as senders leave on average.
+    #[default]
+    Standard,
+    /// What a receiver must bear after clock compensation: 8 bytes at 1 Gb/s, 5 up to 25 Gb/s, 1 above.
+    Minimum,
+}
+
+/// A line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ethernet {
+    /// One of [`LINE_RATES_GBPS`].
+    pub line_gbps: f64,
+    /// Whether frames carry a VLAN tag on the line, which the NIC strips and adds: 4 bytes more than the frame.
+    #[serde(default)]
+    pub vlan: bool,
+    /// The gap between packets.
+    #[serde(default)]
+    pub gap: InterpacketGap,
+}
+
+impl Ethernet {
+    /// Bytes of a frame, FCS included, that cross PCIe.
+    ///
+    /// # Errors
+    /// A frame that Ethernet does not have.
+    pub fn transferred_bytes(frame_bytes: u64) -> Result<u64, ModelError> {
+        if (MIN_FRAME_BYTES..=MAX_FRAME_BYTES).contains(&frame_bytes) {
+            Ok(frame_bytes - FCS_BYTES)
+        } else {
+            Err(ModelError::OutOfRange {
+                key: "frame_bytes",
+                value: frame_bytes as f64,
+                remedy: "an Ethernet frame with its FCS, 64 to 65535 bytes",
+            })
+        }
+    }
+
+    /// Check the rate.
+    pub(crate) fn check(&self) -> Result<(), ModelError> {
+        if LINE_RATES_GBPS.contains(&self.line_gbps) {
+            Ok(())
+        } else {
+            Err(ModelError::OutOfRange {
+                key: "line_gbps",
+                value: self.line_gbps,
+                remedy: "1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800",
+            })
+        }
+    }
+
+    /// Nanoseconds from one frame to the next on a full line.
+    pub(crate) fn interval_ns(&self, frame_bytes: u64) -> f64 {
+        (frame_bytes + self.around_bytes()) as f64 * 8.0 / self.line_gbps
+    }
+
+    /// The data rate across PCIe of a full line, in Gb/s. `sigcomm18` takes the frame without its FCS, at least 64 bytes
+    /// of it, for what is on the line.
+    pub(crate) fn data_gbps(&self, frame_bytes: u64, accounting: Accounting) -> f64 {
+        let data_bytes = frame_bytes - FCS_BYTES;
+        let counted_bytes = match accounting {
+            Accounting::Spec => frame_bytes,
+            Accounting::Sigcomm18 => data_bytes.max(MIN_FRAME_BYTES),
+        };
+        self.line_gbps * data_bytes as f64 / (counted_bytes + self.around_bytes()) as f64
+    }
+
+    fn around_bytes(&self) -> u64 {
+        let gap_bytes = match self.gap {
+            InterpacketGap::Standard => 12,
+            InterpacketGap::Minimum if self.line_gbps <= 1.0 => 8,
+            InterpacketGap::Minimum if self.line_gbps <= 25.0 => 5,
+            InterpacketGap::Minimum => 1,
+        };
+        PREAMBLE_BYTES + gap_bytes + if self.vlan { VLAN_TAG_BYTES } else { 0 }
+    }
+}

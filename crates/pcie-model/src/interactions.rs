@@ -1,0 +1,173 @@
+//! A device as data: what it and its driver do over PCIe for each packet.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ModelError;
+
+/// The largest step, in bytes, batches included.
+const MAX_STEP_BYTES: u64 = 1 << 20;
+
+/// Everything that happens over PCIe in sending and receiving packets, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Interactions {
+    /// What the device is called.
+    pub name: String,
+    /// What it is, for people.
+    pub description: String,
+    /// Where the steps come from.
+    pub provenance: String,
+    /// The steps, in the order in which they happen to a packet.
+    #[serde(rename = "step")]
+    pub steps: Vec<Step>,
+}
+
+/// One access over PCIe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// What it does, for people.
+    pub what: String,
+    /// Whether it belongs to sending or to receiving.
+    pub path: Path,
+    /// Who starts it.
+    pub actor: Actor,
+    /// Which access it is.
+    pub kind: Kind,
+    /// How many bytes.
+    pub bytes: StepBytes,
+    /// It happens once every so many packets.
+    #[serde(default = "one")]
+    pub every_packets: u32,
+    /// It moves so many pieces of `bytes` at once, one for each packet: 16 bytes in a batch of 40 are one access of 640
+    /// bytes every 40 packets.
+    #[serde(default = "one")]
+    pub batch: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// The direction that packets take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// From the host to the line.
+    Tx,
+    /// From the line to the host.
+    Rx,
+}
+
+/// Who starts an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Actor {
+    /// A CPU.
+    Host,
+    /// The device.
+    Device,
+}
+
+/// The kinds of access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The host reads a register.
+    MmioRead,
+    /// The host writes a register.
+    MmioWrite,
+    /// The device reads host memory.
+    DmaRead,
+    /// The device writes host memory.
+    DmaWrite,
+    /// The device interrupts: a small write.
+    Msi,
+}
+
+impl Kind {
+    const fn actor(self) -> Actor {
+        match self {
+            Self::MmioRead | Self::MmioWrite => Actor::Host,
+            Self::DmaRead | Self::DmaWrite | Self::Msi => Actor::Device,
+        }
+    }
+
+    /// Whether the device's DMA engine does it.
+    pub const fn is_dma(self) -> bool {
+        matches!(self, Self::DmaRead | Self::DmaWrite)
+    }
+}
+
+/// How many bytes a step moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum StepBytes {
+    /// A number.
+    Number(u32),
+    /// The packet, less its FCS.
+    Packet(Packet),
+}
+
+/// The word `packet`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Packet {
+    /// `packet`.
+    Packet,
+}
+
+impl Step {
+    /// How often the step happens for one packet.
+    pub fn per_packet(&self) -> f64 {
+        1.0 / (f64::from(self.every_packets) * f64::from(self.batch))
+    }
+
+    /// How many bytes one access moves.
+    pub fn access_bytes(&self, packet_bytes: u64) -> u64 {
+        match self.bytes {
+            StepBytes::Number(bytes) => u64::from(bytes) * u64::from(self.batch),
+            StepBytes::Packet(_) => packet_bytes,
+        }
+    }
+
+    fn problem(&self) -> Option<&'static str> {
+        let is_packet = matches!(self.bytes, StepBytes::Packet(_));
+        if self.kind.actor() != self.actor {
+            return Some(
+                "actor does not fit kind: the host does mmio-read and mmio-write, the device the others",
+            );
+        }
+        if self.every_packets == 0 || self.batch == 0 {
+            return Some("every_packets and batch are 1 or more");
+        }
+        if self.every_packets > 1 && self.batch > 1 {
+            return Some("give every_packets or batch, not both: a batch of 40 happens every 40 packets");
+        }
+        if is_packet && self.batch > 1 {
+            return Some("packets are moved one by one: leave batch out");
+        }
+        if !is_packet && !(1..=MAX_STEP_BYTES).contains(&self.access_bytes(0)) {
+            return Some("bytes is \"packet\" or a number above 0, with bytes * batch at most 1 MiB");
+        }
+        None
+    }
+}
+
+impl Interactions {
+    /// Check what the types cannot say.
+    ///
+    /// # Errors
+    /// [`ModelError::Step`], naming the step, or [`ModelError::NoSteps`].
+    pub fn check(&self) -> Result<(), ModelError> {
+        if self.steps.is_empty() {
+            return Err(ModelError::NoSteps);
+        }
+        for (index, step) in self.steps.iter().enumerate() {
+            if let Some(problem) = step.problem() {
+                return Err(ModelError::Step { number: index + 1, what: step.what.clone(), problem });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! What one unit of work costs each resource.
+
+use std::ops::{Add, Mul};
+
+use pcie_wire::{Accounting, CompletionPolicy, LinkConfiguration, Piece, SplitAt, TlpKind};
+
+/// Bytes of one data credit.
+const DATA_CREDIT_BYTES: u32 = 16;
+
+/// The cost of a unit of work. Fractions come from work that happens once every several packets.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Load {
+    /// Bytes of TLPs from the device to the host.
+    pub upstream_bytes: f64,
+    /// Bytes of TLPs from the host to the device.
+    pub downstream_bytes: f64,
+    /// Read requests of the device: each holds a tag and a non-posted header credit.
+    pub read_requests: f64,
+    /// Write TLPs of the device: each holds a posted header credit.
+    pub write_tlps: f64,
+    /// Posted data credits, of 16 B, of those TLPs.
+    pub write_data_credits: f64,
+    /// DMAs that the device starts.
+    pub dmas: f64,
+}
+
+impl Load {
+    /// The device reads host memory.
+    pub fn dma_read(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
+        let read = Read::of(link, accounting, address, length);
+        Self {
+            upstream_bytes: read.request_bytes,
+            downstream_bytes: read.completion_bytes,
+            read_requests: read.requests,
+            dmas: 1.0,
+            ..Self::default()
+        }
+    }
+
+    /// The device writes host memory.
+    pub fn dma_write(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
+        Self { dmas: 1.0, ..Self::message(link, accounting, address, length) }
+    }
+
+    /// The device interrupts the host: a write, but none of its DMA engine.
+    pub fn message(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
+        let mut load = Self::default();
+        for piece in link.writes(address, length, SplitAt::TransferSize) {
+            load.upstream_bytes += tlp_bytes(link, accounting, TlpKind::MemoryWrite, piece);
+            load.write_tlps += 1.0;
+            load.write_data_credits += f64::from(piece.padded_bytes().div_ceil(DATA_CREDIT_BYTES));
+        }
+        load
+    }
+
+    /// The host reads a device register.
+    pub fn mmio_read(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
+        let read = Read::of(link, accounting, address, length);
+        Self {
+            upstream_bytes: read.completion_bytes,
+            downstream_bytes: read.request_bytes,
+            ..Self::default()
+        }
+    }
+
+    /// The host writes a device register.
+    pub fn mmio_write(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
+        let downstream_bytes = link
+            .writes(address, length, SplitAt::TransferSize)
+            .map(|piece| tlp_bytes(link, accounting, TlpKind::MemoryWrite, piece))
+            .sum();
+        Self { downstream_bytes, ..Self::default() }
+    }
+}
+
+impl Add for Load {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            upstream_bytes: self.upstream_bytes + other.upstream_bytes,
+            downstream_bytes: self.downstream_bytes + other.downstream_bytes,
+            read_requests: self.read_requests + other.read_requests,
+            write_tlps: self.write_tlps + other.write_tlps,
+            write_data_credits: self.write_data_credits + other.write_data_credits,
+            dmas: self.dmas + other.dmas,
+        }
+    }
+}
+
+impl Mul<f64> for Load {
+    type Output = Self;
+
+    fn mul(self, times: f64) -> Self {
+        Self {
+            upstream_bytes: self.upstream_bytes * times,
+            downstream_bytes: self.downstream_bytes * times,
+            read_requests: self.read_requests * times,
+            write_tlps: self.write_tlps * times,
+            write_data_credits: self.write_data_credits * times,
+            dmas: self.dmas * times,
+        }
+    }
+}
+
+/// The two halves of a read, whoever reads.
+#[derive(Default)]
+struct Read {
+    requests: f64,
+    request_bytes: f64,
+    completion_bytes: f64,
+}
+
+impl Read {
+    fn of(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
+        let mut read = Self::default();
+        for request in link.read_requests(address, length, SplitAt::TransferSize) {
+            read.requests += 1.0;
+            read.request_bytes += tlp_bytes(link, accounting, TlpKind::MemoryRead, request);
+            if accounting == Accounting::Spec {
+                read.completion_bytes += link
+                    .completions(request, CompletionPolicy::AsLargeAsMps)
+                    .map(|piece| tlp_bytes(link, accounting, TlpKind::CompletionWithData, piece))
+                    .sum::<f64>();
+            }
+        }
+        if accounting == Accounting::Sigcomm18 {
+            // Equation (3) cuts the whole transfer at MPS, even where MRRS is smaller and each request is answered apart.
+            read.completion_bytes = link
+                .writes(address, length, SplitAt::TransferSize)
+                .map(|piece| tlp_bytes(link, accounting, TlpKind::CompletionWithData, piece))
+                .sum();
+        }
+        read
+    }
+}
+
+fn tlp_bytes(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, piece: Piece) -> f64 {
+    f64::from(accounting.tlp_bytes(link, kind, piece))
+}

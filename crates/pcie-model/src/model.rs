@@ -1,0 +1,100 @@
+//! The model: a link, how its bytes are accounted for, and what else bounds the device.
+
+use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, LinkParameters};
+use serde::Deserialize;
+
+use crate::{Answer, Bound, Limits, Load, ModelError};
+
+/// A model as it is asked for; [`Model`] is the validated one.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelParameters {
+    /// The link.
+    pub link: LinkParameters,
+    /// How its bytes are accounted for.
+    pub accounting: Accounting,
+    /// What else bounds the device.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+impl TryFrom<ModelParameters> for Model {
+    type Error = ModelError;
+
+    fn try_from(given: ModelParameters) -> Result<Self, ModelError> {
+        Self::new(LinkConfiguration::try_from(given.link)?, given.accounting, given.limits)
+    }
+}
+
+/// Everything that answers depend on besides the question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    pub(crate) link: LinkConfiguration,
+    pub(crate) accounting: Accounting,
+    pub(crate) limits: Limits,
+}
+
+impl Model {
+    /// Check that the limits make sense, and that the accounting knows what is asked of it.
+    ///
+    /// # Errors
+    /// [`ModelError`], naming the key.
+    pub fn new(link: LinkConfiguration, accounting: Accounting, limits: Limits) -> Result<Self, ModelError> {
+        limits.check()?;
+        if accounting == Accounting::Sigcomm18 {
+            let flits_by_choice = link.flit_mode() && !link.generation.requires_flit_mode();
+            for (key, given) in [
+                ("flit_mode", flits_by_choice),
+                ("ack_interval_symbols", limits.ack_interval_symbols.is_some()),
+                ("update_fc_interval_symbols", limits.update_fc_interval_symbols.is_some()),
+            ] {
+                if given {
+                    return Err(ModelError::UnknownToSigcomm18 { key });
+                }
+            }
+        }
+        Ok(Self { link, accounting, limits })
+    }
+
+    /// How often the two ends send Acks and UpdateFCs.
+    pub(crate) fn dllp_intervals(&self) -> DllpIntervals {
+        let limits = DllpIntervals::limits(&self.link);
+        DllpIntervals {
+            ack_symbols: self.limits.ack_interval_symbols.unwrap_or(limits.ack_symbols),
+            update_fc_symbols: self.limits.update_fc_interval_symbols.unwrap_or(limits.update_fc_symbols),
+        }
+    }
+
+    /// The highest rate of units of work that each cost `load` and move `data_bytes` in one direction; `None` if the load
+    /// is empty.
+    pub fn answer(&self, load: &Load, data_bytes: u64) -> Option<Answer> {
+        let bytes_per_ns = self.accounting.tlp_gbps(&self.link) / 8.0;
+        let returned = self.accounting.dllp_bytes_per_received_byte(&self.link, self.dllp_intervals());
+        let wire_ns = |sent: f64, received: f64| (sent + returned * received) / bytes_per_ns;
+        let limits = &self.limits;
+        let queue_ns = |needed: f64, places: Option<u32>, held_ns: Option<f64>| match (places, held_ns) {
+            (Some(places), Some(held_ns)) => needed * held_ns / f64::from(places),
+            _ => 0.0,
+        };
+        let posted_ns = f64::max(
+            queue_ns(load.write_tlps, limits.posted_header_credits, limits.credit_return_ns),
+            queue_ns(load.write_data_credits, limits.posted_data_credits, limits.credit_return_ns),
+        );
+        let costs_ns = [
+            (Bound::WireUpstream, wire_ns(load.upstream_bytes, load.downstream_bytes)),
+            (Bound::WireDownstream, wire_ns(load.downstream_bytes, load.upstream_bytes)),
+            (Bound::Tags, queue_ns(load.read_requests, limits.tags, limits.round_trip_ns)),
+            (Bound::PostedCredits, posted_ns),
+            (
+                Bound::NonPostedCredits,
+                queue_ns(load.read_requests, limits.non_posted_header_credits, limits.credit_return_ns),
+            ),
+            (Bound::Latency, queue_ns(load.dmas, limits.dmas_in_flight, limits.round_trip_ns)),
+            (
+                Bound::DeviceRate,
+                limits.device_mdmas_per_s.map_or(0.0, |millions| load.dmas * 1_000.0 / millions),
+            ),
+        ];
+        Answer::from_costs(costs_ns, data_bytes)
+    }
+}

@@ -1,0 +1,66 @@
+//! Cutting a read's data into completions.
+//!
+//! PCI Express Base Specification, "Data Return for Read Requests": a completer may return the data in several
+//! completions; all but the last must end at a multiple of the Read Completion Boundary (RCB), so that the first goes
+//! from the request's address to such a multiple and the middle ones are multiples of RCB long; none exceeds MPS.
+
+use crate::{LinkConfiguration, Piece};
+
+/// What a completer does within the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CompletionPolicy {
+    /// As few completions as the rules allow.
+    AsLargeAsMps,
+    /// Cut at every address that is a multiple of MPS, as the published measurements show the E5 root complexes to do.
+    AtMpsBoundaries,
+    /// Cut at every multiple of RCB: as many completions as the rules allow.
+    EveryRcb,
+}
+
+/// The completions of one read request, in address order. Never allocates.
+#[derive(Debug, Clone)]
+pub struct Completions {
+    address: u64,
+    remaining: u32,
+    /// No completion crosses a multiple of this unless `combine`.
+    boundary: u32,
+    /// MPS, where completions run on past boundaries up to it.
+    combine: Option<u32>,
+}
+
+impl Iterator for Completions {
+    type Item = Piece;
+
+    #[inline]
+    fn next(&mut self) -> Option<Piece> {
+        if self.remaining == 0 {
+            return None;
+        }
+        let past_boundary = (self.address % u64::from(self.boundary)) as u32;
+        let length = match self.combine {
+            Some(mps) => {
+                let whole = Piece { address: self.address, length: self.remaining };
+                // Down to a boundary: MPS is a multiple of RCB, so the cut is MPS past the boundary before the start.
+                if whole.padded_bytes() <= mps { self.remaining } else { mps - past_boundary }
+            }
+            None => self.remaining.min(self.boundary - past_boundary),
+        };
+        let piece = Piece { address: self.address, length };
+        self.address = self.address.wrapping_add(u64::from(length));
+        self.remaining -= length;
+        Some(piece)
+    }
+}
+
+impl LinkConfiguration {
+    /// The completions of one read request, which comes from [`LinkConfiguration::read_requests`].
+    #[inline]
+    pub fn completions(&self, request: Piece, policy: CompletionPolicy) -> Completions {
+        let (boundary, combine) = match policy {
+            CompletionPolicy::AsLargeAsMps => (self.rcb.bytes(), Some(self.mps.bytes())),
+            CompletionPolicy::AtMpsBoundaries => (self.mps.bytes(), None),
+            CompletionPolicy::EveryRcb => (self.rcb.bytes(), None),
+        };
+        Completions { address: request.address, remaining: request.length, boundary, combine }
+    }
+}

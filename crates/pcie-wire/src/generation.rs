@@ -1,0 +1,71 @@
+//! PCI Express generations: the signalling rate of a lane and the line code.
+
+use crate::ConfigurationError;
+
+/// A generation of PCI Express, 1 to 7.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Generation {
+    /// 2.5 GT/s, 8b/10b.
+    Gen1,
+    /// 5 GT/s, 8b/10b.
+    Gen2,
+    /// 8 GT/s, 128b/130b.
+    Gen3,
+    /// 16 GT/s, 128b/130b.
+    Gen4,
+    /// 32 GT/s, 128b/130b.
+    Gen5,
+    /// 64 GT/s, PAM4, 1b/1b, flits only.
+    Gen6,
+    /// 128 GT/s, PAM4, 1b/1b, flits only.
+    Gen7,
+}
+
+impl Generation {
+    /// Every generation, oldest first.
+    pub const ALL: [Self; 7] =
+        [Self::Gen1, Self::Gen2, Self::Gen3, Self::Gen4, Self::Gen5, Self::Gen6, Self::Gen7];
+
+    /// The generation's number, 1 to 7.
+    pub const fn number(self) -> u32 {
+        self as u32 + 1
+    }
+
+    /// Signalling rate of one lane in millions of transfers a second.
+    pub const fn megatransfers_per_second(self) -> u64 {
+        match self {
+            Self::Gen1 => 2_500,
+            Self::Gen2 => 5_000,
+            Self::Gen3 => 8_000,
+            Self::Gen4 => 16_000,
+            Self::Gen5 => 32_000,
+            Self::Gen6 => 64_000,
+            Self::Gen7 => 128_000,
+        }
+    }
+
+    /// The line code as (data bits, bits on the line).
+    pub const fn encoding(self) -> (u64, u64) {
+        match self {
+            Self::Gen1 | Self::Gen2 => (8, 10),
+            Self::Gen3 | Self::Gen4 | Self::Gen5 => (128, 130),
+            Self::Gen6 | Self::Gen7 => (1, 1),
+        }
+    }
+
+    /// Whether the generation's own rate exists in flit mode only.
+    pub const fn requires_flit_mode(self) -> bool {
+        matches!(self, Self::Gen6 | Self::Gen7)
+    }
+}
+
+impl TryFrom<u32> for Generation {
+    type Error = ConfigurationError;
+
+    fn try_from(number: u32) -> Result<Self, Self::Error> {
+        Self::ALL
+            .into_iter()
+            .find(|generation| generation.number() == number)
+            .ok_or(ConfigurationError::Generation(number))
+    }
+}

@@ -1,0 +1,26 @@
+//! Link widths.
+
+use crate::ConfigurationError;
+
+/// The width of a link: 1, 2, 4, 8, 12, 16 or 32 lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lanes(u32);
+
+impl Lanes {
+    /// Every width that the specification has named (x12 and x32 are gone from its later revisions).
+    pub const ALL: [Self; 7] = [Self(1), Self(2), Self(4), Self(8), Self(12), Self(16), Self(32)];
+
+    /// How many lanes.
+    pub const fn count(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<u32> for Lanes {
+    type Error = ConfigurationError;
+
+    fn try_from(count: u32) -> Result<Self, Self::Error> {
+        let lanes = Self(count);
+        if Self::ALL.contains(&lanes) { Ok(lanes) } else { Err(ConfigurationError::Lanes(count)) }
+    }
+}

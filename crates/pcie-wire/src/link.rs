@@ -1,0 +1,239 @@
+//! The configuration of a link, as its two ends negotiated it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{FLIT_BYTES, FLIT_TLP_BYTES, Generation, Lanes, PayloadSize, ReadCompletionBoundary};
+
+/// Why a set of link parameters describes no link. Messages start with the key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigurationError {
+    /// Not a generation.
+    #[error("generation: {0} is not a PCIe generation: give 1 to 7")]
+    Generation(u32),
+    /// Not a link width.
+    #[error("lanes: {0} is not a PCIe link width: give 1, 2, 4, 8, 12, 16 or 32")]
+    Lanes(u32),
+    /// Not a value of MPS or MRRS.
+    #[error("{key}: {bytes} is not a size that PCIe has for it: give 128, 256, 512, 1024, 2048 or 4096")]
+    PayloadSize {
+        /// `mps_bytes` or `mrrs_bytes`.
+        key: &'static str,
+        /// The value given.
+        bytes: u32,
+    },
+    /// Not a Read Completion Boundary.
+    #[error("rcb_bytes: {0} is not a read completion boundary: give 64 or 128")]
+    ReadCompletionBoundary(u32),
+    /// Not a width of addresses.
+    #[error("address_bits: {0} is not an address width: give 32 or 64")]
+    AddressBits(u32),
+    /// Generations 6 and 7 without flits.
+    #[error("flit_mode: false is impossible in generation {0}, which has flits only: leave it out")]
+    FlitModeRequired(u32),
+}
+
+/// The width of the addresses in memory requests: what makes their header 3 or 4 DW long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AddressWidth {
+    /// Below 4 GiB: a header of 3 DW.
+    Bits32,
+    /// At or above 4 GiB: a header of 4 DW.
+    Bits64,
+}
+
+/// A link configuration as written in profiles and given on the command line; [`LinkConfiguration`] is the validated one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkParameters {
+    /// 1 to 7.
+    pub generation: u32,
+    /// 1, 2, 4, 8, 12, 16 or 32.
+    pub lanes: u32,
+    /// Maximum Payload Size, 128 to 4096.
+    pub mps_bytes: u32,
+    /// Maximum Read Request Size, 128 to 4096.
+    pub mrrs_bytes: u32,
+    /// Read Completion Boundary, 64 (if left out) or 128.
+    #[serde(default = "default_rcb_bytes")]
+    pub rcb_bytes: u32,
+    /// 32 or 64 (if left out).
+    #[serde(default = "default_address_bits")]
+    pub address_bits: u32,
+    /// Whether TLPs carry an end-to-end CRC; no, if left out.
+    #[serde(default)]
+    pub ecrc: bool,
+    /// Whether the link runs in flit mode; if left out, as the generation's own rate needs it.
+    #[serde(default)]
+    pub flit_mode: Option<bool>,
+}
+
+const fn default_rcb_bytes() -> u32 {
+    64
+}
+
+const fn default_address_bits() -> u32 {
+    64
+}
+
+/// A link that can exist. Made from [`LinkParameters`], also when deserialised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "LinkParameters", into = "LinkParameters")]
+pub struct LinkConfiguration {
+    /// Signalling rate and line code.
+    pub generation: Generation,
+    /// Width.
+    pub lanes: Lanes,
+    /// Maximum Payload Size: the most data in a write or a completion.
+    pub mps: PayloadSize,
+    /// Maximum Read Request Size: the most data that one read asks for.
+    pub mrrs: PayloadSize,
+    /// Where read data may be cut.
+    pub rcb: ReadCompletionBoundary,
+    /// Length of addresses in requests.
+    pub address_width: AddressWidth,
+    /// Whether TLPs carry an end-to-end CRC.
+    pub ecrc: bool,
+    flit_mode: bool,
+}
+
+impl LinkConfiguration {
+    /// Whether TLPs travel in flits. Always so in generations 6 and 7, hence not a field to set.
+    pub const fn flit_mode(&self) -> bool {
+        self.flit_mode || self.generation.requires_flit_mode()
+    }
+
+    /// Bits a second in one direction after the line code, before anything else, in Gb/s.
+    pub fn raw_gbps(&self) -> f64 {
+        let (data_bits, line_bits) = self.generation.encoding();
+        let lane_gbps = self.generation.megatransfers_per_second() as f64 / 1_000.0;
+        lane_gbps * data_bits as f64 / line_bits as f64 * f64::from(self.lanes.count())
+    }
+
+    /// How long one byte of a TLP or DLLP occupies one direction, exactly. In flit mode this spreads the flit's own
+    /// bytes over the TLP bytes that it carries.
+    pub const fn byte_time(&self) -> ByteTime {
+        let (data_bits, line_bits) = self.generation.encoding();
+        let (flit_bytes, carried) = if self.flit_mode() { (FLIT_BYTES, FLIT_TLP_BYTES) } else { (1, 1) };
+        let bits_per_microsecond = self.generation.megatransfers_per_second() * self.lanes.count() as u64;
+        ByteTime::reduced(8 * 1_000_000 * line_bits * flit_bytes, bits_per_microsecond * data_bits * carried)
+    }
+}
+
+/// A rational number of picoseconds for each byte, in lowest terms: n bytes take `n * numerator / denominator` ps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ByteTime {
+    /// Picoseconds for `denominator` bytes.
+    pub numerator: u64,
+    /// Bytes.
+    pub denominator: u64,
+}
+
+impl ByteTime {
+    const fn reduced(numerator: u64, denominator: u64) -> Self {
+        let (mut divisor, mut rest) = (numerator, denominator);
+        while rest != 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
+        Self { numerator: numerator / divisor, denominator: denominator / divisor }
+    }
+}
+
+impl TryFrom<LinkParameters> for LinkConfiguration {
+    type Error = ConfigurationError;
+
+    fn try_from(given: LinkParameters) -> Result<Self, Self::Error> {
+        let generation = Generation::try_from(given.generation)?;
+        let flit_mode = given.flit_mode.unwrap_or(generation.requires_flit_mode());
+        if generation.requires_flit_mode() && !flit_mode {
+            return Err(ConfigurationError::FlitModeRequired(given.generation));
+        }
+        Ok(Self {
+            generation,
+            lanes: Lanes::try_from(given.lanes)?,
+            mps: PayloadSize::named("mps_bytes", given.mps_bytes)?,
+            mrrs: PayloadSize::named("mrrs_bytes", given.mrrs_bytes)?,
+            rcb: ReadCompletionBoundary::try_from(given.rcb_bytes)?,
+            address_width: match given.address_bits {
+                32 => AddressWidth::Bits32,
+                64 => AddressWidth::Bits64,
+                other => return Err(ConfigurationError::AddressBits(other)),
+            },
+            ecrc: given.ecrc,
+            flit_mode,
+        })
+    }
+}
+
+impl From<LinkConfiguration> for LinkParameters {
+    fn from(link: LinkConfiguration) -> Self {
+        Self {
+            generation: link.generation.number(),
+            lanes: link.lanes.count(),
+            mps_bytes: link.mps.bytes(),
+            mrrs_bytes: link.mrrs.bytes(),
+            rcb_bytes: link.rcb.bytes(),
+            address_bits: match link.address_width {
+                AddressWidth::Bits32 => 32,
+                AddressWidth::Bits64 => 64,
+            },
+            ecrc: link.ecrc,
+            flit_mode: Some(link.flit_mode()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<LinkConfiguration, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        let link = parse(r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#).unwrap();
+        assert_eq!(link.rcb.bytes(), 64);
+        assert_eq!(link.address_width, AddressWidth::Bits64);
+        assert!(!link.ecrc && !link.flit_mode());
+        let text = serde_json::to_string(&link).unwrap();
+        assert_eq!(parse(&text).unwrap(), link);
+    }
+
+    #[test]
+    fn messages_name_key_value_and_remedy() {
+        for (text, expected) in [
+            (r#"{"generation":8,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#, "generation: 8 is not"),
+            (r#"{"generation":3,"lanes":6,"mps_bytes":256,"mrrs_bytes":512}"#, "lanes: 6 is not"),
+            (r#"{"generation":3,"lanes":8,"mps_bytes":300,"mrrs_bytes":512}"#, "mps_bytes: 300 is not"),
+            (r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":64}"#, "mrrs_bytes: 64 is not"),
+            (
+                r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"rcb_bytes":96}"#,
+                "rcb_bytes: 96",
+            ),
+            (
+                r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"address_bits":48}"#,
+                "give 32 or 64",
+            ),
+            (
+                r#"{"generation":6,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"flit_mode":false}"#,
+                "leave it out",
+            ),
+            (r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"mps":1}"#, "unknown field `mps`"),
+            (r#"{"generation":3,"lanes":8,"mps_bytes":256}"#, "missing field `mrrs_bytes`"),
+        ] {
+            let message = parse(text).unwrap_err();
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn byte_times_are_exact() {
+        let link = parse(r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#).unwrap();
+        // 130/128 of 125 ps: 126.953125 ps, 7.877 GB/s.
+        assert_eq!(link.byte_time(), ByteTime { numerator: 8_125, denominator: 64 });
+        let link = parse(r#"{"generation":6,"lanes":16,"mps_bytes":256,"mrrs_bytes":512}"#).unwrap();
+        // 7.8125 ps at 128 GB/s, times 256/236.
+        assert_eq!(link.byte_time(), ByteTime { numerator: 500, denominator: 59 });
+    }
+}

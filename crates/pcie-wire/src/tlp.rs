@@ -1,0 +1,62 @@
+//! What a TLP occupies on the link.
+//!
+//! Outside flit mode each TLP has 8 bytes of framing, sequence number and LCRC around it (Gen1/2: STP 1, sequence 2,
+//! LCRC 4, END 1; from Gen3: an STP token of 4 that holds the sequence number, LCRC 4). In flit mode framing, CRC and FEC
+//! belong to the flit, and a memory request that enables only some bytes of a double word carries an OHC-A1 of 1 DW.
+//! Source: PCI Express Base Specification.
+
+use crate::{AddressWidth, LinkConfiguration, Piece};
+
+/// Framing, sequence number and LCRC of one TLP outside flit mode.
+pub const LINK_BYTES_PER_TLP: u32 = 8;
+/// Bytes of a flit.
+pub const FLIT_BYTES: u64 = 256;
+/// Bytes of a flit that TLPs fill; the others are 6 of DLLP content, 8 of CRC and 6 of FEC.
+pub const FLIT_TLP_BYTES: u64 = 236;
+
+const ECRC_BYTES: u32 = 4;
+const COMPLETION_HEADER_BYTES: u32 = 12;
+const OHC_BYTES: u32 = 4;
+
+/// The TLPs that move data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TlpKind {
+    /// Memory read request, MRd: carries no data.
+    MemoryRead,
+    /// Memory write request, MWr: posted.
+    MemoryWrite,
+    /// Completion with data, CplD.
+    CompletionWithData,
+}
+
+impl LinkConfiguration {
+    /// Header bytes of a kind of TLP, without prefixes and OHC.
+    pub const fn header_bytes(&self, kind: TlpKind) -> u32 {
+        match (kind, self.address_width) {
+            (TlpKind::CompletionWithData, _) => COMPLETION_HEADER_BYTES,
+            (_, AddressWidth::Bits32) => 12,
+            (_, AddressWidth::Bits64) => 16,
+        }
+    }
+
+    /// Bytes that a TLP about `piece` takes on the link, its framing included, its data in whole double words. In
+    /// flit mode: of the TLP bytes of flits.
+    pub const fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
+        let data = match kind {
+            TlpKind::MemoryRead => 0,
+            TlpKind::MemoryWrite | TlpKind::CompletionWithData => piece.padded_bytes(),
+        };
+        let framing = if self.flit_mode() { 0 } else { LINK_BYTES_PER_TLP };
+        framing + self.header_bytes(kind) + self.byte_enable_bytes(kind, piece) + data + self.ecrc_bytes()
+    }
+
+    /// Bytes of the end-to-end CRC that TLPs carry, if they do.
+    pub const fn ecrc_bytes(&self) -> u32 {
+        if self.ecrc { ECRC_BYTES } else { 0 }
+    }
+
+    const fn byte_enable_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
+        let is_request = !matches!(kind, TlpKind::CompletionWithData);
+        if self.flit_mode() && is_request && !piece.is_double_word_aligned() { OHC_BYTES } else { 0 }
+    }
+}

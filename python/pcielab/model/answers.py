@@ -1,0 +1,76 @@
+"""What the model answers. The fields are documented where they are computed, in the crate pcie-model."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+Bound = Literal[
+    "wire-upstream",
+    "wire-downstream",
+    "tags",
+    "posted-credits",
+    "non-posted-credits",
+    "latency",
+    "device-rate",
+]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Ceiling(_Answer):
+    """The rate that one bound alone would allow; `slack` is how much more that is (1.0: twice as much)."""
+
+    bound: Bound
+    gbps: float
+    slack: float
+
+
+class Answer(_Answer):
+    """A rate in one direction, the bound that binds, and every bound that the work meets, tightest first."""
+
+    gbps: float
+    millions_per_s: float
+    bound: Bound
+    ceilings: list[Ceiling]
+
+
+class Bandwidth(_Answer):
+    """DMA transfers of one size; `rdwr` is one direction's rate with as many reads as writes."""
+
+    size_bytes: int
+    read: Answer
+    write: Answer
+    rdwr: Answer
+    tlp_gbps: float
+    tags_to_fill: int | None
+
+
+class NicThroughput(_Answer):
+    """A device sending and receiving (`bi`, one direction's rate), only sending, and only receiving."""
+
+    frame_bytes: int
+    bi: Answer
+    tx: Answer | None
+    rx: Answer | None
+    line_gbps: float
+
+
+class PathSizing(_Answer):
+    """One direction's DMAs, descriptors included."""
+
+    dmas_per_packet: float
+    dmas_in_flight: int
+    cycles_per_dma: float | None
+
+
+class Sizing(_Answer):
+    """What a device needs in order to keep up with a full line."""
+
+    frame_bytes: int
+    latency_ns: float
+    packet_interval_ns: float
+    packets_in_flight: int
+    tx: PathSizing
+    rx: PathSizing
