@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from pcielab import __version__
+from pcielab.cli import explain, model
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -20,6 +21,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 messages = Console(stderr=True)
+app.add_typer(model.app)
+app.command("explain")(explain.explain)
 
 
 def _version(show: bool) -> None:
