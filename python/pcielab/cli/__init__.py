@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from pcielab import __version__
-from pcielab.cli import explain, model
+from pcielab.cli import explain, model, report
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 messages = Console(stderr=True)
 app.add_typer(model.app)
 app.command("explain")(explain.explain)
+app.command("report")(report.report)
 
 
 def _version(show: bool) -> None:

@@ -109,7 +109,7 @@ def _rows(store: Store) -> pd.DataFrame:
 def _label(store: Store) -> str:
     """The system's name, and what was changed in it: what tells one run from another."""
     system = store.manifest.get("system") or {}
-    name = str(system.get("name") or store.title)
+    name = str(system.get("name") or store.path.stem)
     overrides = store.manifest.get("overrides") or {}
     changed = ", ".join(f"{key.rsplit('.', 1)[-1]}={value}" for key, value in overrides.items())
     return f"{name} ({changed})" if changed else name
