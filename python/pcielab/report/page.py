@@ -6,6 +6,7 @@ clicked. A content security policy in the page's head makes "no network" a rule 
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -38,7 +39,7 @@ def render(runs: Sequence[Run], drawn: Sequence[Drawn], left_out: Sequence[LeftO
     )
     template = environment.from_string(_read("report.html.j2"))
     return template.render(
-        title=" and ".join(dict.fromkeys(run.label for run in runs)),
+        title=", ".join(dict.fromkeys(run.label for run in runs)),
         badges=list(dict.fromkeys(run.badge for run in runs)),
         version=__version__,
         provenances=[provenance(run) for run in runs],
@@ -70,8 +71,9 @@ def _specification(figure: Figure) -> dict[str, Any]:
     return spec
 
 
+@cache
 def _vega() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`."""
+    """Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`; bundling takes a second."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return bundle
 

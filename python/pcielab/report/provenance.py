@@ -10,7 +10,7 @@ from pcielab.report.run import Run
 
 # Shown in a place of their own, or not for people.
 _APART = frozenset(
-    {"format", "version", "origin", "title", "suite", "system", "overrides", "seed", "options", "device"}
+    {"format", "version", "origin", "title", "suite", "system", "overrides", "seed", "options", "device", "host"}
 )
 _LONGEST_VALUE = 160
 
@@ -52,10 +52,15 @@ def provenance(run: Run) -> Provenance:
         measured_overlay=run.measured_overlay,
         facts=list(_facts(run)),
         overrides=[(str(key), _text(value)) for key, value in (run.manifest.get("overrides") or {}).items()],
-        system=list(_flat(run.manifest.get("system") or {})),
+        system=list(_flat(run.manifest.get("system") or _facts_of_import(run))),
         attachments=sorted(run.store.attachments),
         faults={str(status): int(count) for status, count in statuses.items() if status != "ok"},
     )
+
+
+def _facts_of_import(run: Run) -> dict[str, Any]:
+    """What an import knows of its machine, in place of a profile."""
+    return {part: run.manifest[part] for part in ("device", "host") if run.manifest.get(part)}
 
 
 def _facts(run: Run) -> Iterator[tuple[str, str]]:
@@ -102,7 +107,7 @@ def _device(device: Mapping[str, Any]) -> str:
 
 def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:
     """The leaves of a profile with their dotted keys."""
-    if isinstance(value, Mapping) and value:
+    if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _flat(inner, f"{key}.{name}" if key else str(name))
     else:

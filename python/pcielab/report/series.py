@@ -9,7 +9,7 @@ legend carries its origin.
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -20,6 +20,7 @@ _SHAPES = ("circle", "square", "triangle-up", "cross", "triangle-down", "triangl
 _OVERLAY_SHAPE = "diamond"
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [4, 1])
 _HIDDEN = 0.12
+_MOST_RUNS_WITH_BARS = 2
 
 # Long enough for a dash pattern to be seen.
 DASH_LEGEND = alt.Legend(symbolType="stroke", symbolSize=420, symbolStrokeWidth=1.8)
@@ -146,8 +147,10 @@ class Series:
             layers.append(hollow.encode(**told))
         return layers
 
-    def range_bars(self, x: alt.X, low: str, high: str) -> alt.Chart:
-        """A thin vertical bar from `low` to `high` at every point of the runs drawn as lines."""
+    def range_bars(self, x: alt.X, low: str, high: str) -> list[alt.Chart]:
+        """Thin bars from `low` to `high` at every point of a line; none where those of many runs overlap."""
+        if sum(not run.measured_overlay for run in self.runs) > _MOST_RUNS_WITH_BARS:
+            return []
         picked = self.selection()
         bars = (
             alt.Chart()
@@ -161,7 +164,7 @@ class Series:
                 opacity=alt.condition(picked, alt.value(1.0), alt.value(_HIDDEN)),
             )
         )
-        return cast(alt.Chart, bars)
+        return [bars]
 
 
 def _role(role: str) -> str:

@@ -12,9 +12,9 @@ from pcielab.report.selection import aligned, matching
 _BANDWIDTHS = (("bw-rd", "DMA read"), ("bw-wr", "DMA write"), ("bw-rdwr", "DMA read and write, one direction"))
 _SIZES = (64, 512)
 _LATENCIES = (
-    ("lat-rd", "command", 8, "latency of a read, commands, 8 B"),
-    ("lat-rd", "dma", 64, "latency of a read, DMA, 64 B"),
-    ("lat-wrrd", "dma", 64, "latency of a write and a read, DMA, 64 B"),
+    ("lat-rd", "command", 8, "median latency of a read, commands, 8 B"),
+    ("lat-rd", "dma", 64, "median latency of a read, DMA, 64 B"),
+    ("lat-wrrd", "dma", 64, "median latency of a write and a read, DMA, 64 B"),
 )
 # Of several rows the one nearest to the paper's baseline is taken: a warm 8 KiB window.
 _BASELINE_WINDOW_BYTES = 8192
@@ -22,10 +22,10 @@ _BASELINE_WINDOW_BYTES = 8192
 
 @dataclass(frozen=True)
 class Cell:
-    """A number of one run: its value, and a note such as what binds it."""
+    """A number of one run: its value, and notes such as what binds it and under which setting it was taken."""
 
     value: str
-    note: str = ""
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ def _bandwidth(run: Run, operation: str, size: int) -> Cell | None:
     if row is None:
         return None
     value, link = float(row["bandwidth"]), link_of(run)
-    note = _setting(row)
+    notes = [_setting(row)]
     if link is not None:
         bounds = bandwidth_bounds(link, [size])
         bound = bounds[bounds["operation"] == operation].iloc[0]
         share = 100 * value / float(bound["bandwidth"])
-        note = f"{share:.0f} % of {bound['bandwidth']:.1f} Gb/s ({MODELLED}, {bound['binds']} binds); {note}"
-    return Cell(f"{value:.2f} Gb/s", note)
+        notes.insert(0, f"{share:.0f} % of the link's {bound['bandwidth']:.1f} ({MODELLED}, {bound['binds']})")
+    return Cell(f"{value:.2f} Gb/s", notes)
 
 
 def _latency(run: Run, operation: str, path: str, size: int) -> Cell | None:
     row = _baseline(run, operation, path, size)
     if row is None:
         return None
-    note = f"min {row['minimum']:.0f}, 95 % {row['p95']:.0f} ns; {_setting(row)}"
-    return Cell(f"{float(row['median']):.0f} ns", note)
+    spread = f"minimum {row['minimum']:.0f}, 95 % {row['p95']:.0f} ns"
+    return Cell(f"{float(row['median']):.0f} ns", [spread, _setting(row)])
 
 
 def _baseline(run: Run, operation: str, path: str, size: int) -> pd.Series | None:

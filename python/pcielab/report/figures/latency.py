@@ -41,9 +41,15 @@ def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figu
     tests = [title for title in _TESTS.values() if title in set(data["test"])]
     series = Series(runs, Dimension("test", "test", tests))
     x, y = size_axis(data["size_bytes"]), latency_axis()
-    layers = [series.range_bars(x, "minimum", "p95"), *series.layers(x, y, latency_tooltip())]
+    bars = series.range_bars(x, "minimum", "p95")
+    layers = [*bars, *series.layers(x, y, latency_tooltip())]
     figure = single_panel(layers, data)
-    return titled(figure, "Figure 5: median latency over transfer size", runs, "bars: minimum to 95th percentile")
+    return titled(
+        figure,
+        "Figure 5: median latency over transfer size",
+        runs,
+        "bars: minimum to 95th percentile" if bars else "",
+    )
 
 
 def _sweep(run: Run, operation: str, path: str) -> pd.DataFrame:

@@ -55,10 +55,11 @@ def latency_by_window(
             f"latency tests of {size_bytes} B on the {path} path over windows (lat_cmd_sweep_*, lat_dma_sweep_*)"
         )
     series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
-    layers = [series.range_bars(x, "minimum", "p95"), *series.layers(x, latency_axis(), latency_tooltip())]
+    bars = series.range_bars(x, "minimum", "p95")
+    layers = [*bars, *series.layers(x, latency_axis(), latency_tooltip())]
     figure = panels(layers, data, "panel", columns=list(dict.fromkeys(data["panel"])))
     title = f"Figure 7 (a): median latency over the window, {size_bytes} B {_PATHS[path]}"
-    return titled(figure, title, runs, "bars: minimum to 95th percentile")
+    return titled(figure, title, runs, "bars: minimum to 95th percentile" if bars else "")
 
 
 def bandwidth_by_window(
