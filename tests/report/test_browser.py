@@ -1,16 +1,12 @@
 """The page in a real browser: nothing leaves it, nothing goes wrong, and every figure appears."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pcielab.report import write_report
 
 from .conftest import MakeStore, system
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
 
 CHROMIUM = Path("/usr/bin/chromium")
 # Chromium talks to its maker unless it is told not to.
@@ -23,14 +19,6 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium a
 EVERY_FIGURE_IS_DRAWN = (
     "[...document.querySelectorAll('[data-figure]')].every(figure => figure.querySelector('svg .mark-line path'))"
 )
-
-
-def show(page: "Page", path: Path) -> None:
-    """Open a report and scroll through it, as figures are drawn when they come near."""
-    page.goto(path.as_uri())
-    for figure in page.query_selector_all("[data-figure]"):
-        figure.scroll_into_view_if_needed()
-    page.wait_for_function(EVERY_FIGURE_IS_DRAWN, timeout=60_000)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -52,7 +40,8 @@ def test_no_request_leaves_the_page_and_no_error_is_logged(
             "console",
             lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None,
         )
-        show(page, path)
+        page.goto(path.as_uri())
+        page.wait_for_function(EVERY_FIGURE_IS_DRAWN, timeout=60_000)
         # A table may be wide; the page itself never scrolls sideways.
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         browser.close()

@@ -74,6 +74,10 @@ class Series:
     def _entries(self) -> list[str]:
         return [run.entry for run in self.runs]
 
+    def _legend_title(self, dimension: Dimension) -> str:
+        """The dimension; with a single run its entry too, as that then has no legend of its own."""
+        return f"{dimension.title}, {self._entries[0]}" if len(self.runs) == 1 else dimension.title
+
     def colour(self) -> alt.Color:
         """Colour by run or by dimension; the theme's ranges give the colours."""
         if self.dimension is None or self._colour_is_run:
@@ -81,7 +85,9 @@ class Series:
         kind = "O" if self.dimension.grows else "N"
         scale = alt.Scale(domain=list(self.dimension.values))
         legend = alt.Undefined if self.dimension.grows else DASH_LEGEND
-        return alt.Color(f"{self.dimension.field}:{kind}", title=self.dimension.title, scale=scale, legend=legend)
+        return alt.Color(
+            f"{self.dimension.field}:{kind}", title=self._legend_title(self.dimension), scale=scale, legend=legend
+        )
 
     def dash(self) -> alt.StrokeDash | None:
         """Dash by dimension, beside colour where colour is not the run: lines that coincide show both."""
@@ -90,14 +96,17 @@ class Series:
         values = list(self.dimension.values)
         scale = alt.Scale(domain=values, range=[list(_DASHES[i % len(_DASHES)]) for i in range(len(values))])
         return alt.StrokeDash(
-            f"{self.dimension.field}:N", title=self.dimension.title, scale=scale, legend=DASH_LEGEND
+            f"{self.dimension.field}:N", title=self._legend_title(self.dimension), scale=scale, legend=DASH_LEGEND
         )
 
     def shape(self) -> alt.Shape:
         """Shape by run, a diamond for the measured overlay."""
         lines = itertools.cycle(_SHAPES)
         shapes = [_OVERLAY_SHAPE if run.measured_overlay else next(lines) for run in self.runs]
-        return alt.Shape(f"{RUN_FIELD}:N", title="run", scale=alt.Scale(domain=self._entries, range=shapes))
+        scale = alt.Scale(domain=self._entries, range=shapes)
+        if len(self.runs) == 1 and self.dimension is not None:
+            return alt.Shape(f"{RUN_FIELD}:N", scale=scale, legend=None)
+        return alt.Shape(f"{RUN_FIELD}:N", title="run", scale=scale)
 
     def selection(self) -> alt.Parameter:
         """Click a legend entry to see it alone; shift-click adds another."""

@@ -14,7 +14,7 @@ _HEADS: Mapping[str, str] = {
     "pattern": "pattern",
     "cache": "cache",
     "size_bytes": "size (B)",
-    "window_bytes": "window (B)",
+    "window_bytes": "window",
     "host_offset_bytes": "host offset (B)",
     "device_offset_bytes": "card offset (B)",
     "stride_units": "stride (units)",
