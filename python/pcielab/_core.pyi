@@ -1,5 +1,6 @@
 """Types of the compiled half of pcielab; stubtest holds this file to the module."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import final
 
@@ -8,9 +9,12 @@ __all__ = [
     "RunError",
     "StoreWriter",
     "__version__",
+    "check_suite",
+    "check_system",
     "model_bandwidth",
     "model_nic",
     "model_sizing",
+    "run_simulated",
 ]
 
 __version__: str
@@ -28,6 +32,21 @@ class StoreWriter:
     def __enter__(self) -> StoreWriter: ...
     def __exit__(self, *_exception: object) -> None: ...
 
+def check_system(system: str) -> None: ...
+def check_suite(suite: str) -> None: ...
 def model_bandwidth(question: str) -> str: ...
 def model_nic(question: str) -> str: ...
 def model_sizing(question: str) -> str: ...
+def run_simulated(
+    path: str | PathLike[str],
+    system: str,
+    suite: str,
+    manifest: str,
+    *,
+    seed: int,
+    samples: str,
+    jobs: int,
+    resume: bool,
+    overwrite: bool,
+    progress: Callable[[int, int, str, str], None],
+) -> None: ...

@@ -5,10 +5,12 @@
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from fractions import Fraction
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +154,42 @@ class Store:
         with self._connection() as connection:
             return dict(connection.execute("SELECT name, content FROM attachment ORDER BY name").fetchall())
 
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Everything about each test as plain nested data, in suite order and with a fixed order of keys."""
+        with self._connection() as connection:
+            scalars = _by_test(
+                connection,
+                "SELECT test, subject, metric, unit, value FROM scalar ORDER BY test, subject, metric",
+            )
+            bins = _by_test(
+                connection, "SELECT test, metric, tick, bin, count FROM distribution ORDER BY test, metric, bin"
+            )
+            series = _by_test(connection, 'SELECT test, metric, value FROM series ORDER BY test, metric, "index"')
+            tests = connection.execute(
+                "SELECT id, family, name, parameters, status, message FROM test ORDER BY id"
+            ).fetchall()
+        for test, family, name, parameters, status, message in tests:
+            yield {
+                "id": test,
+                "family": family,
+                "name": name,
+                "parameters": json.loads(parameters),
+                "status": status,
+                "message": message,
+                "scalars": [
+                    {"subject": subject, "metric": metric, "unit": unit, "value": value}
+                    for subject, metric, unit, value in scalars[test]
+                ],
+                "distributions": [
+                    {"metric": metric, "tick": tick, "bins": [row[2:] for row in rows]}
+                    for (metric, tick), rows in groupby(bins[test], key=lambda row: row[:2])
+                ],
+                "series": [
+                    {"metric": metric, "values": [row[1] for row in rows]}
+                    for metric, rows in groupby(series[test], key=lambda row: row[0])
+                ],
+            }
+
     def _frame(self, query: str, *values: object) -> pd.DataFrame:
         with self._connection() as connection:
             cursor = connection.execute(query, values)
@@ -189,6 +227,14 @@ def open_store(path: str | Path) -> Store:
             "pcielab knows: use the version that wrote it, or a later one"
         )
     return Store(path)
+
+
+def _by_test(connection: sqlite3.Connection, query: str) -> defaultdict[int, list[tuple[Any, ...]]]:
+    """Rows by their first column, which is left out of them."""
+    rows: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    for test, *row in connection.execute(query):
+        rows[test].append(tuple(row))
+    return rows
 
 
 @contextmanager

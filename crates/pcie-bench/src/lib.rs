@@ -1,1 +1,21 @@
-//! placeholder
+//! The bench: what a device and a host must be able to do, statistics of what they return, and the runner that takes a
+//! suite through them into a store. The simulator as a device and a host is here too.
+//!
+//! The method is that of the pcie-bench paper (SIGCOMM 2018, section 4): prepare the caches, run one test, reduce what it
+//! returned, go on to the next.
+
+mod device;
+mod host;
+mod outcome;
+mod runner;
+mod sampling;
+mod simulated;
+mod statistics;
+
+pub use device::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start};
+pub use host::{Host, HostFacts};
+pub use outcome::Outcome;
+pub use runner::{Options, Progress, RunError, Runner};
+pub use sampling::Samples;
+pub use simulated::{SimulatedDevice, SimulatedHost, simulated_bench};
+pub use statistics::Histogram;

@@ -3,8 +3,6 @@
 
 use pyo3::prelude::*;
 
-mod store;
-
 mod error {
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
@@ -19,6 +17,8 @@ mod error {
 }
 
 mod model;
+mod run;
+mod store;
 
 /// The compiled half of pcielab.
 #[pymodule]
@@ -28,5 +28,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<store::StoreWriter>()?;
     model::register(module)?;
-    Ok(())
+    run::register(module)
 }

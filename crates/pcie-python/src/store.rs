@@ -65,7 +65,7 @@ impl StoreWriter {
     }
 }
 
-fn raised(error: Error) -> PyErr {
+pub(crate) fn raised(error: Error) -> PyErr {
     if error.is_input() {
         InputError::new_err(error.to_string())
     } else {

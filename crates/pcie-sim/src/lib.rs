@@ -1,1 +1,19 @@
-//! placeholder
+//! The simulated machine: link ports, root complex, last-level cache with DDIO, IOMMU, memory, and the DMA engines
+//! of the cards, at TLP granularity. Everything is described by a resolved [`profile::System`]; nothing here reads a
+//! file, a clock or an environment variable.
+
+pub mod profile;
+
+mod bandwidth;
+mod caches;
+mod history;
+mod io_tlb;
+mod latency;
+mod lines;
+mod machine;
+mod port;
+
+pub use bandwidth::BandwidthRun;
+pub use history::{State, TestKey};
+pub use latency::{LatencyRun, Sample};
+pub use machine::{Machine, SystemError, Unsupported};

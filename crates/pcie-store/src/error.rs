@@ -9,7 +9,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The output path is taken and overwriting was not asked for.
-    #[error("{}: exists already: choose another name, or ask to overwrite it", path.display())]
+    #[error("{}: exists already: choose another name, or ask to overwrite it (--overwrite)", path.display())]
     Exists {
         /// The output path.
         path: PathBuf,

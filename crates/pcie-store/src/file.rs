@@ -28,7 +28,8 @@ pub(crate) fn put_in_place(
         .suffix(".tmp")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)
-        .map_err(|error| unwritable(&error))?
+        // The error itself would name the temporary file, which is nothing to the user.
+        .map_err(|error| unwritable(&error.kind()))?
         .into_temp_path();
     Connection::open(&fresh)
         .and_then(|connection| {

@@ -1,1 +1,15 @@
-//! placeholder
+//! What is asked for: tests, their windows and units, lists of addresses, cache states, suites. Data and arithmetic, no
+//! behaviour: nothing here knows what carries a test out.
+//!
+//! The vocabulary and the rules are those of the pcie-bench paper (SIGCOMM 2018, section 4) and of the program that
+//! produced its published data.
+
+mod addresses;
+mod suite;
+mod test;
+mod units;
+
+pub use addresses::{AddressList, LIST_LENGTH};
+pub use suite::{Suite, SuiteError};
+pub use test::{CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, Test, TestError, TestRecord};
+pub use units::Units;

@@ -8,9 +8,10 @@ import sys
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from pcielab import __version__
-from pcielab.cli import explain, model, report
+from pcielab.cli import compare, devices, explain, exports, imports, model, profiles, report, run, suites
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -21,9 +22,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 messages = Console(stderr=True)
-app.add_typer(model.app)
-app.command("explain")(explain.explain)
-app.command("report")(report.report)
 
 
 def _version(show: bool) -> None:
@@ -39,15 +37,27 @@ def _root(
     pass
 
 
+app.command("run")(run.run)
+app.command("report")(report.report)
+app.command("compare")(compare.compare)
+app.command("explain")(explain.explain)
+app.add_typer(model.app, name="model")
+app.add_typer(imports.app, name="import")
+app.add_typer(exports.app, name="export")
+app.add_typer(profiles.app, name="profiles")
+app.add_typer(suites.app, name="suites")
+app.add_typer(devices.app, name="devices")
+
+
 def main() -> None:
     """Run the command line; the entry point of the `pcielab` script."""
     try:
         app()
     except InputError as error:
-        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except RunError as error:
-        messages.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(1)
     except KeyboardInterrupt:
         messages.print("interrupted", highlight=False)

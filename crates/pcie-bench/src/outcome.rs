@@ -1,0 +1,174 @@
+//! What became of a test, reduced to what the store keeps.
+
+use crate::device::{BandwidthSlice, DeviceError, LatencySlice, TimerFacts};
+use crate::sampling::{Samples, bandwidth_is_stable, latency_is_stable};
+use crate::statistics::{BatchMeans, Histogram};
+use pcie_store::{Distribution, Scalar, Series, Status};
+use pcie_workload::{Operation, Test};
+use std::ops::ControlFlow;
+
+/// Latencies kept in order, as a look at how they follow one another.
+const SERIES_LENGTH: usize = 1024;
+
+/// What became of a test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Whether it was done.
+    pub status: Status,
+    /// Why not.
+    pub message: Option<String>,
+    /// Numbers.
+    pub scalars: Vec<Scalar>,
+    /// Histograms.
+    pub distributions: Vec<Distribution>,
+    /// Numbers in order.
+    pub series: Vec<Series>,
+}
+
+impl From<DeviceError> for Outcome {
+    fn from(error: DeviceError) -> Self {
+        let status = match error {
+            DeviceError::NotSupported(_) => Status::NotSupported,
+            DeviceError::Failed(_) => Status::Failed,
+        };
+        Self {
+            status,
+            message: Some(error.to_string()),
+            scalars: vec![],
+            distributions: vec![],
+            series: vec![],
+        }
+    }
+}
+
+fn scalar(metric: &str, unit: &str, value: f64) -> Scalar {
+    Scalar { subject: String::new(), metric: metric.into(), unit: unit.into(), value }
+}
+
+/// Gathers a latency test.
+#[derive(Debug)]
+pub(crate) struct LatencyGatherer {
+    samples: Samples,
+    details: bool,
+    histogram: Histogram,
+    averages: BatchMeans,
+    elapsed_ns: f64,
+    first: Vec<u32>,
+}
+
+impl LatencyGatherer {
+    pub(crate) fn new(test: &Test, samples: Samples) -> Self {
+        Self {
+            samples,
+            details: test.details,
+            histogram: Histogram::default(),
+            averages: BatchMeans::default(),
+            elapsed_ns: 0.0,
+            first: Vec::new(),
+        }
+    }
+
+    pub(crate) fn take(&mut self, slice: &LatencySlice) -> ControlFlow<()> {
+        let mut sum = 0u64;
+        for &ticks in &slice.ticks {
+            self.histogram.add(ticks);
+            sum += u64::from(ticks);
+        }
+        self.averages.add(sum as f64 / slice.ticks.len().max(1) as f64);
+        self.elapsed_ns += slice.elapsed_ns;
+        let room = SERIES_LENGTH.saturating_sub(self.first.len());
+        if self.details {
+            self.first.extend(slice.ticks.iter().take(room));
+        }
+        match self.samples {
+            Samples::Adaptive if latency_is_stable(&self.averages, &self.histogram, self.details) => {
+                ControlFlow::Break(())
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    pub(crate) fn outcome(self, timer: TimerFacts) -> Outcome {
+        let tick = timer.tick();
+        let in_ns = |ticks: f64| tick.in_ns(ticks);
+        let quantile = |q| in_ns(f64::from(self.histogram.quantile(q)));
+        let (least, most) = self.histogram.extremes();
+        let count = self.histogram.count();
+        let cycle_ns = in_ns(1.0) / timer.cycles as f64;
+        // The control program divides whole cycles by the number of samples and drops the rest.
+        let total_cycles = (self.elapsed_ns / count.max(1) as f64 / cycle_ns + 1e-9).floor();
+        let outlier_limit = 3.0 * f64::from(self.histogram.quantile(0.95));
+        let scalars = vec![
+            scalar("average_total", "ns", total_cycles * cycle_ns),
+            scalar("average", "ns", in_ns(self.histogram.mean())),
+            scalar("median", "ns", quantile(0.5)),
+            scalar("minimum", "ns", in_ns(f64::from(least))),
+            scalar("maximum", "ns", in_ns(f64::from(most))),
+            scalar("p95", "ns", quantile(0.95)),
+            scalar("p99", "ns", quantile(0.99)),
+            scalar("p999", "ns", quantile(0.999)),
+            scalar("outliers", "1", self.histogram.above(outlier_limit) as f64),
+            scalar("samples", "1", count as f64),
+        ];
+        let bins = self.histogram.bins().map(|(ticks, count)| (i64::from(ticks), count)).collect();
+        let distribution = Distribution { metric: "latency".into(), tick: timer.as_fraction(), bins };
+        let series = Series {
+            metric: "latency_ticks".into(),
+            values: self.first.iter().copied().map(f64::from).collect(),
+        };
+        Outcome {
+            status: Status::Ok,
+            message: None,
+            scalars,
+            distributions: vec![distribution],
+            series: if self.details { vec![series] } else { vec![] },
+        }
+    }
+}
+
+/// Gathers a bandwidth test.
+#[derive(Debug)]
+pub(crate) struct BandwidthGatherer {
+    samples: Samples,
+    transactions: u64,
+    elapsed_ns: f64,
+    times: BatchMeans,
+}
+
+impl BandwidthGatherer {
+    pub(crate) fn new(samples: Samples) -> Self {
+        Self { samples, transactions: 0, elapsed_ns: 0.0, times: BatchMeans::default() }
+    }
+
+    pub(crate) fn take(&mut self, slice: BandwidthSlice) -> ControlFlow<()> {
+        self.transactions += slice.transactions;
+        self.elapsed_ns += slice.elapsed_ns;
+        self.times.add(slice.elapsed_ns / slice.transactions.max(1) as f64);
+        match self.samples {
+            Samples::Adaptive if bandwidth_is_stable(&self.times) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+
+    pub(crate) fn outcome(self, test: &Test) -> Outcome {
+        // Of a read-write test one direction counts, as in the published suite.
+        let counted =
+            if test.operation == Operation::BwRdwr { self.transactions / 2 } else { self.transactions };
+        let bytes = counted as f64 * test.size_bytes as f64;
+        let bandwidth = |elapsed_ns: f64| bytes * 8.0 / elapsed_ns;
+        let mut scalars = vec![
+            scalar("time", "ns", self.elapsed_ns),
+            scalar("bytes", "B", bytes),
+            scalar("transactions", "1", counted as f64),
+            scalar("bandwidth", "Gb/s", bandwidth(self.elapsed_ns)),
+            scalar("rate", "1/s", counted as f64 * 1e9 / self.elapsed_ns),
+        ];
+        let uncertainty = self.times.half_width() / self.times.mean();
+        if uncertainty.is_finite() {
+            scalars.push(scalar("bandwidth_low", "Gb/s", bandwidth(self.elapsed_ns * (1.0 + uncertainty))));
+            let shortest = self.elapsed_ns * (1.0 - uncertainty).max(f64::MIN_POSITIVE);
+            scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(shortest)));
+        }
+        Outcome { status: Status::Ok, message: None, scalars, distributions: vec![], series: vec![] }
+    }
+}

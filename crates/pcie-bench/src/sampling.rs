@@ -1,0 +1,82 @@
+//! How much of a test is done, and when enough of it was.
+
+use crate::statistics::{BatchMeans, Histogram};
+use serde::{Deserialize, Serialize};
+
+/// How many of a test's transactions are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Samples {
+    /// All that the test asks for.
+    Full,
+    /// As many as a stable answer needs.
+    Adaptive,
+}
+
+/// The interval that an adaptive bandwidth or average latency must reach: half of it, relative to the value.
+const RELATIVE_HALF_WIDTH: f64 = 0.0025;
+/// Below this an average latency is as good as exact.
+const LATENCY_HALF_WIDTH_TICKS: f64 = 0.05;
+/// Batches before any interval is believed.
+const BATCHES_LEAST: usize = 4;
+/// Samples that a full distribution needs, so that its 99.9 % quantile stands on a good number of them.
+const DETAILS_SAMPLES: u64 = 1 << 18;
+
+/// Decides when a bandwidth is known well enough.
+pub(crate) fn bandwidth_is_stable(times: &BatchMeans) -> bool {
+    times.count() >= BATCHES_LEAST && times.half_width() <= RELATIVE_HALF_WIDTH * times.mean()
+}
+
+/// Decides when average and median of a latency are known well enough.
+///
+/// A median is stable when the values that it may have, given how many samples there are, are at most a tick apart: so
+/// one that sits between two modes is not declared stable by luck, and such a test runs to its full count.
+pub(crate) fn latency_is_stable(averages: &BatchMeans, histogram: &Histogram, details: bool) -> bool {
+    if averages.count() < BATCHES_LEAST || (details && histogram.count() < DETAILS_SAMPLES) {
+        return false;
+    }
+    let tolerance = (RELATIVE_HALF_WIDTH * averages.mean()).max(LATENCY_HALF_WIDTH_TICKS);
+    if averages.half_width() > tolerance {
+        return false;
+    }
+    // Batches are correlated within: count each eight samples as one.
+    let independent = (histogram.count() as f64 / 8.0).max(1.0);
+    let margin = 3.0 * 0.5 / independent.sqrt();
+    let (low, high) =
+        (histogram.quantile((0.5 - margin).max(0.0)), histogram.quantile((0.5 + margin).min(1.0)));
+    high - low <= 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bimodal(share: f64) -> (BatchMeans, Histogram) {
+        let mut histogram = Histogram::default();
+        for index in 0..8192 {
+            histogram.add(if f64::from(index) / 8192.0 < share { 30 } else { 50 });
+        }
+        let mut averages = BatchMeans::default();
+        (0..8).for_each(|_| averages.add(40.0));
+        (averages, histogram)
+    }
+
+    #[test]
+    fn a_median_between_two_modes_is_not_stable() {
+        let (averages, histogram) = bimodal(0.501);
+        assert!(!latency_is_stable(&averages, &histogram, false));
+        let (averages, histogram) = bimodal(0.8);
+        assert!(latency_is_stable(&averages, &histogram, false));
+        assert!(!latency_is_stable(&averages, &histogram, true), "a distribution needs more");
+    }
+
+    #[test]
+    fn scattered_batches_are_not_stable() {
+        let mut times = BatchMeans::default();
+        [1.0, 1.1, 0.9, 1.05].iter().for_each(|value| times.add(*value));
+        assert!(!bandwidth_is_stable(&times));
+        let mut times = BatchMeans::default();
+        (0..3).for_each(|_| times.add(1.0));
+        assert!(!bandwidth_is_stable(&times), "three batches are too few");
+    }
+}

@@ -1,0 +1,250 @@
+//! The simulator as a device and a host.
+//!
+//! The two share one simulated machine. Sampling is honest about the history within a test: batches start at places
+//! spread over the whole published run, each with the machine in the state in which the transactions before it leave it.
+
+use crate::device::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start, TimerFacts};
+use crate::host::{Host, HostFacts};
+use crate::sampling::Samples;
+use pcie_sim::{BandwidthRun, LatencyRun, Machine, State, TestKey};
+use pcie_time::{Picoseconds, Stream};
+use pcie_workload::{AddressList, Test};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Transactions in a slice of a test that is simulated in full.
+const FULL_SLICE: u64 = 1 << 16;
+/// Latency samples in a batch, at least.
+const LATENCY_BATCH: u64 = 512;
+/// Bandwidth transactions in a batch, at least.
+const BANDWIDTH_BATCH: u64 = 2048;
+/// Transactions before each batch that fill the pipeline and are not counted.
+const BANDWIDTH_WARM_UP: u64 = 768;
+/// Places of the run that each round of sampling looks at.
+const PLACES: u64 = 4;
+
+#[derive(Debug)]
+struct Bench {
+    machine: Arc<Machine>,
+    state: State,
+    key: TestKey,
+    samples: Samples,
+}
+
+/// The simulated card.
+#[derive(Debug)]
+pub struct SimulatedDevice {
+    bench: Rc<RefCell<Bench>>,
+}
+
+/// The simulated host.
+#[derive(Debug)]
+pub struct SimulatedHost {
+    bench: Rc<RefCell<Bench>>,
+}
+
+/// A device and a host on one simulated machine, after boot.
+#[must_use]
+pub fn simulated_bench(
+    machine: Arc<Machine>,
+    seed: u64,
+    samples: Samples,
+) -> (SimulatedDevice, SimulatedHost) {
+    let state = machine.boot();
+    let key = TestKey { seed, test: 0 };
+    let bench = Rc::new(RefCell::new(Bench { machine, state, key, samples }));
+    (SimulatedDevice { bench: Rc::clone(&bench) }, SimulatedHost { bench })
+}
+
+impl Bench {
+    /// The test as the card carries it out: its journal or counter may hold fewer transactions than asked for.
+    fn carried_out(&self, test: &Test) -> Result<Test, DeviceError> {
+        self.machine.supports(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
+        Ok(Test { transactions: self.machine.transactions(test), ..test.clone() })
+    }
+
+    fn list(&self, test: &Test) -> AddressList {
+        AddressList::new(test, self.key.draws(Stream::Addresses))
+    }
+
+    /// Leaves the machine as the whole test leaves it.
+    fn complete(&mut self, test: &Test, list: &AddressList) {
+        if self.machine.leaves_traces(test) {
+            self.machine.advance(&mut self.state, test, list, 0..test.transactions);
+        }
+    }
+
+    /// Calls `batch` with the state at, and the number of, the first transaction of each batch to simulate, and with its
+    /// length, until it breaks off.
+    fn for_each_batch(
+        &self,
+        test: &Test,
+        list: &AddressList,
+        least: u64,
+        mut batch: impl FnMut(State, u64, u64) -> ControlFlow<()>,
+    ) {
+        let total = test.transactions;
+        let length = least.next_multiple_of(list.pass());
+        if self.samples == Samples::Full || length * PLACES * 2 >= total {
+            let _ = batch(self.state.clone(), 0, total);
+            return;
+        }
+        let mut simulated = 0;
+        for round in 0u32.. {
+            let length = (length << round.min(32)).min(total / PLACES);
+            let shift = (f64::from(round + 1) * 0.618_033_988_749_894_9).fract();
+            let mut state = self.state.clone();
+            let mut at = 0;
+            for place in 0..PLACES {
+                let stratum = total / PLACES;
+                let start = (place * stratum + ((stratum - length) as f64 * shift) as u64) & !1;
+                if self.machine.leaves_traces(test) {
+                    self.machine.advance(&mut state, test, list, at..start);
+                    at = start;
+                }
+                if batch(state.clone(), start, length).is_break() {
+                    return;
+                }
+                simulated += length;
+            }
+            if simulated >= total {
+                return;
+            }
+        }
+    }
+}
+
+impl Device for SimulatedDevice {
+    fn facts(&self) -> DeviceFacts {
+        let bench = self.bench.borrow();
+        let card = &bench.machine.system().device;
+        let timer = card.timer;
+        DeviceFacts {
+            name: card.name.clone(),
+            timer: TimerFacts {
+                numerator_ns: timer.numerator_ns,
+                denominator: timer.denominator,
+                cycles: timer.cycles,
+            },
+            dma_transfer_bytes_most: card.dma.transfer_bytes_most,
+            command_transfer_bytes_most: card.command.as_ref().map(|command| command.transfer_bytes_most),
+            outstanding: card.dma.outstanding,
+        }
+    }
+
+    fn begin(&mut self, start: Start<'_>) {
+        self.bench.borrow_mut().key.test = start.position;
+    }
+
+    fn thrash(&mut self) -> Result<(), DeviceError> {
+        let bench = &mut *self.bench.borrow_mut();
+        bench.machine.thrash_from_device(&mut bench.state, bench.key);
+        Ok(())
+    }
+
+    fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
+        let bench = &mut *self.bench.borrow_mut();
+        bench.machine.warm_from_device(&mut bench.state, window_bytes);
+        Ok(())
+    }
+
+    fn latency(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let bench = &mut *self.bench.borrow_mut();
+        let test = bench.carried_out(test)?;
+        let list = bench.list(&test);
+        let slice_length = match bench.samples {
+            Samples::Full => FULL_SLICE,
+            Samples::Adaptive => LATENCY_BATCH.next_multiple_of(list.pass()),
+        };
+        bench.for_each_batch(&test, &list, LATENCY_BATCH, |state, first, count| {
+            let mut run = LatencyRun::new(&bench.machine, &test, &list, bench.key, state, first);
+            let mut left = count;
+            while left > 0 {
+                let length = left.min(slice_length);
+                left -= length;
+                let mut elapsed = Picoseconds::ZERO;
+                let mut ticks = Vec::with_capacity(length as usize);
+                for _ in 0..length {
+                    let sample = run.step();
+                    elapsed += sample.period;
+                    ticks.push(sample.ticks.min(u64::from(u32::MAX)) as u32);
+                }
+                sink(&LatencySlice { ticks, elapsed_ns: elapsed.as_ns() })?;
+            }
+            ControlFlow::Continue(())
+        });
+        bench.complete(&test, &list);
+        Ok(())
+    }
+
+    fn bandwidth(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let bench = &mut *self.bench.borrow_mut();
+        let test = bench.carried_out(test)?;
+        let list = bench.list(&test);
+        let adaptive_slice = BANDWIDTH_BATCH.next_multiple_of(list.pass());
+        bench.for_each_batch(&test, &list, BANDWIDTH_BATCH, |state, first, count| {
+            let mut run = BandwidthRun::new(&bench.machine, &test, &list, bench.key, state, first);
+            let whole = count == test.transactions;
+            let (slice_length, mut before) = match whole {
+                true => (FULL_SLICE, Picoseconds::ZERO),
+                false => (adaptive_slice, run.run(BANDWIDTH_WARM_UP)),
+            };
+            let mut left = count;
+            while left > 0 {
+                let length = left.min(slice_length);
+                left -= length;
+                let now = run.run(length);
+                sink(BandwidthSlice { transactions: length, elapsed_ns: (now - before).as_ns() })?;
+                before = now;
+            }
+            ControlFlow::Continue(())
+        });
+        bench.complete(&test, &list);
+        Ok(())
+    }
+
+    fn pass_over(&mut self, test: &Test) {
+        let bench = &mut *self.bench.borrow_mut();
+        if let Ok(test) = bench.carried_out(test) {
+            let list = bench.list(&test);
+            bench.complete(&test, &list);
+        }
+    }
+}
+
+impl Host for SimulatedHost {
+    fn facts(&self) -> HostFacts {
+        let bench = self.bench.borrow();
+        let system = bench.machine.system();
+        HostFacts {
+            name: system.host.name.clone(),
+            sockets: system.host.sockets,
+            llc_bytes: system.host.llc.llc_bytes,
+            buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
+            device_socket: system.device_socket,
+            memory_socket: system.memory_socket,
+            program_socket: system.program_socket,
+        }
+    }
+
+    fn thrash(&mut self) -> Result<(), DeviceError> {
+        self.bench.borrow_mut().state.thrash_from_host();
+        Ok(())
+    }
+
+    fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
+        let bench = &mut *self.bench.borrow_mut();
+        bench.machine.warm_from_host(&mut bench.state, window_bytes, bench.key);
+        Ok(())
+    }
+}

@@ -1,0 +1,139 @@
+//! Statistics over ticks: histogram, quantiles, and confidence from batch means.
+
+use std::collections::BTreeMap;
+
+/// Latencies counted by tick.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Histogram {
+    bins: BTreeMap<u32, u64>,
+    count: u64,
+    sum: u128,
+}
+
+impl Histogram {
+    /// Counts one latency.
+    pub fn add(&mut self, ticks: u32) {
+        *self.bins.entry(ticks).or_insert(0) += 1;
+        self.count += 1;
+        self.sum += u128::from(ticks);
+    }
+
+    /// Latencies counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Average in ticks; NaN of nothing.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 / self.count as f64
+    }
+
+    /// The smallest tick that at least the share `quantile` of the latencies does not exceed; 0 of nothing.
+    #[must_use]
+    pub fn quantile(&self, quantile: f64) -> u32 {
+        let rank = (quantile * self.count as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        for (&ticks, &count) in &self.bins {
+            seen += count;
+            if seen >= rank {
+                return ticks;
+            }
+        }
+        self.bins.keys().next_back().copied().unwrap_or(0)
+    }
+
+    /// Smallest and largest; 0 of nothing.
+    #[must_use]
+    pub fn extremes(&self) -> (u32, u32) {
+        let least = self.bins.keys().next().copied().unwrap_or(0);
+        (least, self.bins.keys().next_back().copied().unwrap_or(0))
+    }
+
+    /// Latencies above a limit in ticks.
+    #[must_use]
+    pub fn above(&self, limit: f64) -> u64 {
+        self.bins.iter().filter(|(ticks, _)| f64::from(**ticks) > limit).map(|(_, count)| count).sum()
+    }
+
+    /// Ticks and counts, in order.
+    pub fn bins(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.bins.iter().map(|(ticks, count)| (*ticks, *count))
+    }
+}
+
+/// Averages of batches, and how far their average may be off.
+#[derive(Clone, Debug, Default)]
+pub struct BatchMeans {
+    means: Vec<f64>,
+}
+
+impl BatchMeans {
+    /// Adds the average of a batch.
+    pub fn add(&mut self, mean: f64) {
+        self.means.push(mean);
+    }
+
+    /// Batches.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.means.len()
+    }
+
+    /// Average of the batches.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.means.iter().sum::<f64>() / self.means.len() as f64
+    }
+
+    /// Half the width of the 95 % confidence interval of the mean, from Student's distribution; infinite for fewer than
+    /// two batches.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        let count = self.means.len();
+        if count < 2 {
+            return f64::INFINITY;
+        }
+        let mean = self.mean();
+        let variance =
+            self.means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
+        student_975(count - 1) * (variance / count as f64).sqrt()
+    }
+}
+
+/// The 97.5 % quantile of Student's distribution: tabulated to 9 degrees of freedom, then by the expansion of Abramowitz
+/// and Stegun 26.7.5.
+fn student_975(degrees: usize) -> f64 {
+    const TABLE: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+    if let Some(value) = TABLE.get(degrees.wrapping_sub(1)) {
+        return *value;
+    }
+    let (z, n) = (1.959_964_f64, degrees as f64);
+    z + (z.powi(3) + z) / (4.0 * n) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * n * n)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_values_that_occurred() {
+        let mut histogram = Histogram::default();
+        for ticks in [5, 5, 5, 7, 7, 9, 9, 9, 9, 100] {
+            histogram.add(ticks);
+        }
+        assert_eq!([0.3, 0.31, 0.5, 0.9, 0.95, 1.0].map(|q| histogram.quantile(q)), [5, 7, 7, 9, 100, 100]);
+        assert_eq!(histogram.extremes(), (5, 100));
+        assert_eq!(histogram.above(27.0), 1);
+        assert!((histogram.mean() - 16.4).abs() < 1e-12);
+        assert_eq!(Histogram::default().quantile(0.5), 0);
+    }
+
+    #[test]
+    fn student_agrees_with_tables() {
+        for (degrees, expected) in [(1, 12.706), (10, 2.228), (20, 2.086), (60, 2.000)] {
+            assert!((student_975(degrees) - expected).abs() < 2e-3, "{degrees}");
+        }
+    }
+}

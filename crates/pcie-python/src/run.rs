@@ -1,0 +1,96 @@
+//! Running suites on the simulated machine, and checking what would be run. Systems and suites come as JSON.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pcie_bench::{Options, Progress, RunError as Failure, Runner, Samples, simulated_bench};
+use pcie_sim::Machine;
+use pcie_sim::profile::System;
+use pcie_store::Manifest;
+use pcie_workload::Suite;
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+
+use crate::error::{InputError, RunError};
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(check_system, module)?)?;
+    module.add_function(wrap_pyfunction!(check_suite, module)?)?;
+    module.add_function(wrap_pyfunction!(run_simulated, module)?)
+}
+
+fn parse<T: DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| InputError::new_err(format!("{what}: {}: {}", error.path(), error.inner())))
+}
+
+fn machine(system: &str) -> PyResult<Machine> {
+    let system: System = parse("system", system)?;
+    Machine::new(system).map_err(|error| InputError::new_err(error.to_string()))
+}
+
+/// Refuses a system that cannot be simulated.
+#[pyfunction]
+fn check_system(system: &str) -> PyResult<()> {
+    machine(system).map(drop)
+}
+
+/// Refuses a suite with a test that no machine could carry out.
+#[pyfunction]
+fn check_suite(suite: &str) -> PyResult<()> {
+    let suite: Suite = parse("suite", suite)?;
+    suite.validate().map_err(|error| InputError::new_err(error.to_string()))
+}
+
+/// Runs a suite on a simulated system into a store. `progress` is called with the tests done, their total, and the family
+/// and name of the last one; an exception from it, or a signal, stops the run after the tests in flight.
+#[pyfunction]
+#[pyo3(signature = (path, system, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress))]
+#[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
+fn run_simulated(
+    py: Python<'_>,
+    path: PathBuf,
+    system: &str,
+    suite: &str,
+    manifest: &str,
+    seed: u64,
+    samples: &str,
+    jobs: usize,
+    resume: bool,
+    overwrite: bool,
+    progress: Py<PyAny>,
+) -> PyResult<()> {
+    let machine = Arc::new(machine(system)?);
+    let suite: Suite = parse("suite", suite)?;
+    let samples: Samples = parse("samples", &format!("\"{samples}\""))?;
+    let manifest = Manifest::from_entries(parse("manifest", manifest)?).map_err(crate::store::raised)?;
+    let runner = Runner { suite: &suite, options: Options { samples, jobs, resume, overwrite } };
+    let mut raised = None;
+    let result = py.detach(|| {
+        let mut report = |state: &Progress| match Python::attach(|py| call(py, &progress, state)) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                raised.get_or_insert(error);
+                ControlFlow::Break(())
+            }
+        };
+        runner.run(&path, manifest, || simulated_bench(Arc::clone(&machine), seed, samples), &mut report)
+    });
+    match (raised, result) {
+        (Some(error), _) => Err(error),
+        (None, Ok(())) => Ok(()),
+        (None, Err(Failure::Store(error))) => Err(crate::store::raised(error)),
+        (None, Err(error @ (Failure::Suite(_) | Failure::OtherRun { .. }))) => {
+            Err(InputError::new_err(error.to_string()))
+        }
+        (None, Err(error)) => Err(RunError::new_err(error.to_string())),
+    }
+}
+
+fn call(py: Python<'_>, progress: &Py<PyAny>, state: &Progress) -> PyResult<()> {
+    py.check_signals()?;
+    let (family, name) = state.last.clone().unwrap_or_default();
+    progress.call1(py, (state.done, state.total, family, name)).map(drop)
+}

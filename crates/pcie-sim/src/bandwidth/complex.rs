@@ -1,0 +1,141 @@
+//! The root complex under load: admission, translation, memory, and the order of completions.
+
+use super::completer::{Completer, Ready};
+use crate::caches::Found;
+use crate::history::{State, TestKey};
+use crate::latency::refresh;
+use crate::machine::Machine;
+use pcie_time::{Draws, Picoseconds, Stream};
+use pcie_wire::Piece;
+use pcie_workload::LINE_BYTES;
+
+/// The root complex.
+#[derive(Debug)]
+pub(super) struct Complex<'a> {
+    machine: &'a Machine,
+    state: State,
+    completer: Completer,
+    request_gate: Picoseconds,
+    write_gate: Picoseconds,
+    /// When the last of the posted writes so far has gone through: reads do not pass them.
+    posted_done: Picoseconds,
+    /// When the data of all reads so far are there: while they are not, the root complex is busy.
+    busy_until: Picoseconds,
+    walkers: Vec<Picoseconds>,
+    pending_walks: Vec<(u32, Picoseconds)>,
+    admitted: u64,
+    jitter: Draws,
+    refresh: Draws,
+    walk_refresh: Draws,
+}
+
+impl<'a> Complex<'a> {
+    pub(super) fn new(machine: &'a Machine, key: TestKey, mut state: State, first: u64) -> Self {
+        let host = &machine.system.host;
+        state.io_tlb.set_capacity(host.iommu.tlb.busy_entries);
+        // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
+        let numbered_from = first << 8;
+        let order = key.draws(Stream::CompletionOrder);
+        Self {
+            machine,
+            state,
+            completer: Completer::new(host.root_complex.completion_order, order, numbered_from),
+            request_gate: Picoseconds::ZERO,
+            write_gate: Picoseconds::ZERO,
+            posted_done: Picoseconds::ZERO,
+            busy_until: Picoseconds::ZERO,
+            walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
+            pending_walks: Vec::new(),
+            admitted: numbered_from,
+            jitter: key.draws(Stream::Jitter),
+            refresh: key.draws(Stream::Refresh),
+            walk_refresh: key.draws(Stream::WalkRefresh),
+        }
+    }
+
+    /// A read request arrives; returns when it is admitted, and when its data are there.
+    pub(super) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
+        let complex = &self.machine.system.host.root_complex;
+        let admitted = now.max(self.request_gate).max(self.posted_done);
+        self.request_gate = admitted + Picoseconds::from_ns(complex.request_interval_ns);
+        self.admitted += 1;
+        let translated = self.translate(piece, admitted);
+        let busy = admitted < self.busy_until;
+        let data = translated + self.access(piece, busy);
+        self.busy_until = self.busy_until.max(data);
+        (admitted + Picoseconds::from_ns(complex.credit_return_ns), data)
+    }
+
+    /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
+    fn access(&self, piece: Piece, busy: bool) -> Picoseconds {
+        let machine = self.machine;
+        let complex = &machine.system.host.root_complex;
+        let first = machine.lines.by_dma(piece.address);
+        let count = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32;
+        let mut cost = Picoseconds::ZERO;
+        let mut memory = false;
+        for line in first..first + count {
+            let found = self.state.caches.find(&machine.lines, line);
+            memory |= matches!(found, Found::Memory { .. });
+            cost = cost.max(machine.read_cost(found, busy));
+        }
+        let base_ns = if busy { complex.busy_read_ns } else { complex.read_ns };
+        let jitter_ns = complex.jitter_ns * (2.0 * self.jitter.fraction(self.admitted) - 1.0);
+        let refresh = if memory { refresh(machine, self.refresh, self.admitted) } else { Picoseconds::ZERO };
+        Picoseconds::from_ns(base_ns + jitter_ns) + cost + refresh
+    }
+
+    /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
+    pub(super) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
+        let complex = &self.machine.system.host.root_complex;
+        let gate = now.max(self.write_gate);
+        self.write_gate = gate + Picoseconds::from_ns(complex.write_interval_ns);
+        self.admitted += 1;
+        let translated = self.translate(piece, gate);
+        let first = self.machine.lines.by_dma(piece.address);
+        self.machine.write_lines(&mut self.state.caches, first, piece.address, u64::from(piece.length));
+        // Posted writes go through in order.
+        self.posted_done = self.posted_done.max(translated);
+        self.posted_done + Picoseconds::from_ns(complex.credit_return_ns)
+    }
+
+    /// When the address of a TLP that was admitted at `at` is translated.
+    fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
+        let Some(page) = self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) else {
+            return at;
+        };
+        let iommu = &self.machine.system.host.iommu;
+        self.pending_walks.retain(|(_, done)| *done > at);
+        let held = self.state.io_tlb.look_up(page);
+        let pending = self.pending_walks.iter().find(|(walked, _)| *walked == page).map(|(_, done)| *done);
+        match pending {
+            Some(done) if !iommu.same_page_walks_again => done,
+            None if held => at,
+            _ => self.walk(page, at),
+        }
+    }
+
+    fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
+        let iommu = &self.machine.system.host.iommu;
+        let Some(walker) = self.walkers.iter_mut().min() else { return at };
+        let start = at.max(*walker);
+        *walker = start + Picoseconds::from_ns(iommu.walker_busy_ns);
+        let done = start
+            + Picoseconds::from_ns(iommu.walk_ns)
+            + refresh(self.machine, self.walk_refresh, self.admitted);
+        self.pending_walks.push((page, done));
+        done
+    }
+
+    /// The data of a request are there: it can be answered.
+    pub(super) fn data_ready(&mut self, request: u32, piece: Piece) {
+        let cuts = self.machine.completions(piece);
+        let single = piece.length <= self.machine.system.link.mps_bytes;
+        self.completer.add(Ready { request, single, cuts });
+    }
+
+    /// The next completion to send, the request that it answers, and whether it is the last of that.
+    pub(super) fn next_completion(&mut self) -> Option<(u32, Piece, bool)> {
+        self.completer.next()
+    }
+}

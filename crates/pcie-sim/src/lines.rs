@@ -1,0 +1,191 @@
+//! The cache lines that a test can touch, numbered, and the cache sets that they fall into.
+//!
+//! Lines of the host buffer come first, in buffer order. Behind them stand the lines that the command path reaches
+//! instead when it drops address bits: those that are not in the buffer themselves.
+
+use crate::profile::{LastLevelCache, System};
+use pcie_workload::LINE_BYTES;
+
+/// Number of a cache line.
+pub type Line = u32;
+
+/// The lines of a system, where the command path really goes, and the set of each line.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    chunk_lines: u32,
+    buffer_lines: u32,
+    /// For every chunk of the buffer, the line that its first line becomes on the command path.
+    command_bases: Vec<Line>,
+    sets: Vec<u32>,
+    set_count: u32,
+}
+
+impl Lines {
+    /// Numbers the lines of a valid system.
+    #[must_use]
+    pub fn new(system: &System) -> Self {
+        let chunk_lines = (system.chunk_bytes / LINE_BYTES) as u32;
+        let buffer_lines = chunk_lines * system.chunk_addresses.len() as u32;
+        let mask = match system.device.command.as_ref().map(|command| command.address_bits) {
+            Some(bits) if bits < 64 => (1u64 << bits) - 1,
+            _ => u64::MAX,
+        };
+        let mut addresses = system.chunk_addresses.clone();
+        let command_bases = system
+            .chunk_addresses
+            .iter()
+            .map(|address| {
+                let seen = address & mask;
+                let place = addresses.iter().position(|known| *known == seen).unwrap_or_else(|| {
+                    addresses.push(seen);
+                    addresses.len() - 1
+                });
+                place as u32 * chunk_lines
+            })
+            .collect();
+        let hash = SliceHash::new(&system.host.llc);
+        let sets = addresses
+            .iter()
+            .flat_map(|address| (0..u64::from(chunk_lines)).map(move |line| address / LINE_BYTES + line))
+            .map(|line| hash.set(line))
+            .collect();
+        Self { chunk_lines, buffer_lines, command_bases, sets, set_count: hash.set_count() }
+    }
+
+    /// All lines, in the buffer or not.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.sets.len() as u32
+    }
+
+    /// Lines of the host buffer.
+    #[must_use]
+    pub fn buffer_lines(&self) -> u32 {
+        self.buffer_lines
+    }
+
+    /// Whether a line is part of the host buffer.
+    #[inline]
+    #[must_use]
+    pub fn in_buffer(&self, line: Line) -> bool {
+        line < self.buffer_lines
+    }
+
+    /// The line at an offset of the buffer, as the DMA path reaches it.
+    #[inline]
+    #[must_use]
+    pub fn by_dma(&self, offset: u64) -> Line {
+        (offset / LINE_BYTES) as Line
+    }
+
+    /// The same, as the command path reaches it.
+    #[inline]
+    #[must_use]
+    pub fn by_command(&self, offset: u64) -> Line {
+        let line = (offset / LINE_BYTES) as Line;
+        self.command_bases[(line / self.chunk_lines) as usize] + line % self.chunk_lines
+    }
+
+    /// The set of the last-level cache that a line falls into.
+    #[inline]
+    #[must_use]
+    pub fn set(&self, line: Line) -> u32 {
+        self.sets[line as usize]
+    }
+
+    /// Sets of the last-level cache.
+    #[must_use]
+    pub fn set_count(&self) -> u32 {
+        self.set_count
+    }
+}
+
+/// How addresses are spread over slices and sets.
+///
+/// The real hash is not published. What the measurements show is how evenly it spreads: lines per set deviate by about a
+/// fifth of their mean, at every window size. Here the index comes from the low bits and the slice from a
+/// golden-ratio sequence over the high bits, started elsewhere for each index, with slices of slightly unequal shares.
+struct SliceHash {
+    sets_per_slice: u64,
+    bounds: Vec<f64>,
+}
+
+impl SliceHash {
+    fn new(cache: &LastLevelCache) -> Self {
+        let slices = cache.slices.max(1);
+        let lines_per_slice = cache.llc_bytes / LINE_BYTES / u64::from(cache.ways.max(1)) / u64::from(slices);
+        let weights: Vec<f64> = (0..slices)
+            .map(|slice| {
+                let place = (f64::from(slice) + 0.5) / f64::from(slices);
+                (1.0 + cache.slice_spread * normal_quantile(place)).max(0.05)
+            })
+            .collect();
+        let total: f64 = weights.iter().sum();
+        let mut bounds = Vec::with_capacity(weights.len());
+        let mut sum = 0.0;
+        for weight in weights {
+            sum += weight / total;
+            bounds.push(sum);
+        }
+        Self { sets_per_slice: lines_per_slice.max(1), bounds }
+    }
+
+    fn set_count(&self) -> u32 {
+        (self.sets_per_slice * self.bounds.len() as u64) as u32
+    }
+
+    fn set(&self, physical_line: u64) -> u32 {
+        const GOLDEN: f64 = 0.618_033_988_749_894_9;
+        let index = physical_line % self.sets_per_slice;
+        let tag = physical_line / self.sets_per_slice;
+        let start = (index.wrapping_mul(0x9E37_79B9) % 65_536) as f64 / 65_536.0;
+        let place = (tag as f64 * GOLDEN + start).fract();
+        let slice = self.bounds.iter().position(|bound| place < *bound).unwrap_or(self.bounds.len() - 1);
+        (slice as u64 * self.sets_per_slice + index) as u32
+    }
+}
+
+/// Quantile of the standard normal distribution, good to 6e-3 for probabilities between 1/12 and 11/12.
+fn normal_quantile(probability: f64) -> f64 {
+    // Tukey's lambda with shape 0.135 agrees with the normal quantile to 1e-3 where slices are.
+    let shape = 0.135;
+    (probability.powf(shape) - (1.0 - probability).powf(shape)) / 0.1975
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quantile_is_the_normal_one_where_slices_are() {
+        for (probability, expected) in
+            [(0.5, 0.0), (0.25, -0.6745), (1.0 / 12.0, -1.383), (11.0 / 12.0, 1.383)]
+        {
+            assert!((normal_quantile(probability) - expected).abs() < 6e-3, "{probability}");
+        }
+    }
+
+    #[test]
+    fn lines_spread_over_sets_by_a_fifth_of_their_mean() {
+        let cache = LastLevelCache {
+            llc_bytes: 15 << 20,
+            ways: 20,
+            ddio_ways: 2,
+            slices: 6,
+            slice_spread: 0.2,
+            host_share: 0.9,
+        };
+        let hash = SliceHash::new(&cache);
+        assert_eq!(hash.set_count(), 12_288);
+        for mebibytes in [4u64, 16, 64] {
+            let mut counts = vec![0f64; hash.set_count() as usize];
+            for line in 0..(mebibytes << 20) / LINE_BYTES {
+                counts[hash.set((0x4_2ac0_0000 >> 6) + line) as usize] += 1.0;
+            }
+            let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+            let deviation =
+                (counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / counts.len() as f64).sqrt();
+            assert!((0.15..0.30).contains(&(deviation / mean)), "{mebibytes} MiB: {deviation} of {mean}");
+        }
+    }
+}

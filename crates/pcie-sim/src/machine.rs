@@ -1,0 +1,417 @@
+//! A system made ready for simulation: checked, with its link arithmetic and its times in picoseconds at hand.
+
+use crate::caches::{Caches, Found};
+use crate::history::{State, TestKey};
+use crate::lines::{Line, Lines};
+use crate::profile::{CompletionSplit, IommuMode, System};
+use pcie_time::{Picoseconds, TickLength};
+use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
+use pcie_workload::{AddressList, LINE_BYTES, PAGE_BYTES, Path, Test};
+use thiserror::Error;
+
+/// Why a system cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SystemError {
+    /// The link is none.
+    #[error("system {system}: link.{error}")]
+    Link {
+        /// Name of the system.
+        system: String,
+        /// What is wrong with its link.
+        error: ConfigurationError,
+    },
+    /// A value is out of range.
+    #[error("system {system}: {key} is {value}: {remedy}")]
+    Value {
+        /// Name of the system.
+        system: String,
+        /// Dotted key.
+        key: &'static str,
+        /// The value, as text.
+        value: String,
+        /// What would be right.
+        remedy: &'static str,
+    },
+}
+
+/// Why a test does not run on a system.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unsupported {
+    /// The card has no command path.
+    #[error("{0} has no command path")]
+    NoCommandPath(String),
+    /// The transfer is too long for the path.
+    #[error("the {path} path of {card} transfers at most {most} bytes")]
+    TooLong {
+        /// Name of the card.
+        card: String,
+        /// `command` or `DMA`.
+        path: &'static str,
+        /// Its limit.
+        most: u32,
+    },
+    /// The window is larger than the host buffer.
+    #[error("the host buffer has {0} bytes")]
+    WindowOverBuffer(u64),
+    /// Only DMA has bandwidth tests.
+    #[error("bandwidth tests use the DMA path")]
+    CommandBandwidth,
+}
+
+/// A system, ready to be simulated.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub(crate) system: System,
+    pub(crate) lines: Lines,
+    narrow: LinkConfiguration,
+    wide: LinkConfiguration,
+    pub(crate) tick: TickLength,
+}
+
+impl Machine {
+    /// Checks a system and makes it ready.
+    ///
+    /// # Errors
+    /// Names the first key whose value cannot be simulated.
+    pub fn new(system: System) -> Result<Self, SystemError> {
+        check_values(&system)?;
+        let link = |address_bits| {
+            LinkConfiguration::try_from(LinkParameters {
+                generation: system.link.generation,
+                lanes: system.link.lanes,
+                mps_bytes: system.link.mps_bytes,
+                mrrs_bytes: system.link.mrrs_bytes,
+                rcb_bytes: system.link.rcb_bytes,
+                address_bits,
+                ecrc: system.link.ecrc,
+                flit_mode: Some(system.link.flit),
+            })
+            .map_err(|error| SystemError::Link { system: system.name.clone(), error })
+        };
+        let (narrow, wide) = (link(32)?, link(64)?);
+        let timer = system.device.timer;
+        let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
+        Ok(Self { lines: Lines::new(&system), narrow, wide, tick, system })
+    }
+
+    /// The system it was made from.
+    #[must_use]
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// The machine after boot.
+    #[must_use]
+    pub fn boot(&self) -> State {
+        State::boot(&self.system, &self.lines)
+    }
+
+    /// The card writes random lines over the whole buffer.
+    pub fn thrash_from_device(&self, state: &mut State, key: TestKey) {
+        state.thrash_from_device(&self.system, &self.lines, key);
+    }
+
+    /// The card writes the window, twice.
+    pub fn warm_from_device(&self, state: &mut State, window_bytes: u64) {
+        state.warm_from_device(&self.system, &self.lines, window_bytes);
+    }
+
+    /// The CPU writes the window, four times.
+    pub fn warm_from_host(&self, state: &mut State, window_bytes: u64, key: TestKey) {
+        state.warm_from_host(&self.system, &self.lines, window_bytes, key);
+    }
+
+    /// Brings a state from after the first `done.start` transactions of a test to after the first `done.end`.
+    pub fn advance(&self, state: &mut State, test: &Test, list: &AddressList, done: std::ops::Range<u64>) {
+        state.advance(&self.lines, test, list, done);
+    }
+
+    /// Whether the transactions of a test leave anything behind.
+    #[must_use]
+    pub fn leaves_traces(&self, test: &Test) -> bool {
+        test.operation.writes() || self.system.iommu != IommuMode::Off
+    }
+
+    /// Length of a tick of the card's timer.
+    #[must_use]
+    pub fn tick(&self) -> TickLength {
+        self.tick
+    }
+
+    /// Refuses a test that the system cannot carry out.
+    ///
+    /// # Errors
+    /// Says what is missing.
+    pub fn supports(&self, test: &Test) -> Result<(), Unsupported> {
+        let card = &self.system.device;
+        let buffer = self.system.chunk_bytes * self.system.chunk_addresses.len() as u64;
+        let (path, most) = match (test.path, &card.command) {
+            (Path::Dma, _) => ("DMA", card.dma.transfer_bytes_most),
+            (Path::Command, Some(command)) => ("command", command.transfer_bytes_most),
+            (Path::Command, None) => return Err(Unsupported::NoCommandPath(card.name.clone())),
+        };
+        if test.size_bytes > u64::from(most) {
+            return Err(Unsupported::TooLong { card: card.name.clone(), path, most });
+        }
+        if test.path == Path::Command && !test.operation.is_latency() {
+            return Err(Unsupported::CommandBandwidth);
+        }
+        if test.window_bytes > buffer {
+            return Err(Unsupported::WindowOverBuffer(buffer));
+        }
+        Ok(())
+    }
+
+    /// Transactions that the card really makes for a test: its journal or counter may hold fewer than asked for.
+    #[must_use]
+    pub fn transactions(&self, test: &Test) -> u64 {
+        let card = &self.system.device;
+        let most =
+            if test.operation.is_latency() { card.latency_samples_most } else { card.transactions_most };
+        most.map_or(test.transactions, |most| most.min(test.transactions))
+    }
+
+    /// The link, with headers as long as the address at an offset of the buffer needs.
+    #[inline]
+    pub(crate) fn link_at(&self, offset: u64) -> &LinkConfiguration {
+        let chunk = (offset / self.system.chunk_bytes) as usize;
+        let low = self.system.chunk_addresses.get(chunk).is_some_and(|address| *address < 1 << 32);
+        if low { &self.narrow } else { &self.wide }
+    }
+
+    /// Any of the two links: they differ in the headers of requests only.
+    pub(crate) fn link(&self) -> &LinkConfiguration {
+        &self.wide
+    }
+
+    /// The completions for one read request, first to last.
+    ///
+    /// The root complexes measured answer an unaligned first cache line by itself, cut at multiples of MPS, and some of
+    /// them answer a partial last line by itself too.
+    pub(crate) fn completions(&self, request: Piece) -> Cuts {
+        let complex = &self.system.host.root_complex;
+        let boundary = match complex.completion_split {
+            CompletionSplit::AlignedMps => u64::from(self.system.link.mps_bytes),
+            CompletionSplit::EveryRcb => u64::from(self.system.link.rcb_bytes),
+        };
+        Cuts {
+            address: request.address,
+            end: request.address + u64::from(request.length),
+            boundary,
+            last_line_alone: !complex.merge_last_partial_line,
+        }
+    }
+
+    /// The requests of a DMA read.
+    pub(crate) fn read_requests(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Piece> + use<> {
+        self.wide.read_requests(offset, bytes, SplitAt::AlignedAddress)
+    }
+
+    /// The write TLPs of a DMA write.
+    pub(crate) fn write_tlps(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Piece> + use<> {
+        self.wide.writes(offset, bytes, SplitAt::AlignedAddress)
+    }
+
+    /// Bytes of a TLP for data at an offset of the buffer.
+    #[inline]
+    pub(crate) fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
+        // Only the card appends an ECRC: what the root port sends has none.
+        let link = self.link_at(piece.address);
+        match kind {
+            TlpKind::CompletionWithData => link.tlp_bytes(kind, piece) - link.ecrc_bytes(),
+            _ => link.tlp_bytes(kind, piece),
+        }
+    }
+
+    /// What reading a line costs on top of a line that the card wrote and that is still in the cache.
+    #[inline]
+    pub(crate) fn read_cost(&self, found: Found, busy: bool) -> Picoseconds {
+        let memory = &self.system.host.memory;
+        let miss = if busy { memory.busy_miss_ns } else { memory.miss_ns };
+        Picoseconds::from_ns(match found {
+            Found::DeviceLine => 0.0,
+            Found::HostLine => memory.host_line_ns,
+            Found::RemoteHostLine => miss + memory.remote_dirty_ns,
+            Found::Memory { remote, untouched } => {
+                let far = if remote { memory.remote_ns } else { 0.0 };
+                let first = if untouched { memory.untouched_ns } else { 0.0 };
+                miss + far + first
+            }
+        })
+    }
+
+    /// What writing a line costs before a read behind it may go on.
+    #[inline]
+    pub(crate) fn write_cost(&self, found: Found, whole_line: bool) -> Picoseconds {
+        let memory = &self.system.host.memory;
+        Picoseconds::from_ns(match (found, whole_line) {
+            (Found::DeviceLine | Found::HostLine, _) => 0.0,
+            (Found::Memory { remote: false, .. }, true) => memory.ownership_ns,
+            (Found::Memory { remote: true, .. } | Found::RemoteHostLine, true) => memory.remote_ownership_ns,
+            (Found::Memory { remote, .. }, false) => {
+                memory.miss_ns + if remote { memory.remote_ns } else { 0.0 }
+            }
+            (Found::RemoteHostLine, false) => memory.miss_ns + memory.remote_dirty_ns,
+        })
+    }
+
+    /// Writes the lines of a transfer; returns the largest cost among them.
+    pub(crate) fn write_lines(
+        &self,
+        caches: &mut Caches,
+        first: Line,
+        start: u64,
+        bytes: u64,
+    ) -> Picoseconds {
+        let lead = start % LINE_BYTES;
+        let count = (lead + bytes).div_ceil(LINE_BYTES);
+        let mut cost = Picoseconds::ZERO;
+        for nth in 0..count {
+            let from = (nth * LINE_BYTES).max(lead);
+            let to = ((nth + 1) * LINE_BYTES).min(lead + bytes);
+            let found = caches.write(&self.lines, first + nth as Line);
+            cost = cost.max(self.write_cost(found, to - from == LINE_BYTES));
+        }
+        cost
+    }
+}
+
+/// The pieces in which a root complex answers a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cuts {
+    address: u64,
+    end: u64,
+    boundary: u64,
+    last_line_alone: bool,
+}
+
+impl Cuts {
+    pub(crate) fn is_done(&self) -> bool {
+        self.address >= self.end
+    }
+}
+
+impl Iterator for Cuts {
+    type Item = Piece;
+
+    #[inline]
+    fn next(&mut self) -> Option<Piece> {
+        if self.is_done() {
+            return None;
+        }
+        let start = self.address;
+        let boundary = if start.is_multiple_of(LINE_BYTES) { self.boundary } else { LINE_BYTES };
+        let mut stop = (start / boundary + 1) * boundary;
+        let last_line = self.end / LINE_BYTES * LINE_BYTES;
+        if self.last_line_alone && last_line > start {
+            stop = stop.min(last_line);
+        }
+        self.address = stop.min(self.end);
+        Some(Piece { address: start, length: (self.address - start) as u32 })
+    }
+}
+
+fn check_values(system: &System) -> Result<(), SystemError> {
+    let wrong = |key, value: String, remedy| {
+        Err(SystemError::Value { system: system.name.clone(), key, value, remedy })
+    };
+    let chunks = system.chunk_addresses.len() as u64;
+    if !system.chunk_bytes.is_power_of_two()
+        || system.chunk_bytes < PAGE_BYTES
+        || system.chunk_bytes > 1 << 36
+    {
+        return wrong("chunk_bytes", system.chunk_bytes.to_string(), "give a power of two, 4096 to 2^36");
+    }
+    if chunks == 0 || chunks.saturating_mul(system.chunk_bytes) > 1 << 36 {
+        return wrong(
+            "chunk_addresses",
+            format!("{chunks} chunks"),
+            "give at least one, at most 64 GiB together",
+        );
+    }
+    if let Some(address) = system.chunk_addresses.iter().find(|address| *address % system.chunk_bytes != 0) {
+        return wrong("chunk_addresses", format!("{address:#x}"), "give multiples of chunk_bytes");
+    }
+    let sockets = [
+        ("device_socket", system.device_socket),
+        ("memory_socket", system.memory_socket),
+        ("program_socket", system.program_socket),
+    ];
+    for (key, socket) in sockets {
+        if socket >= system.host.sockets {
+            return wrong(key, socket.to_string(), "give a socket that host.sockets has, counted from 0");
+        }
+    }
+    let cache = &system.host.llc;
+    if cache.ways == 0 || cache.ddio_ways == 0 || cache.ddio_ways > cache.ways || cache.slices == 0 {
+        let value = format!("{} ways, {} for DDIO, {} slices", cache.ways, cache.ddio_ways, cache.slices);
+        return wrong(
+            "host.llc",
+            value,
+            "give at least one of each, and no more ways for DDIO than there are",
+        );
+    }
+    if cache.llc_bytes < LINE_BYTES * u64::from(cache.ways) * u64::from(cache.slices) {
+        return wrong("host.llc.llc_bytes", cache.llc_bytes.to_string(), "give at least one set per slice");
+    }
+    let timer = system.device.timer;
+    if timer.numerator_ns == 0 || timer.denominator == 0 || timer.cycles == 0 {
+        return wrong("device.timer", format!("{timer:?}"), "give values above 0");
+    }
+    if system.link.tags == 0 {
+        return wrong("link.tags", "0".into(), "give at least 1");
+    }
+    if system.device.dma.outstanding == 0 {
+        return wrong("device.dma.outstanding", "0".into(), "give at least 1");
+    }
+    let engine = &system.device.dma.engine;
+    if engine.segment_bytes == 0 || engine.word_bytes == 0 || engine.write_piece_bytes == 0 {
+        return wrong("device.dma.engine", "a size of 0".into(), "give bytes above 0");
+    }
+    if system.iommu != IommuMode::Off && system.host.iommu.walkers == 0 {
+        return wrong("host.iommu.walkers", "0".into(), "give at least 1");
+    }
+    let complex = &system.host.root_complex;
+    let posted_units = system.link.mps_bytes.div_ceil(16);
+    if complex.posted_header_credits == 0
+        || complex.posted_data_credits < posted_units
+        || complex.non_posted_header_credits == 0
+    {
+        let value = format!(
+            "{} posted headers, {} posted data, {} non-posted headers",
+            complex.posted_header_credits, complex.posted_data_credits, complex.non_posted_header_credits
+        );
+        return wrong("host.root_complex credits", value, "give room for at least one TLP of each kind");
+    }
+    for (key, stretch) in [
+        ("host.root_complex.downlink_stretch", complex.downlink_stretch),
+        ("host.root_complex.uplink_stretch", complex.uplink_stretch),
+    ] {
+        if !(0.5..=10.0).contains(&stretch) {
+            return wrong(key, stretch.to_string(), "give the serialisation time over the raw one, near 1");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cuts(address: u64, length: u64, last_line_alone: bool) -> Vec<u32> {
+        Cuts { address, end: address + length, boundary: 256, last_line_alone }
+            .map(|piece| piece.length)
+            .collect()
+    }
+
+    #[test]
+    fn partial_lines_travel_alone_where_the_root_complex_says_so() {
+        assert_eq!(cuts(0, 512, true), [256, 256]);
+        assert_eq!(cuts(0, 127, true), [64, 63]);
+        assert_eq!(cuts(0, 127, false), [127]);
+        assert_eq!(cuts(0, 257, true), [256, 1]);
+        assert_eq!(cuts(1, 256, true), [63, 192, 1]);
+        assert_eq!(cuts(1, 256, false), [63, 192, 1]);
+        assert_eq!(cuts(48, 8, true), [8]);
+    }
+}

@@ -1,0 +1,60 @@
+//! The resolved description of a machine: what the simulator is given, as JSON.
+//!
+//! The files, their defaults, their provenance and their prose belong to Python (`pcielab.profiles`); what arrives here
+//! is complete, and an unknown or missing key is refused. Units are key suffixes. Where a value comes from is said in
+//! the profile that holds it; what it means is said here.
+
+mod card;
+mod host;
+mod link;
+
+pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, Timer};
+pub use host::{
+    CompletionOrder, CompletionSplit, Host, IdleStates, IoTlb, Iommu, LastLevelCache, Memory, Refresh,
+    RootComplex, StallCluster,
+};
+pub use link::Link;
+
+use serde::{Deserialize, Serialize};
+
+/// A machine under test: host, card, the link between them, and where everything is placed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct System {
+    /// Short name, such as `ib-011-nosp`.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Whether the parameters were estimated from measurements of this machine.
+    pub calibrated: bool,
+    /// The negotiated link.
+    pub link: Link,
+    /// The host.
+    pub host: Host,
+    /// The card.
+    pub device: Card,
+    /// Socket that the card is attached to.
+    pub device_socket: u32,
+    /// Socket whose memory holds the host buffer.
+    pub memory_socket: u32,
+    /// Socket that the control program runs on: the one whose caches it thrashes and warms.
+    pub program_socket: u32,
+    /// How the IOMMU translates the card's requests.
+    pub iommu: IommuMode,
+    /// Size of one physically contiguous piece of the host buffer, in bytes: a power of two, at least one page.
+    pub chunk_bytes: u64,
+    /// Bus address of each piece, in buffer order; their number times `chunk_bytes` is the size of the buffer.
+    pub chunk_addresses: Vec<u64>,
+}
+
+/// Whether and how the IOMMU translates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IommuMode {
+    /// No translation.
+    Off,
+    /// Translation with the largest pages that fit: one IO-TLB entry per chunk or more.
+    SuperPages,
+    /// Translation with 4 KiB pages only.
+    FourKibPages,
+}

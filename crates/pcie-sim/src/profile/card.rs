@@ -1,0 +1,150 @@
+//! The card: timer, command path, DMA path and its data engine.
+
+use serde::{Deserialize, Serialize};
+
+/// A card that can run the micro-benchmarks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Card {
+    /// Short name.
+    pub name: String,
+    /// How the card issues DMAs.
+    pub kind: CardKind,
+    /// Its timer.
+    pub timer: Timer,
+    /// Most samples that one latency test can journal; null without a limit.
+    pub latency_samples_most: Option<u64>,
+    /// Most transactions of one bandwidth test; null without a limit.
+    pub transactions_most: Option<u64>,
+    /// The port sends TLPs upstream in units of this many bytes.
+    pub uplink_quantum_bytes: u32,
+    /// The DMA path.
+    pub dma: DmaPath,
+    /// The command path, where the card has one.
+    pub command: Option<CommandPath>,
+}
+
+/// How a card issues DMAs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CardKind {
+    /// Workers enqueue descriptors and wait for their completion (NFP-6000; pcie-bench paper, section 5.1).
+    Queued,
+    /// A state machine hands one request per clock to the core (NetFPGA; section 5.2).
+    Direct,
+}
+
+/// The timer that latencies are read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Timer {
+    /// Length of a tick in ns: numerator.
+    pub numerator_ns: u64,
+    /// Length of a tick in ns: denominator.
+    pub denominator: u64,
+    /// Clock cycles in a tick: what the published columns count.
+    pub cycles: u64,
+}
+
+/// The DMA path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DmaPath {
+    /// DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline.
+    pub outstanding: u32,
+    /// Longest transfer, bytes.
+    pub transfer_bytes_most: u32,
+    /// Time from the start of a latency measurement until the first TLP is handed to the port, and from the last byte
+    /// received until the end of the measurement, together, for a read.
+    pub read_overhead_ns: f64,
+    /// From the start of a write-then-read pair until the write's first TLP, for the shortest write.
+    pub write_overhead_ns: f64,
+    /// From the write's last TLP until the read of the pair starts.
+    pub write_to_read_ns: f64,
+    /// Loop time between two latency measurements.
+    pub loop_ns: f64,
+    /// Bytes that the path moves into the card's memory at a time once they have arrived.
+    pub read_piece_bytes: u32,
+    /// Time for one such piece.
+    pub read_piece_ns: f64,
+    /// Time for each byte of a write on its way to the port, on top of the shortest.
+    pub write_byte_ns: f64,
+    /// Extra latency of a read that ends on a part of 8 bytes.
+    pub partial_tail_ns: f64,
+    /// Extra latency of a read that starts off an 8-byte boundary of the card's memory or off a cache line on the host.
+    pub unaligned_start_ns: f64,
+    /// Extra latency of each read request after the first.
+    pub next_request_ns: f64,
+    /// The engine that moves data between the port and the card's memory.
+    pub engine: DataEngine,
+}
+
+/// The data engine of the DMA path. It works in segments of card addresses; its times are the same for reads and writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DataEngine {
+    /// Time per DMA, reads.
+    pub read_fixed_ns: f64,
+    /// Time per DMA, writes.
+    pub write_fixed_ns: f64,
+    /// Segment of card addresses, bytes.
+    pub segment_bytes: u32,
+    /// Time for a whole segment.
+    pub segment_ns: f64,
+    /// Width of the card's memory bus, bytes.
+    pub word_bytes: u32,
+    /// Time per word of a last, partial segment.
+    pub word_ns: f64,
+    /// Time for a last segment that holds no more than one word.
+    pub short_tail_ns: f64,
+    /// Time for a transfer of a single segment both of whose ends are unaligned.
+    pub misaligned_single_ns: f64,
+    /// Extra for a request boundary inside a segment, aligned transfers.
+    pub boundary_aligned_ns: f64,
+    /// The same, misaligned transfers.
+    pub boundary_misaligned_ns: f64,
+    /// Extra on the uplink for each write whose pieces are not all full.
+    pub write_gap_ns: f64,
+    /// A full piece of a write, bytes.
+    pub write_piece_bytes: u32,
+    /// Extra on a read request's slot of the uplink when reads and writes share the engine.
+    pub turnaround_ns: f64,
+}
+
+/// The command path: small reads and writes straight from the card's registers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandPath {
+    /// Longest transfer, bytes.
+    pub transfer_bytes_most: u32,
+    /// Start and end of a measurement together, for a read.
+    pub read_overhead_ns: f64,
+    /// What a write issued just before adds to the read behind it, for the shortest write.
+    pub write_ns: f64,
+    /// Time for each byte read.
+    pub read_byte_ns: f64,
+    /// Time for each byte written.
+    pub write_byte_ns: f64,
+    /// Extra latency of a read of a whole cache line at an offset, which is split.
+    pub read_split_ns: f64,
+    /// The same for a write and the read behind it.
+    pub write_split_ns: f64,
+    /// Loop time between two measurements.
+    pub loop_ns: f64,
+    /// Address bits that the path can drive: higher ones are dropped.
+    pub address_bits: u32,
+    /// The window register that must be rewritten to reach another part of memory, where the board has one.
+    pub bar_window: Option<BarWindow>,
+}
+
+/// A movable window onto bus addresses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BarWindow {
+    /// Bytes it covers.
+    pub window_bytes: u64,
+    /// Extra latency of a read right after it was moved.
+    pub moved_ns: f64,
+    /// Extra loop time when it has to be moved.
+    pub move_ns: f64,
+}

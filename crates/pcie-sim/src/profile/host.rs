@@ -1,0 +1,196 @@
+//! The host: root complex, last-level cache, memory, IOMMU.
+
+use serde::{Deserialize, Serialize};
+
+/// A host, as its calibration or its data sheet describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// Short name.
+    pub name: String,
+    /// Processor sockets, each with its own last-level cache and memory.
+    pub sockets: u32,
+    /// The root complex that the card is attached to.
+    pub root_complex: RootComplex,
+    /// The last-level cache of each socket.
+    pub llc: LastLevelCache,
+    /// Memory and the path to it.
+    pub memory: Memory,
+    /// The IOMMU.
+    pub iommu: Iommu,
+    /// Power-saving states that stretch transactions, where the machine has them.
+    pub idle: Option<IdleStates>,
+}
+
+/// In which order the root complex sends the completions of requests whose data are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompletionOrder {
+    /// Requests complete in the order in which they came.
+    Fifo,
+    /// Any request whose data are there.
+    Random,
+    /// Any, while one that fits a single completion is waiting; the oldest otherwise (facts of the E5 systems).
+    RandomSmall,
+    /// One completion from each in turn.
+    RoundRobin,
+}
+
+/// How the root complex cuts the answer to one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CompletionSplit {
+    /// At every address that is a multiple of MPS.
+    AlignedMps,
+    /// At every read completion boundary.
+    EveryRcb,
+}
+
+/// The root complex: how requests enter, how long they take, how completions leave.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootComplex {
+    /// Time from a request's arrival to its first completion at the head of the downlink, for data in the last-level
+    /// cache written there by the card, when nothing else is in flight.
+    pub read_ns: f64,
+    /// The same when other requests are in flight: a busy root complex cannot bypass its queues.
+    pub busy_read_ns: f64,
+    /// Time of flight of a TLP from port to port, one way, serialisation aside.
+    pub flight_ns: f64,
+    /// Least time between two read requests accepted.
+    pub request_interval_ns: f64,
+    /// Least time between two posted writes accepted.
+    pub write_interval_ns: f64,
+    /// Half-width of the uniform spread of `read_ns`.
+    pub jitter_ns: f64,
+    /// Order of completions.
+    pub completion_order: CompletionOrder,
+    /// Cutting of completions.
+    pub completion_split: CompletionSplit,
+    /// Whether a partial last cache line travels in the same completion as the line before it.
+    pub merge_last_partial_line: bool,
+    /// The port sends completions in units of this many bytes: a TLP occupies whole units.
+    pub downlink_quantum_bytes: u32,
+    /// Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing).
+    pub downlink_stretch: f64,
+    /// The same upstream.
+    pub uplink_stretch: f64,
+    /// Posted header credits that the root port advertises.
+    pub posted_header_credits: u32,
+    /// Posted data credits (16 B each).
+    pub posted_data_credits: u32,
+    /// Non-posted header credits.
+    pub non_posted_header_credits: u32,
+    /// Time from a TLP's arrival until its credits are back at the card.
+    pub credit_return_ns: f64,
+}
+
+/// The last-level cache of a socket, and the part of it that DDIO may fill.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LastLevelCache {
+    /// Capacity, bytes.
+    pub llc_bytes: u64,
+    /// Ways.
+    pub ways: u32,
+    /// Ways in which a write from a device may allocate.
+    pub ddio_ways: u32,
+    /// Slices that addresses are hashed over.
+    pub slices: u32,
+    /// Relative standard deviation of the slices' shares of the lines.
+    pub slice_spread: f64,
+    /// Share of the capacity that data written by the CPU really occupy.
+    pub host_share: f64,
+}
+
+/// Memory: what an access costs on top of a hit in the last-level cache on a line that the card wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Memory {
+    /// A line in the cache that the CPU wrote.
+    pub host_line_ns: f64,
+    /// A line in local memory.
+    pub miss_ns: f64,
+    /// The same for DMA reads while the root complex is busy.
+    pub busy_miss_ns: f64,
+    /// On top of `miss_ns`, memory on another socket.
+    pub remote_ns: f64,
+    /// On top of `miss_ns`, a line that is dirty in another socket's cache.
+    pub remote_dirty_ns: f64,
+    /// A full-line write that misses: getting ownership, memory local to the card.
+    pub ownership_ns: f64,
+    /// The same for memory on another socket.
+    pub remote_ownership_ns: f64,
+    /// Memory that was never written since it was allocated, until its first write (directory state; inferred).
+    pub untouched_ns: f64,
+    /// Refresh, which makes the slow second mode of the latencies.
+    pub refresh: Refresh,
+}
+
+/// DRAM refresh: an access that meets one waits for its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refresh {
+    /// Average time between two refreshes of a rank (tREFI).
+    pub interval_ns: f64,
+    /// Length of a refresh (tRFC).
+    pub duration_ns: f64,
+    /// Refreshes met per refresh of one rank: 1 in theory.
+    pub share: f64,
+}
+
+/// The IOMMU.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Iommu {
+    /// Its IO-TLB.
+    pub tlb: IoTlb,
+    /// One page walk.
+    pub walk_ns: f64,
+    /// Walks that can go on at the same time.
+    pub walkers: u32,
+    /// Time for which a walker is occupied by one walk.
+    pub walker_busy_ns: f64,
+    /// Whether a request to a page that is being walked waits for a walk of its own instead of sharing the pending one.
+    pub same_page_walks_again: bool,
+}
+
+/// The IO-TLB.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IoTlb {
+    /// Entries that hold translations of the host buffer when requests come one at a time.
+    pub entries: u32,
+    /// The same with many requests in flight.
+    pub busy_entries: u32,
+}
+
+/// Idle states that a machine falls into between transactions (the E3 system).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleStates {
+    /// A gap since the last transaction longer than this lets the machine go to sleep.
+    pub gap_ns: f64,
+    /// Share of transactions that stay fast after a short gap.
+    pub fast_share_short_gap: f64,
+    /// The same after a long gap.
+    pub fast_share_long_gap: f64,
+    /// What waking up costs.
+    pub wake_ns: f64,
+    /// Least latency of a transaction that had to wake the machine.
+    pub wake_floor_ns: f64,
+    /// Slower wake-ups: shares of the transactions that are not fast, the rest being plain wake-ups.
+    pub clusters: Vec<StallCluster>,
+}
+
+/// A group of slow wake-ups: uniform between two latencies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StallCluster {
+    /// Share of the transactions that are not fast.
+    pub share: f64,
+    /// Shortest latency.
+    pub low_ns: f64,
+    /// Longest latency.
+    pub high_ns: f64,
+}

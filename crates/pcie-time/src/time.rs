@@ -1,0 +1,115 @@
+//! Simulated time in integer picoseconds, and the length of a timer tick as a rational.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A point in simulated time, or a span of it, in picoseconds. Spans are short of 200 days.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Picoseconds(pub u64);
+
+impl Picoseconds {
+    /// The start of time, or no time at all.
+    pub const ZERO: Self = Self(0);
+
+    /// The nearest whole picosecond to a time in nanoseconds; negative times and NaN become zero.
+    #[must_use]
+    pub fn from_ns(ns: f64) -> Self {
+        Self((ns * 1e3).round().max(0.0) as u64)
+    }
+
+    /// In nanoseconds.
+    #[must_use]
+    pub fn as_ns(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// The time since `earlier`, or zero if that is later.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Picoseconds {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Picoseconds {
+    fn add_assign(&mut self, other: Self) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Picoseconds {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0 - other.0)
+    }
+}
+
+impl fmt::Display for Picoseconds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:.3} ns", self.as_ns())
+    }
+}
+
+/// The length of a timer tick in nanoseconds, as a fraction: 16 cycles of 1.2 GHz are 40/3 ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TickLength {
+    /// Numerator, ns.
+    pub numerator_ns: u64,
+    /// Denominator; not zero.
+    pub denominator: u64,
+}
+
+impl TickLength {
+    /// Whole ticks in a span plus the phase of the timer when it started.
+    ///
+    /// A span starts anywhere within a tick; `phase` is that place, uniform in `0..2^32`. The count is
+    /// `floor(span / tick + phase / 2^32)`: unbiased on average.
+    #[must_use]
+    pub fn ticks(self, span: Picoseconds, phase: u32) -> u64 {
+        let tick = u128::from(self.numerator_ns) * 1000;
+        let scaled = (u128::from(span.0) * u128::from(self.denominator)) << 32;
+        ((scaled + tick * u128::from(phase)) / (tick << 32)) as u64
+    }
+
+    /// A number of ticks in nanoseconds.
+    #[must_use]
+    pub fn in_ns(self, ticks: f64) -> f64 {
+        ticks * self.numerator_ns as f64 / self.denominator as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NFP: TickLength = TickLength { numerator_ns: 40, denominator: 3 };
+
+    #[test]
+    fn ticks_do_not_drift() {
+        assert_eq!(NFP.ticks(Picoseconds(40_000_000), 0), 3000);
+        assert_eq!(NFP.ticks(Picoseconds(39_999_999), 0), 2999);
+        assert_eq!(NFP.ticks(Picoseconds(39_999_999), u32::MAX), 3000);
+    }
+
+    #[test]
+    fn phases_make_the_average_unbiased() {
+        let span = Picoseconds(20_000);
+        let phases = 1u32 << 12;
+        let total: u64 = (0..phases).map(|step| NFP.ticks(span, step << 20)).sum();
+        let average_ns = NFP.in_ns(total as f64 / f64::from(phases));
+        assert!((average_ns - 20.0).abs() < 0.01, "{average_ns}");
+    }
+
+    #[test]
+    fn conversion_rounds_and_never_goes_negative() {
+        assert_eq!(Picoseconds::from_ns(0.0006), Picoseconds(1));
+        assert_eq!(Picoseconds::from_ns(-3.0), Picoseconds::ZERO);
+        assert_eq!(Picoseconds::from_ns(f64::NAN), Picoseconds::ZERO);
+    }
+}

@@ -1,0 +1,141 @@
+//! Lists of addresses: which unit the n-th transaction of a test addresses.
+//!
+//! The published program draws unit indices once into a list of 2^20 and replays it. Here the list is never stored: an
+//! entry is a function of its place, so that any part of a test can be looked at without the rest.
+
+use crate::{Operation, Pattern, Test, Units};
+use pcie_time::Draws;
+
+/// Entries of the list that a test replays.
+pub const LIST_LENGTH: u64 = 1 << 20;
+
+/// The addresses of a test, by the number of the transaction.
+#[derive(Clone, Debug)]
+pub struct AddressList {
+    units: Units,
+    pattern: Pattern,
+    stride: u64,
+    draws: Draws,
+    latency: bool,
+    transactions: u64,
+}
+
+impl AddressList {
+    /// The list of a valid test; `draws` is the [`pcie_time::Stream::Addresses`] sequence of the test.
+    #[must_use]
+    pub fn new(test: &Test, draws: Draws) -> Self {
+        Self {
+            units: Units::new(test),
+            pattern: test.pattern,
+            stride: test.stride_units,
+            draws,
+            latency: test.operation.is_latency(),
+            transactions: test.transactions,
+        }
+    }
+
+    /// The units that the list draws from.
+    #[must_use]
+    pub fn units(&self) -> &Units {
+        &self.units
+    }
+
+    /// The place in the list that a transaction uses.
+    ///
+    /// The latency loop uses the first address twice. Bandwidth workers share a counter that runs down to 1, so they
+    /// walk the list backwards.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, transaction: u64) -> u64 {
+        if self.latency {
+            transaction.saturating_sub(1) % LIST_LENGTH
+        } else {
+            self.transactions.saturating_sub(transaction).wrapping_sub(1) % LIST_LENGTH
+        }
+    }
+
+    /// The unit at a place of the list.
+    #[inline]
+    #[must_use]
+    pub fn unit_at(&self, place: u64) -> u64 {
+        let usable = self.units.usable_count();
+        let nth = match self.pattern {
+            Pattern::Fixed => 0,
+            Pattern::Sequential => place % usable,
+            Pattern::Strided => (place * self.stride) % usable,
+            // A unit that crosses a page is redrawn: so every usable one is equally likely.
+            Pattern::Random => self.draws.below(place, usable),
+        };
+        self.units.nth_usable(nth)
+    }
+
+    /// Offset in the buffer of the first byte that a transaction transfers.
+    #[inline]
+    #[must_use]
+    pub fn offset(&self, transaction: u64) -> u64 {
+        self.units.address(self.unit_at(self.place(transaction)))
+    }
+
+    /// Whether a transaction writes before or instead of reading: odd ones of a read-write test do.
+    #[must_use]
+    pub fn writes(operation: Operation, transaction: u64, transactions: u64) -> bool {
+        match operation {
+            Operation::LatRd | Operation::BwRd => false,
+            Operation::LatWrrd | Operation::BwWr => true,
+            // The shared counter decides: an even one reads. It stands at `transactions - transaction`.
+            Operation::BwRdwr => transactions.wrapping_sub(transaction) % 2 == 1,
+        }
+    }
+
+    /// Transactions after which a test that visits its units in order is back where it started; 1 for other patterns.
+    #[must_use]
+    pub fn pass(&self) -> u64 {
+        match self.pattern {
+            Pattern::Sequential => self.units.usable_count().min(LIST_LENGTH),
+            Pattern::Strided => {
+                let usable = self.units.usable_count();
+                let mut divisor = (usable, self.stride % usable.max(1));
+                while divisor.1 != 0 {
+                    divisor = (divisor.1, divisor.0 % divisor.1);
+                }
+                (usable / divisor.0.max(1)).clamp(1, LIST_LENGTH)
+            }
+            Pattern::Fixed | Pattern::Random => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test::tests::sample;
+    use pcie_time::Stream;
+
+    fn list(test: &Test) -> AddressList {
+        AddressList::new(test, Draws::new(1, 0, Stream::Addresses))
+    }
+
+    #[test]
+    fn latency_uses_the_first_address_twice_and_bandwidth_walks_backwards() {
+        let latency = Test { operation: Operation::LatRd, pattern: Pattern::Sequential, ..sample() };
+        let offsets: Vec<u64> = (0..4).map(|n| list(&latency).offset(n)).collect();
+        assert_eq!(offsets, [0, 0, 64, 128]);
+        let bandwidth = Test { pattern: Pattern::Sequential, transactions: 8, ..sample() };
+        let places: Vec<u64> = (0..8).map(|n| list(&bandwidth).place(n)).collect();
+        assert_eq!(places, [7, 6, 5, 4, 3, 2, 1, 0]);
+    }
+
+    #[test]
+    fn the_list_is_replayed() {
+        let test = Test { operation: Operation::LatRd, window_bytes: 1 << 26, ..sample() };
+        let list = list(&test);
+        assert_eq!(list.offset(5), list.offset(5 + LIST_LENGTH));
+        assert_ne!(list.offset(5), list.offset(6));
+    }
+
+    #[test]
+    fn read_write_tests_alternate() {
+        let kinds: Vec<bool> = (0..4).map(|n| AddressList::writes(Operation::BwRdwr, n, 8)).collect();
+        assert_eq!(kinds, [false, true, false, true]);
+    }
+}

@@ -1,0 +1,240 @@
+//! One test: what a row of the suite asks for.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Cache lines are 64 bytes on every machine the suite knows.
+pub const LINE_BYTES: u64 = 64;
+/// A transfer must not cross a page of this size.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// The five micro-benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Latency of a read.
+    LatRd,
+    /// Latency of a write and the read of the same address behind it.
+    LatWrrd,
+    /// Bandwidth of reads.
+    BwRd,
+    /// Bandwidth of writes.
+    BwWr,
+    /// Bandwidth of alternating reads and writes; one direction counts.
+    BwRdwr,
+}
+
+impl Operation {
+    /// Whether single transactions are timed.
+    #[must_use]
+    pub fn is_latency(self) -> bool {
+        matches!(self, Self::LatRd | Self::LatWrrd)
+    }
+
+    /// Whether any transaction writes to the host.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::LatRd | Self::BwRd)
+    }
+}
+
+/// Which of the card's two paths to the host carries the transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Path {
+    /// Descriptors and a DMA engine.
+    Dma,
+    /// Small reads and writes from registers.
+    Command,
+}
+
+/// In which order the units of the window are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// The first unit, always.
+    Fixed,
+    /// One after the other, and again from the start.
+    Sequential,
+    /// Every n-th unit, wrapping round.
+    Strided,
+    /// Drawn once into a list, which is replayed.
+    Random,
+}
+
+/// What is done to the caches just before the test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheState {
+    /// The host thrashes its caches.
+    Cold,
+    /// Then the device writes random lines over the whole buffer, twice 64 MiB of them.
+    DeviceThrash,
+    /// Or the device writes the window, twice.
+    DeviceWarm,
+    /// Or the CPU writes the window, four times.
+    HostWarm,
+}
+
+/// A test: the parameters of one row. As JSON it is canonical: these keys, in this order, each of them present.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Test {
+    /// State of the caches beforehand.
+    pub cache: CacheState,
+    /// Whether the full distribution is part of the result.
+    pub details: bool,
+    /// Offset on the card from an aligned address, bytes.
+    pub device_offset_bytes: u64,
+    /// Offset on the host from a cache line, bytes.
+    pub host_offset_bytes: u64,
+    /// What is done.
+    pub operation: Operation,
+    /// Limit on transactions in flight; null for the card's own.
+    pub outstanding: Option<u32>,
+    /// Path on the card.
+    pub path: Path,
+    /// Order of the units.
+    pub pattern: Pattern,
+    /// Transfer size, bytes.
+    pub size_bytes: u64,
+    /// Units from one access of a strided pattern to the next.
+    pub stride_units: u64,
+    /// Transactions asked for.
+    pub transactions: u64,
+    /// Window, bytes.
+    pub window_bytes: u64,
+}
+
+/// A test as it stands in a suite: with its family and its published name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestRecord {
+    /// The family, which is the stem of the published file.
+    pub family: String,
+    /// The published name, such as `LAT_CMD_RD`.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: Test,
+}
+
+/// What can be wrong with a test.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TestError {
+    /// Nothing would be transferred.
+    #[error("size_bytes is 0: a transfer has at least 1 byte")]
+    SizeZero,
+    /// More than a page.
+    #[error(
+        "size_bytes + host_offset_bytes is {0}: a transfer must fit a page of 4096 bytes, offset included"
+    )]
+    OverPage(u64),
+    /// More than the card's buffer.
+    #[error("size_bytes + device_offset_bytes is {0}: give at most 4096")]
+    OverDevicePage(u64),
+    /// The window is too small.
+    #[error(
+        "window_bytes is {window}: the window must hold one unit of {unit} bytes (size + offset in whole lines)"
+    )]
+    WindowTooSmall {
+        /// The window asked for.
+        window: u64,
+        /// What it would have to hold.
+        unit: u64,
+    },
+    /// Nothing would be done.
+    #[error("transactions is 0: give at least 1")]
+    NoTransactions,
+    /// No transaction may be in flight.
+    #[error("outstanding is 0: give at least 1, or null for the card's own limit")]
+    NoneOutstanding,
+    /// The strided pattern would not move.
+    #[error("stride_units is 0: give at least 1")]
+    NoStride,
+}
+
+impl Test {
+    /// Size of a unit: transfer and offset in whole cache lines.
+    #[must_use]
+    pub fn unit_bytes(&self) -> u64 {
+        (self.size_bytes + self.host_offset_bytes).next_multiple_of(LINE_BYTES)
+    }
+
+    /// Refuses what no machine could carry out.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn validate(&self) -> Result<(), TestError> {
+        if self.size_bytes == 0 {
+            return Err(TestError::SizeZero);
+        }
+        let end = self.size_bytes.saturating_add(self.host_offset_bytes);
+        if end > PAGE_BYTES {
+            return Err(TestError::OverPage(end));
+        }
+        let device_end = self.size_bytes.saturating_add(self.device_offset_bytes);
+        if device_end > PAGE_BYTES {
+            return Err(TestError::OverDevicePage(device_end));
+        }
+        if self.window_bytes < self.unit_bytes() {
+            return Err(TestError::WindowTooSmall { window: self.window_bytes, unit: self.unit_bytes() });
+        }
+        if self.transactions == 0 {
+            return Err(TestError::NoTransactions);
+        }
+        if self.outstanding == Some(0) {
+            return Err(TestError::NoneOutstanding);
+        }
+        if self.stride_units == 0 {
+            return Err(TestError::NoStride);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn sample() -> Test {
+        Test {
+            cache: CacheState::Cold,
+            details: false,
+            device_offset_bytes: 0,
+            host_offset_bytes: 0,
+            operation: Operation::BwRd,
+            outstanding: None,
+            path: Path::Dma,
+            pattern: Pattern::Random,
+            size_bytes: 64,
+            stride_units: 1,
+            transactions: 1 << 23,
+            window_bytes: 8192,
+        }
+    }
+
+    #[test]
+    fn json_is_canonical() {
+        let text = serde_json::to_string(&sample()).unwrap();
+        let keys: Vec<&str> =
+            text.split('"').skip(1).step_by(2).filter(|key| key.contains("bytes")).collect();
+        assert_eq!(keys, ["device_offset_bytes", "host_offset_bytes", "size_bytes", "window_bytes"]);
+        assert!(text.starts_with(r#"{"cache":"cold","details":false,"#) && !text.contains(' '));
+        assert_eq!(serde_json::from_str::<Test>(&text).unwrap(), sample());
+    }
+
+    #[test]
+    fn what_no_machine_can_do_is_refused() {
+        assert_eq!(sample().validate(), Ok(()));
+        assert_eq!(Test { size_bytes: 0, ..sample() }.validate(), Err(TestError::SizeZero));
+        assert_eq!(
+            Test { size_bytes: 4096, host_offset_bytes: 1, ..sample() }.validate(),
+            Err(TestError::OverPage(4097))
+        );
+        assert_eq!(
+            Test { window_bytes: 64, host_offset_bytes: 1, ..sample() }.validate(),
+            Err(TestError::WindowTooSmall { window: 64, unit: 128 })
+        );
+        assert!(Test { size_bytes: u64::MAX, host_offset_bytes: 9, ..sample() }.validate().is_err());
+    }
+}

@@ -1,0 +1,98 @@
+//! Units: the pieces of a window that transactions address.
+//!
+//! A unit is transfer and offset, rounded up to whole cache lines. A unit whose transfer would cross a 4 KiB page is
+//! not used; the places of such units repeat with the least common multiple of unit and page.
+
+use crate::Test;
+use crate::test::PAGE_BYTES;
+
+/// The units of a window.
+#[derive(Clone, Debug)]
+pub struct Units {
+    unit_bytes: u64,
+    offset_bytes: u64,
+    count: u64,
+    /// Units in a period.
+    period: u64,
+    /// Indices within a period of the units that may be used.
+    usable: Vec<u32>,
+    usable_count: u64,
+}
+
+fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
+}
+
+impl Units {
+    /// The units of a valid test ([`Test::validate`]).
+    #[must_use]
+    pub fn new(test: &Test) -> Self {
+        let unit_bytes = test.unit_bytes();
+        let count = test.window_bytes / unit_bytes;
+        let period = PAGE_BYTES / greatest_common_divisor(unit_bytes, PAGE_BYTES);
+        let crosses = |unit: u64| {
+            let start = unit * unit_bytes + test.host_offset_bytes;
+            start / PAGE_BYTES != (start + test.size_bytes - 1) / PAGE_BYTES
+        };
+        let usable: Vec<u32> = (0..period).filter(|&unit| !crosses(unit)).map(|unit| unit as u32).collect();
+        let in_rest = usable.iter().filter(|&&unit| u64::from(unit) < count % period).count() as u64;
+        let usable_count = count / period * usable.len() as u64 + in_rest;
+        Self { unit_bytes, offset_bytes: test.host_offset_bytes, count, period, usable, usable_count }
+    }
+
+    /// Units in the window, usable or not.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Units that may be used: at least one, for a valid test, because the first never crosses a page.
+    #[must_use]
+    pub fn usable_count(&self) -> u64 {
+        self.usable_count
+    }
+
+    /// The n-th unit that may be used, `n < usable_count`.
+    #[inline]
+    #[must_use]
+    pub fn nth_usable(&self, n: u64) -> u64 {
+        let per_period = self.usable.len() as u64;
+        if per_period == self.period {
+            return n;
+        }
+        n / per_period * self.period + u64::from(self.usable[(n % per_period) as usize])
+    }
+
+    /// Offset in the buffer of a unit's first transferred byte.
+    #[inline]
+    #[must_use]
+    pub fn address(&self, unit: u64) -> u64 {
+        unit * self.unit_bytes + self.offset_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test::tests::sample;
+
+    #[test]
+    fn units_that_cross_a_page_are_left_out() {
+        for (size, offset, window) in
+            [(769, 0, 8192), (1024, 63, 1 << 20), (2048, 1, 8192), (64, 0, 64), (4095, 1, 8192)]
+        {
+            let test =
+                crate::Test { size_bytes: size, host_offset_bytes: offset, window_bytes: window, ..sample() };
+            let units = Units::new(&test);
+            let expected: Vec<u64> = (0..units.count())
+                .filter(|unit| {
+                    let start = unit * test.unit_bytes() + offset;
+                    start / 4096 == (start + size - 1) / 4096
+                })
+                .collect();
+            let found: Vec<u64> = (0..units.usable_count()).map(|n| units.nth_usable(n)).collect();
+            assert_eq!(found, expected, "{size} at {offset}");
+            assert!(!found.is_empty());
+        }
+    }
+}

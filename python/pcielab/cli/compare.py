@@ -1,0 +1,92 @@
+"""`pcielab compare`: two runs side by side."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.store import Store, open_store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pcielab.compare import Comparison
+
+messages = Console(stderr=True)
+
+
+def compare(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The store to compare with.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The store to compare; differences are B - A.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="HTML", help="Draw both into one HTML file.")
+    ] = None,
+    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Print only the summary: the size of the differences per test.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
+) -> None:
+    """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary."""
+    # Imported here because drawing takes a second to load, which the other commands need not wait for.
+    from pcielab.compare import compare as compare_stores
+    from pcielab.compare import draw
+    from pcielab.outputs import refuse_existing, write_file
+
+    if output is not None:
+        refuse_existing(output, overwrite=overwrite)
+    comparison = compare_stores(open_store(run_a), open_store(run_b))
+    if comparison.alone_a or comparison.alone_b:
+        messages.print(
+            f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", highlight=False
+        )
+    if output is not None:
+        write_file(output, draw(comparison).encode(), overwrite=overwrite)
+    title = f"A: {_named(comparison.a)}\nB: {_named(comparison.b)}"
+    if not summary:
+        rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
+        print_rows(rows, output_format, title=title)
+    if summary or output_format is Format.TABLE:
+        print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
+
+
+def _named(store: Store) -> str:
+    return f"{store.title} ({store.origin})"
+
+
+def _cells(frame: "pd.DataFrame") -> list[dict[str, Cell]]:
+    """Rows as plain values; what is not there is None."""
+    return [
+        {str(column): None if value != value else value for column, value in row.items()}
+        for row in frame.astype(object).to_dict("records")
+    ]
+
+
+def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, Cell]]:
+    rows = _cells(comparison.summary)
+    if output_format is not Format.TABLE:
+        return rows
+    shown = ("name", "metric", "unit", "rows", "median", "mean", "p95", "maximum")
+    return [{column: row[column] for column in shown} for row in rows]
+
+
+def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
+    """The rows, narrow enough for a terminal: of each test its bandwidth (Gb/s) or median latency (ns)."""
+    return [_narrow(row) for row in comparison.rows.to_dict("records")]
+
+
+def _narrow(row: Any) -> dict[str, Cell]:
+    latency = row["name"].startswith("LAT_")
+    metric, unit, apart = ("median", "ns", "ns") if latency else ("bandwidth", "gbps", "percent")
+    return {
+        "test": row["name"],
+        "size": row["size_bytes"],
+        "window": row["window_bytes"],
+        "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
+        "cache": row["cache"],
+        "A": row[f"{metric}_a_{unit}"],
+        "B": row[f"{metric}_b_{unit}"],
+        "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",
+    }

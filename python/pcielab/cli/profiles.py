@@ -1,0 +1,89 @@
+"""`pcielab profiles`: what is shipped, what a profile says and why, JSON Schemas, skeletons of new ones."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pcielab import profiles
+from pcielab.cli.output import Format, print_rows
+from pcielab.errors import InputError
+from pcielab.profiles import Kind
+from pcielab.profiles.listing import Listing, listing, shipped_rows
+from pcielab.profiles.skeleton import skeleton
+
+app = typer.Typer(help="Descriptions of links, hosts, cards and whole systems.", no_args_is_help=True)
+
+Kinds = Annotated[Kind, typer.Option("--kind", help="Kind of profile.")]
+Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change one value, as host.iommu.walk_ns=300; repeatable."),
+]
+
+
+def print_listing(shown: Listing, output_format: Format) -> None:
+    """Print a profile: its values, and for people where each part as a whole comes from."""
+    print_rows([{**row} for row in shown.values], output_format, title=shown.title)
+    if output_format is Format.TABLE:
+        print_rows([{**row} for row in shown.sources], output_format, title="Where the values come from")
+
+
+@app.command("list")
+def list_profiles(
+    kind: Annotated[Kind | None, typer.Option("--kind", help="Only this kind.")] = None,
+    output_format: Formats = Format.TABLE,
+) -> None:
+    """List the shipped profiles."""
+    print_rows([{**row} for row in shipped_rows([kind] if kind else profiles.KINDS)], output_format)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A shipped profile, or a file (*.toml).")],
+    kind: Kinds = "system",
+    sets: Sets = None,
+    resolved: Annotated[bool, typer.Option("--resolved", help="The JSON that the simulator is given.")] = False,
+    output_format: Formats = Format.TABLE,
+) -> None:
+    """Print every value of a profile with where it comes from; a system with its link, host and card."""
+    if resolved:
+        if kind != "system":
+            raise InputError(f"--resolved: only a system is resolved, not a {kind}")
+        typer.echo(profiles.resolve(name, sets or ()).to_json())
+        return
+    print_listing(listing(kind, name, sets or ()), output_format)
+
+
+@app.command()
+def schema(kind: Annotated[Kind, typer.Argument(help="Kind of profile.")]) -> None:
+    """Print the JSON Schema of a kind of file, for editors and generators."""
+    typer.echo(json.dumps(profiles.json_schema(kind), indent=1))
+
+
+@app.command("skeleton")
+def make_skeleton(
+    lspci: Annotated[Path, typer.Option("--lspci", help="Output of `lspci -vvv`, run as root.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its stem names the system.")],
+    device: Annotated[
+        str | None, typer.Option("--device", help="Slot (02:00.0) or vendor:device (19ee:6000) of the card.")
+    ] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Host profile to start from.")] = None,
+    card: Annotated[str | None, typer.Option("--card", help="Card profile to start from.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
+) -> None:
+    """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
+    try:
+        text = lspci.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise InputError(f"--lspci {lspci}: cannot be read: {error.strerror}") from None
+    if output.exists() and not overwrite:
+        raise InputError(f"-o {output}: exists: name another file, or give --overwrite")
+    made = skeleton(text, output.stem, device, host, card)
+    try:
+        output.write_text(made.text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"-o {output}: cannot be written: {error.strerror}") from None
+    chosen = f"{made.function.slot} {made.function.title}"
+    typer.echo(f"{output}: {chosen}; host {made.host}, card {made.card}: uncalibrated", err=True)

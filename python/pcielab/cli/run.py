@@ -1,0 +1,173 @@
+"""`pcielab run`: a suite, or one test, on a device, into a store."""
+
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pcielab.cli.output import Format, print_rows
+from pcielab.errors import InputError
+from pcielab.profiles import resolve
+from pcielab.simulate import simulate
+from pcielab.store import open_store
+from pcielab.suites import Suite, load_suite, single_test
+
+_QUIET_SECONDS = 2.0
+
+
+class Samples(StrEnum):
+    """How many of the published transactions are simulated."""
+
+    FULL = "full"
+    ADAPTIVE = "adaptive"
+
+
+class Engine(StrEnum):
+    """The simulation engine."""
+
+    REFERENCE = "reference"
+
+
+class _Bar:
+    """A progress bar that appears once a run has taken a while, on a terminal only."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("starting")
+        self._started = time.monotonic()
+        self._shown = False
+
+    def update(self, done: int, total: int, family: str, _name: str) -> None:
+        if not self._shown and time.monotonic() - self._started > _QUIET_SECONDS:
+            self._bar.start()
+            self._shown = True
+        self._bar.update(self._task, completed=done, total=total, description=family or "starting")
+
+    def __enter__(self) -> "_Bar":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._shown:
+            self._bar.stop()
+
+
+def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object]) -> Suite:
+    if test is None:
+        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+        if given:
+            raise InputError(f"{', '.join(given)}: describes a single test: give --test as well")
+        return load_suite(suite or "quick")
+    if suite is not None:
+        raise InputError("--suite and --test: give one of them: a suite has its own tests")
+    chosen = {name: value for name, value in options.items() if value is not None}
+    return single_test(test, **chosen)  # type: ignore[arg-type]
+
+
+def _single_row(path: Path) -> dict[str, str | int | float | None]:
+    store = open_store(path)
+    row = store.scalars.iloc[0]
+    wanted = ["bandwidth", "bandwidth_low", "bandwidth_high", "rate", "average", "median", "minimum", "p95", "p99"]
+    units = {"bandwidth": "gbps", "bandwidth_low": "gbps", "bandwidth_high": "gbps", "rate": "per_second"}
+    measured = {
+        f"{name}_{units.get(name, 'ns')}": float(row[name]) for name in wanted if name in row and row[name] == row[name]
+    }
+    return {"name": str(row["name"]), "status": str(row["status"]), "origin": store.origin, **measured}
+
+
+def run(
+    output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
+    device: Annotated[str, typer.Option("--device", help="Back end: sim, the simulator.")] = "sim",
+    profile: Annotated[str, typer.Option("--profile", help="System: a shipped one or a file.")] = "hsw2620",
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
+    ] = None,
+    suite: Annotated[str | None, typer.Option("--suite", help="Suite: a shipped one or a file [default: quick].")] = None,
+    test: Annotated[
+        str | None, typer.Option("--test", help="One test: lat-rd, lat-wrrd, bw-rd, bw-wr or bw-rdwr.")
+    ] = None,
+    path: Annotated[str | None, typer.Option("--path", help="With --test: dma or command.")] = None,
+    size: Annotated[str | None, typer.Option("--size", help="With --test: transfer size, such as 64.")] = None,
+    window: Annotated[str | None, typer.Option("--window", help="With --test: window, such as 8K or 64M.")] = None,
+    cache: Annotated[
+        str | None, typer.Option("--cache", help="With --test: cold, device-thrash, device-warm or host-warm.")
+    ] = None,
+    pattern: Annotated[
+        str | None, typer.Option("--pattern", help="With --test: fixed, sequential, strided or random.")
+    ] = None,
+    host_offset: Annotated[int | None, typer.Option("--host-offset", help="With --test: bytes.")] = None,
+    device_offset: Annotated[int | None, typer.Option("--device-offset", help="With --test: bytes.")] = None,
+    stride: Annotated[int | None, typer.Option("--stride", help="With --test: units, for strided.")] = None,
+    outstanding: Annotated[int | None, typer.Option("--outstanding", help="With --test: most in flight.")] = None,
+    transactions: Annotated[int | None, typer.Option("--transactions", help="With --test: how many.")] = None,
+    samples: Annotated[Samples, typer.Option("--samples", help="All transactions, or enough of them.")] = Samples.ADAPTIVE,
+    engine: Annotated[Engine, typer.Option("--engine", help="Simulation engine.")] = Engine.REFERENCE,
+    jobs: Annotated[int, typer.Option("--jobs", help="Tests side by side; 0: one per core.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Names the run.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
+    output_format: Annotated[Format, typer.Option("--format", help="How the row of a single test is printed.")] = (
+        Format.TABLE
+    ),
+) -> None:
+    """Run a suite, or one test, and keep the results in a store.
+
+    Everything is simulated: results say so wherever they are shown.
+
+    Examples:
+
+        pcielab run -o quick.db
+
+        pcielab run --profile snb --suite paper -o snb.db
+
+        pcielab run --test bw-rd --size 64 --window 64M --profile ib-000-nosp -o one.db
+
+        pcielab run --set host.iommu.walk_ns=500 --profile ib-000-nosp --suite demo -o what-if.db
+    """
+    if device != "sim":
+        raise InputError(f"--device {device}: unknown: give sim")
+    single: dict[str, object] = {
+        "path": path,
+        "size": size,
+        "window": window,
+        "cache": cache,
+        "pattern": pattern,
+        "host_offset": host_offset,
+        "device_offset": device_offset,
+        "stride": stride,
+        "outstanding": outstanding,
+        "transactions": transactions,
+    }
+    chosen = _chosen_suite(suite, test, single)
+    system = resolve(profile, sets or ())
+    with _Bar() as bar:
+        simulate(
+            system,
+            chosen,
+            output,
+            samples=samples.value,
+            seed=seed,
+            jobs=jobs,
+            resume=resume,
+            overwrite=overwrite,
+            progress=bar.update,
+        )
+    if test is not None:
+        print_rows([_single_row(output)], output_format, title=f"{system.system.title} (simulated)")
+    else:
+        Console(stderr=True).print(
+            f"{len(chosen.tests)} tests simulated on {system.system.name}: {output}", highlight=False
+        )

@@ -1,0 +1,13 @@
+"""Two runs side by side: what pairs with what, how far apart they are, and a picture of it.
+
+from pcielab import open_store
+from pcielab.compare import compare
+
+comparison = compare(open_store("measured.db"), open_store("simulated.db"))
+comparison.summary
+"""
+
+from pcielab.compare.pairs import Comparison, compare
+from pcielab.compare.picture import draw
+
+__all__ = ["Comparison", "compare", "draw"]

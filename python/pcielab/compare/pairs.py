@@ -1,0 +1,124 @@
+"""Pairing the tests of two runs, and their differences.
+
+Tests pair by family, name, pattern, cache state, offsets, window, size, and, where these occur more than once, by
+order of occurrence. What is left pairs by what was asked for alone, whatever its family and name.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from pcielab.errors import InputError
+from pcielab.store import Store
+
+ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
+NAMED = ["family", "name", *ASKED]
+UNNAMED = ["operation", "path", *ASKED, "stride_units", "outstanding"]
+
+METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
+"""What is compared, and the unit in the names of the columns. Bandwidths differ in percent, latencies in ns."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs, paired.
+
+    Attributes:
+        a: The first run.
+        b: The second run; differences are b minus a.
+        rows: One row per pair, in the order of a: what was asked, both origins, and for each metric
+            `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`.
+        alone_a: Tests of a that have no partner.
+        alone_b: Tests of b that have no partner.
+    """
+
+    a: Store
+    b: Store
+    rows: pd.DataFrame
+    alone_a: int
+    alone_b: int
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Size of the differences, per test name and for all: median, mean, p95, maximum, signed median."""
+        return pd.DataFrame(self._summaries())
+
+    def _summaries(self) -> Iterable[dict[str, str | int | float]]:
+        for metric in METRICS:
+            column = difference_column(metric)
+            for name, rows in [("all", self.rows), *self.rows.groupby("name", sort=False)]:
+                signed = rows[column].dropna()
+                if signed.empty:
+                    continue
+                size = signed.abs()
+                yield {
+                    "name": str(name),
+                    "metric": metric,
+                    "unit": column.rsplit("_", 1)[1],
+                    "rows": len(size),
+                    "median": float(size.median()),
+                    "mean": float(size.mean()),
+                    "p95": float(size.quantile(0.95)),
+                    "maximum": float(size.max()),
+                    "signed_median": float(signed.median()),
+                    "origin_a": self.a.origin,
+                    "origin_b": self.b.origin,
+                }
+
+
+def difference_column(metric: str) -> str:
+    """The column of `Comparison.rows` with the differences of a metric."""
+    return f"{metric}_difference_{'percent' if metric == 'bandwidth' else 'ns'}"
+
+
+def compare(a: Store, b: Store) -> Comparison:
+    """Pair the finished tests of two runs.
+
+    Raises:
+        InputError: They have no test in common.
+    """
+    left, right = _finished(a), _finished(b)
+    named = _paired(left, right, NAMED)
+    rest_left = left[~left["id"].isin(named["id_a"])]
+    rest_right = right[~right["id"].isin(named["id_b"])]
+    unnamed = _paired(rest_left, rest_right, UNNAMED)
+    pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
+    if pairs.empty:
+        raise InputError(
+            f"{a.path} and {b.path}: have no finished test in common: compare runs of the same suite, or of tests "
+            "with the same parameters"
+        )
+    return Comparison(
+        a, b, _differences(pairs, left, right, a, b), len(left) - len(pairs), len(right) - len(pairs)
+    )
+
+
+def _finished(store: Store) -> pd.DataFrame:
+    frame = store.scalars
+    missing = [column for column in {*NAMED, *UNNAMED, *METRICS} if column not in frame]
+    frame = frame.assign(**dict.fromkeys(missing))
+    frame = frame.assign(outstanding=frame["outstanding"].astype("Float64").fillna(-1.0))
+    return frame[frame["status"] == "ok"]
+
+
+def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """The ids of tests that agree in `key` and occurrence: id_a, id_b, occurrence."""
+    sides = [
+        side[["id", *key]].assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in (left, right)
+    ]
+    pairs = sides[0].merge(sides[1], on=[*key, "occurrence"], suffixes=("_a", "_b"))
+    return pairs[["id_a", "id_b", "occurrence"]]
+
+
+def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
+    of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
+    of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
+    rows = of_a[NAMED].assign(occurrence=pairs["occurrence"], origin_a=a.origin, origin_b=b.origin)
+    for metric, unit in METRICS.items():
+        value_a, value_b = of_a[metric].astype(float), of_b[metric].astype(float)
+        rows[f"{metric}_a_{unit}"] = value_a
+        rows[f"{metric}_b_{unit}"] = value_b
+        difference = value_b - value_a
+        rows[difference_column(metric)] = 100 * difference / value_a if metric == "bandwidth" else difference
+    return rows

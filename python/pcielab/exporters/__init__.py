@@ -1,0 +1,36 @@
+"""Exporters write a store in a format that other tools read. Every one of them carries the origin of the numbers.
+
+A new one is a module with an `EXPORTER`, listed here; the command line offers it by itself.
+"""
+
+from pathlib import Path
+
+from pcielab.errors import InputError
+from pcielab.exporters import csv, json, parquet, pcie_bench
+from pcielab.exporters.exporter import Exporter
+from pcielab.store import Store
+
+EXPORTERS = {module.EXPORTER.name: module.EXPORTER for module in (pcie_bench, csv, parquet, json)}
+
+
+def export(store: Store, name: str, output: str | Path, *, overwrite: bool = False) -> None:
+    """Write a store in a format.
+
+    Args:
+        store: What to write.
+        name: One of `EXPORTERS`.
+        output: The file to write; for `pcie-bench`, the folder.
+        overwrite: Replace what is there.
+
+    Raises:
+        InputError: The format is unknown, the output is refused, or the store lacks what the format needs.
+    """
+    if name not in EXPORTERS:
+        raise InputError(f"{name!r} is not a format: it must be one of {', '.join(EXPORTERS)}")
+    output = Path(output)
+    if output.exists() and output.samefile(store.path):
+        raise InputError(f"{output}: is the store itself: choose another name")
+    EXPORTERS[name].write(store, output, overwrite=overwrite)
+
+
+__all__ = ["EXPORTERS", "Exporter", "export"]

@@ -1,0 +1,15 @@
+"""`export parquet`: the table of `export csv`, for data-frame tools."""
+
+from pathlib import Path
+
+from pcielab.exporters.exporter import Exporter
+from pcielab.exporters.table import table
+from pcielab.outputs import write_file
+from pcielab.store import Store
+
+
+def _write(store: Store, output: Path, *, overwrite: bool) -> None:
+    write_file(output, table(store).to_parquet(index=False), overwrite=overwrite)
+
+
+EXPORTER = Exporter("parquet", "Write one Parquet table, a row per test.", _write)

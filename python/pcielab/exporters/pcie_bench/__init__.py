@@ -1,0 +1,70 @@
+"""`export pcie-bench`: a folder in the published format, so that tools made for it work on any store.
+
+Each family is a file in three forms, the details families have their distributions in three forms more,
+attachments come back as files. The columns have no room for the origin, so `ORIGIN.txt` beside them has it.
+"""
+
+from collections import defaultdict
+from pathlib import Path
+
+from pcielab.errors import InputError
+from pcielab.exporters.exporter import Exporter
+from pcielab.exporters.pcie_bench.distributions import distribution_files
+from pcielab.exporters.pcie_bench.rows import Row, row_files
+from pcielab.outputs import write_folder
+from pcielab.published import ORIGIN_FILE, TESTS, Timer
+from pcielab.store import Store
+
+
+def _write(store: Store, output: Path, *, overwrite: bool) -> None:
+    timer = Timer.of_manifest(store.manifest, str(store.path))
+    families = _families(store, timer)
+    if not families:
+        raise InputError(
+            f"{store.path}: holds no finished test that the published format knows: nothing to export"
+        )
+    files = dict(store.attachments)
+    for family, rows in families.items():
+        files |= row_files(family, rows)
+        if any(row.test["details"] for row in rows):
+            files |= distribution_files(family, store, rows)
+    files[ORIGIN_FILE] = _origin(store, timer, sum(map(len, families.values())))
+    contents = {name: content.encode() for name, content in files.items()}
+    write_folder(output, contents, overwrite=overwrite, mark=ORIGIN_FILE)
+
+
+def _families(store: Store, timer: Timer) -> dict[str, list[Row]]:
+    """The rows of each file, in suite order. A family whose name does not say its kind gets it put before."""
+    families: dict[str, list[Row]] = defaultdict(list)
+    for record in store.scalars.to_dict("records"):
+        test = {str(column): value for column, value in record.items()}
+        if test["status"] != "ok" or test["name"] not in TESTS:
+            continue
+        kind = "lat" if test["name"].startswith("LAT_") else "bw"
+        family = test["family"] if test["family"].startswith(f"{kind}_") else f"{kind}_{test['family']}"
+        families[family].append(Row(store.path, test, timer))
+    return families
+
+
+def _origin(store: Store, timer: Timer, rows: int) -> str:
+    facts = {
+        "origin": store.origin,
+        "title": store.title,
+        "device": store.manifest["device"].get("name", "unknown"),
+        "tick_ns": timer.tick_ns,
+        "tick_cycles": timer.cycles,
+        "version": store.manifest.get("version", "unknown"),
+        "rows": rows,
+        "rows left out": len(store.tests) - rows,
+    }
+    lines = [f"{key}: {value}" for key, value in facts.items()]
+    note = (
+        "The column BW (GB/s) holds Gb/s, as in every published file. Tests are left out that have no numbers,\n"
+        "or that the published format does not know."
+    )
+    return "\n".join([*lines, "", note, ""])
+
+
+EXPORTER = Exporter(
+    "pcie-bench", "Write a folder in the published format: .csv, .dat and .txt per family.", _write
+)

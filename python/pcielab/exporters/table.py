@@ -1,0 +1,29 @@
+"""A store as one table: a row per test, the origin first, units in the names of the columns."""
+
+import pandas as pd
+
+from pcielab.store import Store
+
+SUFFIXES = {"ns": "_ns", "B": "_bytes", "Gb/s": "_gbps", "1/s": "_per_s", "1": ""}
+"""What the unit of a metric adds to its name."""
+
+COUNTS = ("B", "1")
+"""The units of metrics that are whole numbers."""
+
+
+def table(store: Store) -> pd.DataFrame:
+    """One row per test, in suite order: origin, test, parameters, status, metrics such as `median_ns`."""
+    frame = store.scalars.copy()
+    for metric, unit in store.units.items():
+        if metric in frame and unit in COUNTS and (frame[metric].dropna() % 1 == 0).all():
+            frame[metric] = frame[metric].astype("Int64")
+    if "outstanding" in frame:
+        frame["outstanding"] = frame["outstanding"].astype("Int64")
+    frame["message"] = frame["message"].astype("string")
+    frame.insert(0, "origin", store.origin)
+    return frame.rename(columns={metric: _named(metric, unit) for metric, unit in store.units.items()})
+
+
+def _named(metric: str, unit: str) -> str:
+    suffix = SUFFIXES.get(unit, f"_{unit}")
+    return metric if suffix == f"_{metric}" else metric + suffix

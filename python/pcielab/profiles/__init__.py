@@ -1,0 +1,27 @@
+"""Profiles: descriptions of links, hosts, cards and whole systems, kept in TOML with their provenance.
+
+`resolve` makes the complete system that the simulator takes, from a name or a file; `names` lists what is shipped.
+What a value does belongs to the simulator; files, defaults, units, provenance and helpful errors belong here.
+"""
+
+from pcielab.profiles.card import Card
+from pcielab.profiles.files import KINDS, Kind, json_schema
+from pcielab.profiles.host import Host
+from pcielab.profiles.link import Link
+from pcielab.profiles.read import names
+from pcielab.profiles.resolve import ResolvedSystem, check_file, resolve
+from pcielab.profiles.system import System
+
+__all__ = [
+    "KINDS",
+    "Card",
+    "Host",
+    "Kind",
+    "Link",
+    "ResolvedSystem",
+    "System",
+    "check_file",
+    "json_schema",
+    "names",
+    "resolve",
+]

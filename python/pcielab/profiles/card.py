@@ -1,0 +1,139 @@
+"""The card: timer, command path, DMA path and its data engine."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from pcielab.profiles.part import Count, Nanoseconds, Part, Size, Size32
+
+
+class Timer(Part):
+    """The timer that latencies are read from."""
+
+    numerator_ns: Count
+    """Length of a tick in ns: numerator."""
+    denominator: Count
+    """Length of a tick in ns: denominator."""
+    cycles: Count
+    """Clock cycles in a tick: what the published columns count."""
+
+
+class DataEngine(Part):
+    """The engine that moves data between port and card memory, in segments of card addresses."""
+
+    read_fixed_ns: Nanoseconds
+    """Time per DMA, reads."""
+    write_fixed_ns: Nanoseconds
+    """Time per DMA, writes."""
+    segment_bytes: Size32
+    """Segment of card addresses."""
+    segment_ns: Nanoseconds
+    """Time for a whole segment."""
+    word_bytes: Size32
+    """Width of the card's memory bus."""
+    word_ns: Nanoseconds
+    """Time per word of a last, partial segment."""
+    short_tail_ns: Nanoseconds
+    """Time for a last segment that holds no more than one word."""
+    misaligned_single_ns: Nanoseconds
+    """Time for a transfer of a single segment both of whose ends are unaligned."""
+    boundary_aligned_ns: Nanoseconds
+    """Extra for a request boundary inside a segment, aligned transfers."""
+    boundary_misaligned_ns: Nanoseconds
+    """The same, misaligned transfers."""
+    write_gap_ns: Nanoseconds
+    """Extra on the uplink for each write whose pieces are not all full."""
+    write_piece_bytes: Size32
+    """A full piece of a write."""
+    turnaround_ns: Nanoseconds
+    """Extra on a read request's slot of the uplink when reads and writes share the engine."""
+
+
+class DmaPath(Part):
+    """The DMA path."""
+
+    outstanding: Count
+    """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
+    transfer_bytes_most: Size32
+    """Longest transfer."""
+    read_overhead_ns: Nanoseconds
+    """From the start of a latency measurement until the first TLP is handed to the port, and from the last byte
+    received until the end of the measurement, together, for a read."""
+    write_overhead_ns: Nanoseconds
+    """From the start of a write-then-read pair until the write's first TLP, for the shortest write."""
+    write_to_read_ns: Nanoseconds
+    """From the write's last TLP until the read of the pair starts."""
+    loop_ns: Nanoseconds
+    """Loop time between two latency measurements."""
+    read_piece_bytes: Size32
+    """Bytes that the path moves into the card's memory at a time once they have arrived."""
+    read_piece_ns: Nanoseconds
+    """Time for one such piece."""
+    write_byte_ns: Nanoseconds
+    """Time for each byte of a write on its way to the port, on top of the shortest."""
+    partial_tail_ns: Nanoseconds
+    """Extra latency of a read that ends on a part of 8 bytes."""
+    unaligned_start_ns: Nanoseconds
+    """Extra latency of a read that starts off an 8-byte boundary of the card's memory or off a host cache line."""
+    next_request_ns: Nanoseconds
+    """Extra latency of each read request after the first."""
+    engine: DataEngine
+    """The engine that moves data between the port and the card's memory."""
+
+
+class BarWindow(Part):
+    """A movable window onto bus addresses, rewritten to reach another part of memory."""
+
+    window_bytes: Size
+    """Bytes it covers."""
+    moved_ns: Nanoseconds
+    """Extra latency of a read right after it was moved."""
+    move_ns: Nanoseconds
+    """Extra loop time when it has to be moved."""
+
+
+class CommandPath(Part):
+    """The command path: small reads and writes straight from the card's registers."""
+
+    transfer_bytes_most: Size32
+    """Longest transfer."""
+    read_overhead_ns: Nanoseconds
+    """Start and end of a measurement together, for a read."""
+    write_ns: Nanoseconds
+    """What a write issued just before adds to the read behind it, for the shortest write."""
+    read_byte_ns: Nanoseconds
+    """Time for each byte read."""
+    write_byte_ns: Nanoseconds
+    """Time for each byte written."""
+    read_split_ns: Nanoseconds
+    """Extra latency of a read of a whole cache line at an offset, which is split."""
+    write_split_ns: Nanoseconds
+    """The same for a write and the read behind it."""
+    loop_ns: Nanoseconds
+    """Loop time between two measurements."""
+    address_bits: int = Field(ge=32, le=64)
+    """Address bits that the path can drive: higher ones are dropped."""
+    bar_window: BarWindow | None = None
+    """The window register that must be rewritten to reach another part of memory, where the board has one."""
+
+
+class Card(Part):
+    """A card that can run the micro-benchmarks."""
+
+    name: str = Field(min_length=1)
+    """Short name."""
+    kind: Literal["queued", "direct"]
+    """How it issues DMAs: workers enqueue descriptors and wait for their completion (`queued`; pcie-bench paper,
+    section 5.1), or a state machine hands one request per clock to the core (`direct`; section 5.2)."""
+    timer: Timer
+    """Its timer."""
+    latency_samples_most: Count | None = None
+    """Most samples that one latency test can journal; absent without a limit."""
+    transactions_most: Count | None = None
+    """Most transactions of one bandwidth test; absent without a limit."""
+    uplink_quantum_bytes: Size32
+    """The port sends TLPs upstream in units of this many bytes."""
+    dma: DmaPath
+    """The DMA path."""
+    command: CommandPath | None = None
+    """The command path, where the card has one."""

@@ -1,0 +1,189 @@
+"""The host: root complex, last-level cache, memory, IOMMU, idle states."""
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from pcielab.profiles.part import Count, Nanoseconds, Part, Share, Size, Size32
+
+
+class RootComplex(Part):
+    """How requests enter the host, how long they take, and how completions leave it."""
+
+    read_ns: Nanoseconds
+    """From a request's arrival to its first completion at the head of the downlink, nothing else being in flight,
+    for data in the last-level cache that the card wrote there."""
+    busy_read_ns: Nanoseconds
+    """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
+    flight_ns: Nanoseconds
+    """Time of flight of a TLP from port to port, one way, serialisation aside."""
+    request_interval_ns: Nanoseconds
+    """Least time between two read requests accepted."""
+    write_interval_ns: Nanoseconds
+    """Least time between two posted writes accepted."""
+    jitter_ns: Nanoseconds
+    """Half-width of the uniform spread of `read_ns`."""
+    completion_order: Literal["fifo", "random", "random-small", "round-robin"]
+    """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
+    `random-small` (any while one that fits a single completion waits, else the oldest), `round-robin`
+    (one completion from each in turn)."""
+    completion_split: Literal["aligned-mps", "every-rcb"]
+    """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
+    merge_last_partial_line: bool
+    """Whether a partial last cache line travels in the same completion as the line before it."""
+    downlink_quantum_bytes: Size32
+    """The port sends completions in units of this many bytes: a TLP occupies whole units."""
+    downlink_stretch: float = Field(ge=1, le=2)
+    """Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing)."""
+    uplink_stretch: float = Field(ge=1, le=2)
+    """The same upstream."""
+    posted_header_credits: Count
+    """Posted header credits that the root port advertises."""
+    posted_data_credits: Count
+    """Posted data credits (16 B each)."""
+    non_posted_header_credits: Count
+    """Non-posted header credits."""
+    credit_return_ns: Nanoseconds
+    """From a TLP's arrival until its credits are back at the card."""
+
+
+class LastLevelCache(Part):
+    """The last-level cache of a socket, and the part of it that DDIO may fill."""
+
+    llc_bytes: Size
+    """Capacity."""
+    ways: Count
+    """Ways."""
+    ddio_ways: Count
+    """Ways in which a write from a device may allocate."""
+    slices: Count
+    """Slices that addresses are hashed over."""
+    slice_spread: Share
+    """Relative standard deviation of the slices' shares of the lines."""
+    host_share: Share
+    """Share of the capacity that data written by the CPU really occupy."""
+
+    @model_validator(mode="after")
+    def _ways_hold_ddio(self) -> Self:
+        if self.ddio_ways > self.ways:
+            raise ValueError(f"ddio_ways = {self.ddio_ways}: at most ways, which is {self.ways}")
+        return self
+
+
+class Refresh(Part):
+    """DRAM refresh: an access that meets one waits for its end."""
+
+    interval_ns: Nanoseconds = Field(gt=0)
+    """Average time between two refreshes of a rank (tREFI)."""
+    duration_ns: Nanoseconds
+    """Length of a refresh (tRFC)."""
+    share: float = Field(ge=0, le=100)
+    """Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off."""
+
+
+class Memory(Part):
+    """What an access costs on top of a hit in the last-level cache on a line that the card wrote."""
+
+    host_line_ns: Nanoseconds
+    """A line in the cache that the CPU wrote."""
+    miss_ns: Nanoseconds
+    """A line in local memory."""
+    busy_miss_ns: Nanoseconds
+    """The same for DMA reads while the root complex is busy."""
+    remote_ns: Nanoseconds
+    """On top of `miss_ns`, memory on another socket."""
+    remote_dirty_ns: Nanoseconds
+    """On top of `miss_ns`, a line that is dirty in another socket's cache."""
+    ownership_ns: Nanoseconds
+    """A full-line write that misses: getting ownership, memory local to the card."""
+    remote_ownership_ns: Nanoseconds
+    """The same for memory on another socket."""
+    untouched_ns: Nanoseconds
+    """Memory that was never written since it was allocated, until its first write (directory state; inferred)."""
+    refresh: Refresh
+    """Refresh, which makes the slow second mode of the latencies."""
+
+
+class IoTlb(Part):
+    """The IO-TLB."""
+
+    entries: Count
+    """Entries that hold translations of the host buffer when requests come one at a time."""
+    busy_entries: Count
+    """The same with many requests in flight."""
+
+
+class Iommu(Part):
+    """The IOMMU; a system says whether it translates."""
+
+    tlb: IoTlb
+    """Its IO-TLB."""
+    walk_ns: Nanoseconds
+    """One page walk."""
+    walkers: Count
+    """Walks that can go on at the same time."""
+    walker_busy_ns: Nanoseconds
+    """Time for which a walker is occupied by one walk."""
+    same_page_walks_again: bool
+    """Whether a request to a page that is being walked waits for a walk of its own instead of
+    sharing the pending one."""
+
+
+class StallCluster(Part):
+    """A group of slow wake-ups: uniform between two latencies."""
+
+    share: Share
+    """Share of the transactions that are not fast."""
+    low_ns: Nanoseconds
+    """Shortest latency."""
+    high_ns: Nanoseconds
+    """Longest latency."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.high_ns < self.low_ns:
+            raise ValueError(f"high_ns = {self.high_ns}: at least low_ns, which is {self.low_ns}")
+        return self
+
+
+class IdleStates(Part):
+    """Idle states that a machine falls into between transactions."""
+
+    gap_ns: Nanoseconds
+    """A gap since the last transaction longer than this lets the machine go to sleep."""
+    fast_share_short_gap: Share
+    """Share of transactions that stay fast after a short gap."""
+    fast_share_long_gap: Share
+    """The same after a long gap."""
+    wake_ns: Nanoseconds
+    """What waking up costs."""
+    wake_floor_ns: Nanoseconds
+    """Least latency of a transaction that had to wake the machine."""
+    clusters: list[StallCluster]
+    """Slower wake-ups: shares of the transactions that are not fast, the rest being plain wake-ups."""
+
+    @model_validator(mode="after")
+    def _shares_fit(self) -> Self:
+        total = sum(cluster.share for cluster in self.clusters)
+        if total > 1:
+            raise ValueError(f"clusters: their shares add up to {total:g}, more than 1")
+        return self
+
+
+class Host(Part):
+    """A host, as its calibration or its data sheet describes it."""
+
+    name: str = Field(min_length=1)
+    """Short name."""
+    sockets: Count
+    """Processor sockets, each with its own last-level cache and memory."""
+    root_complex: RootComplex
+    """The root complex that the card is attached to."""
+    llc: LastLevelCache
+    """The last-level cache of each socket."""
+    memory: Memory
+    """Memory and the path to it."""
+    iommu: Iommu
+    """The IOMMU."""
+    idle: IdleStates | None = None
+    """Power-saving states that stretch transactions, where the machine has them."""

@@ -1,0 +1,103 @@
+"""Finding and reading profile files: by name or by path, with the files they start from merged in.
+
+What comes out is still the raw content, complete but unchecked; `resolve` checks it.
+"""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pcielab import shipped
+from pcielab.errors import InputError
+from pcielab.profiles.files import FOLDERS, Kind
+from pcielab.validation import suggestion
+
+Table: TypeAlias = dict[str, Any]
+_IDENTITY = ("name", "title")
+_BASES_MOST = 8
+
+
+@dataclass(frozen=True)
+class Raw:
+    """The content of a file and where it came from."""
+
+    path: Path
+    content: Table
+
+
+def names(kind: Kind) -> list[str]:
+    """The shipped profiles of a kind."""
+    return sorted(path.stem for path in (shipped.directory("profiles") / FOLDERS[kind]).glob("*.toml"))
+
+
+def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
+    """The file that a reference means: a path (with `.toml` or a slash) from `beside`, or a shipped name."""
+    if reference.endswith(".toml") or "/" in reference:
+        path = (beside or Path()) / Path(reference).expanduser()
+        if not path.is_file():
+            raise InputError(f"{path}: no such {kind} profile")
+        return path
+    path = shipped.directory("profiles") / FOLDERS[kind] / f"{reference}.toml"
+    if not path.is_file():
+        remedy = suggestion(reference, names(kind))
+        raise InputError(
+            f"no {kind} profile is named {reference!r}: {remedy}; a file is given by its path (*.toml)"
+        )
+    return path
+
+
+def read_toml(path: Path) -> Table:
+    """The content of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path}: not valid TOML: {error}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a text file in UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def load(kind: Kind, reference: str, beside: Path | None = None) -> Raw:
+    """A file with everything that it starts from."""
+    path = locate(kind, reference, beside)
+    return Raw(path, with_base(kind, read_toml(path), path))
+
+
+def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: int = 0) -> Table:
+    """`own` laid over the file that it names as its base; the name and title of a base are its own.
+
+    An inline table keeps the name of its base, as it is no file of its own.
+    """
+    reference = own.get("base")
+    if not isinstance(reference, str):
+        return own
+    if depth == _BASES_MOST:
+        raise InputError(
+            f"{path}: base = {reference!r}: more than {_BASES_MOST} files start from each other, or in a circle"
+        )
+    base_path = locate(kind, reference, path.parent)
+    base = with_base(kind, read_toml(base_path), base_path, depth=depth + 1)
+    kept = {key: value for key, value in base.items() if inline or key not in _IDENTITY}
+    return _with_both_sources(merged(kept, own), own, base, reference)
+
+
+def _with_both_sources(result: Table, own: Table, base: Table, name: str) -> Table:
+    """Values of both files are in the result, so that its source names both."""
+    sources = [
+        table.get("provenance", {}).get("source") if isinstance(table.get("provenance"), dict) else None
+        for table in (own, base)
+    ]
+    if not all(isinstance(source, str) for source in sources):
+        return result
+    return merged(result, {"provenance": {"source": f"{sources[0]}. From {name}: {sources[1]}"}})
+
+
+def merged(under: Table, over: Table) -> Table:
+    """Two tables as one: `over` wins, tables in both are merged key by key."""
+    result = dict(under)
+    for key, value in over.items():
+        below = result.get(key)
+        result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return result

@@ -1,0 +1,11 @@
+"""Suites: which tests to run, and in which order, kept in TOML.
+
+`load_suite` reads a shipped suite or a file; `single_test` makes the one test that a command line describes. What
+a test does to a machine belongs to the simulator.
+"""
+
+from pcielab.suites.benchmark import BENCHMARKS, Parameters, Test
+from pcielab.suites.load import Suite, load_suite, names
+from pcielab.suites.single import single_test
+
+__all__ = ["BENCHMARKS", "Parameters", "Suite", "Test", "load_suite", "names", "single_test"]

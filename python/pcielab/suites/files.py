@@ -1,0 +1,167 @@
+"""The files that suites are kept in, and how a group of one unfolds into tests."""
+
+from collections.abc import Iterator
+from itertools import product
+from string import Formatter
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from pcielab.errors import InputError
+from pcielab.profiles.part import Count, Part, Size
+from pcielab.profiles.provenance import Provenance
+from pcielab.quantities import parse_range
+from pcielab.suites.benchmark import (
+    BENCHMARKS,
+    Cache,
+    Parameters,
+    Pattern,
+    Test,
+    impossible,
+    published_transactions,
+)
+from pcielab.validation import suggestion
+
+Axis: TypeAlias = Literal["test", "size", "window", "cache", "pattern", "stride", "outstanding", "offset"]
+AXES: tuple[Axis, ...] = ("test", "size", "window", "cache", "pattern", "stride", "outstanding", "offset")
+
+
+def _known_test(value: object) -> object:
+    if isinstance(value, str) and value not in BENCHMARKS:
+        raise PydanticCustomError(
+            "unknown_test", "unknown test: {remedy}", {"remedy": suggestion(value, BENCHMARKS)}
+        )
+    return value
+
+
+def _ranges(value: object) -> object:
+    """Sizes with the ranges among them (`"240:271"`) spelled out."""
+    if not isinstance(value, list):
+        return value
+    sizes: list[object] = []
+    for item in value:
+        sizes.extend(_spelled_out(item) if isinstance(item, str) and ":" in item else [item])
+    return sizes
+
+
+def _spelled_out(text: str) -> list[int]:
+    try:
+        return parse_range(text, "range")
+    except InputError:
+        raise PydanticCustomError(
+            "range", "give a range as 'first:last' or 'first:last:step', first <= last"
+        ) from None
+
+
+Name = Annotated[str, BeforeValidator(_known_test)]
+Sizes = Annotated[
+    list[Size], BeforeValidator(_ranges, json_schema_input_type=list[int | str]), Field(min_length=1)
+]
+Offset = Annotated[int, Field(ge=0, le=4095)]
+
+
+class Group(Part):
+    """Tests that share a family (a file of the published format), as lists that are combined with each other."""
+
+    family: str = Field(min_length=1)
+    """File that the results belong to. `{direction}` stands for the test's `rd`, `wr`, `rw` or `wrrd`, `{size}`
+    for its size, `{size:02}` with two digits."""
+    loop: list[Axis] = Field(default=[])
+    """What varies, outermost first: every list with more than one entry must be named."""
+    tests: list[Name] = Field(min_length=1)
+    """Published names of the micro-benchmarks."""
+    sizes: Sizes
+    """Transfer sizes: bytes, `"4K"`, or a range `"240:271"`, both ends included."""
+    windows: Sizes
+    """Windows, likewise."""
+    caches: list[Cache] = Field(min_length=1)
+    """Cache states."""
+    patterns: list[Pattern] = Field(min_length=1)
+    """Access patterns."""
+    host_offsets: list[Offset] = Field(default=[])
+    """Offsets from a cache line on the host, the card's being 0."""
+    device_offsets: list[Offset] = Field(default=[])
+    """Offsets on the card, the host's being 0; they come after the host offsets."""
+    strides: list[Count] = Field(default=[1], min_length=1)
+    """Units between two accesses of a strided pattern."""
+    outstanding: list[Count] = Field(default=[])
+    """Limits on requests in flight; without any, the card's own."""
+    transactions: Count | None = None
+    """Transactions of each test; absent: as many as the published suite has for its operation."""
+    details: bool = False
+    """Whether the full distribution is part of the result."""
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if len(set(self.loop)) < len(self.loop):
+            raise ValueError(f"loop = {self.loop}: each entry once")
+        unnamed = [axis for axis, values in self._axes().items() if len(values) > 1 and axis not in self.loop]
+        if unnamed:
+            raise ValueError(f"loop = {self.loop}: add {', '.join(unnamed)}, of which there is more than one")
+        fields = [field for _, field, _, _ in Formatter().parse(self.family) if field is not None]
+        if set(fields) - {"direction", "size"}:
+            raise ValueError(f"family = {self.family!r}: only {{direction}} and {{size}} can stand for something")
+        return self
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        for test in self.unfold():
+            problem = impossible(test.parameters)
+            if problem is not None:
+                key, value, remedy = problem
+                raise ValueError(f"{test.name} with {key} = {value}: {remedy}")
+        return self
+
+    def unfold(self) -> Iterator[Test]:
+        """The tests of the group, in the order in which they run."""
+        axes = self._axes()
+        order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
+        for values in product(*(axes[axis] for axis in order)):
+            yield self._test(dict(zip(order, values, strict=True)))
+
+    def _axes(self) -> dict[Axis, list[Any]]:
+        offsets = [(offset, 0) for offset in self.host_offsets] + [(0, offset) for offset in self.device_offsets]
+        return {
+            "test": list(self.tests),
+            "size": list(self.sizes),
+            "window": list(self.windows),
+            "cache": list(self.caches),
+            "pattern": list(self.patterns),
+            "stride": list(self.strides),
+            "outstanding": list(self.outstanding) or [None],
+            "offset": offsets or [(0, 0)],
+        }
+
+    def _test(self, at: dict[Axis, Any]) -> Test:
+        name, size, (host_offset, device_offset) = at["test"], at["size"], at["offset"]
+        operation, path = BENCHMARKS[name]
+        parameters = Parameters(
+            operation=operation,
+            path=path,
+            pattern=at["pattern"],
+            cache=at["cache"],
+            size_bytes=size,
+            window_bytes=at["window"],
+            host_offset_bytes=host_offset,
+            device_offset_bytes=device_offset,
+            stride_units=at["stride"],
+            outstanding=at["outstanding"],
+            transactions=self.transactions or published_transactions(operation, self.details),
+            details=self.details,
+        )
+        direction = name.rpartition("_")[2].lower()
+        return Test(self.family.format(direction=direction, size=size), name, parameters)
+
+
+class SuiteFile(Part):
+    """A file under `suites`."""
+
+    name: str = Field(min_length=1)
+    """Short name."""
+    title: str = Field(min_length=1)
+    """One line for people."""
+    provenance: Provenance
+    """Where the list of tests comes from."""
+    group: list[Group] = Field(min_length=1)
+    """Groups of tests, in run order."""

@@ -1,0 +1,81 @@
+"""Finding, reading and checking suites."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pcielab import shipped
+from pcielab.errors import InputError
+from pcielab.profiles.provenance import Provenance
+from pcielab.profiles.read import read_toml
+from pcielab.suites.benchmark import Test
+from pcielab.suites.files import Group, SuiteFile
+from pcielab.validation import explain, suggestion
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A list of tests, in the order in which they run: the order matters, as caches and TLBs remember."""
+
+    name: str
+    title: str
+    entries: tuple[Test, ...]
+    provenance: Provenance | None = None
+
+    @cached_property
+    def tests(self) -> list[dict[str, Any]]:
+        """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
+        return [test.to_dict() for test in self.entries]
+
+    def to_json(self) -> str:
+        """The suite as canonical JSON: keys sorted, no spaces, every key present."""
+        content = {"name": self.name, "title": self.title, "tests": self.tests}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def names() -> list[str]:
+    """The shipped suites."""
+    return sorted(path.stem for path in shipped.directory("suites").glob("*.toml"))
+
+
+def load_suite(name_or_path: str) -> Suite:
+    """The suite of that name (`paper`, `quick`, `demo`), or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such suite, or a problem in it; the message names file, group, key, value and remedy.
+    """
+    path = _locate(name_or_path)
+    content = read_toml(path)
+    groups = content.get("group")
+    for index, group in enumerate(groups if isinstance(groups, list) else []):
+        family = group.get("family", "no family") if isinstance(group, dict) else "not a table"
+        _validated(Group, group, f"{path}: group {index + 1} ({family})")
+    file = _validated(SuiteFile, content, str(path))
+    entries = tuple(test for group in file.group for test in group.unfold())
+    return Suite(file.name, file.title, entries, file.provenance)
+
+
+def _validated(model: type[_Model], content: object, where: str) -> _Model:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, model, where) from None
+
+
+def _locate(reference: str) -> Path:
+    if reference.endswith(".toml") or "/" in reference:
+        path = Path(reference).expanduser()
+        if not path.is_file():
+            raise InputError(f"{path}: no such suite")
+        return path
+    path = shipped.directory("suites") / f"{reference}.toml"
+    if not path.is_file():
+        remedy = suggestion(reference, names())
+        raise InputError(f"no suite is named {reference!r}: {remedy}; a file is given by its path (*.toml)")
+    return path

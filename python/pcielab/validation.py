@@ -1,0 +1,143 @@
+"""What pydantic found wrong in a file, said the way people can act on.
+
+Profiles and suites share this: each problem names the file, the key, the value and what would be right. A key that
+only has the wrong unit (`walk_us`) is told its right name (`walk_ns`).
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pcielab.errors import InputError
+
+_SHOWN_PROBLEMS = 8
+_UNITS = {
+    "ps",
+    "ns",
+    "us",
+    "ms",
+    "s",
+    "sec",
+    "bits",
+    "b",
+    "byte",
+    "bytes",
+    "kb",
+    "kib",
+    "mb",
+    "mib",
+    "gb",
+    "gib",
+    "size",
+}
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that `word` was most likely meant to be."""
+    choices = list(known)
+    same_quantity = [
+        choice for choice in choices if _quantity(choice) in (word, _quantity(word)) and choice != word
+    ]
+    if same_quantity and _quantity(same_quantity[0]) != same_quantity[0]:
+        return same_quantity[0]
+    near = difflib.get_close_matches(word, choices, n=1, cutoff=0.55)
+    return near[0] if near else None
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """A remedy for an unknown word: the closest known one, and the known ones where they are few."""
+    choices = list(known)
+    match = closest(word, choices)
+    listed = f"known: {', '.join(choices)}" if len(choices) <= 24 else ""
+    if match is not None and _quantity(match) in (word, _quantity(word)) and _quantity(match) != match:
+        return f"the key is {match}: its unit is part of its name"
+    if match is not None:
+        return f"did you mean {match}?" + (f" ({listed})" if listed else "")
+    return listed or "see the reference for the known ones"
+
+
+def submodel(annotation: Any) -> type[BaseModel] | None:
+    """The model inside an annotation, through `X | None`, `list[X]`, tuples and `Annotated`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (Union, UnionType, Annotated, list, tuple):
+        return next((found for part in get_args(annotation) if (found := submodel(part))), None)
+    return None
+
+
+def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseModel] | None:
+    """The model that the keys of `path` lead to, starting at `model`; None where they leave it."""
+    here: type[BaseModel] | None = model
+    for step in path:
+        if isinstance(step, int):
+            continue
+        field = here.model_fields.get(step) if here else None
+        here = submodel(field.annotation) if field else None
+    return here
+
+
+def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: str = "") -> InputError:
+    """One `InputError` for everything pydantic found; `where` names the file, `prefix` leads every key."""
+    details = error.errors(include_url=False, include_context=True)
+    renamed = {suggested for detail in details if (suggested := _meant(detail, model)) is not None}
+    problems = [
+        _problem(detail, model, prefix)
+        for detail in details
+        if not (detail["type"] == "missing" and _dotted(detail["loc"]) in renamed)
+    ]
+    if len(problems) == 1:
+        return InputError(f"{where}: {problems[0]}")
+    shown = problems[:_SHOWN_PROBLEMS]
+    if len(problems) > len(shown):
+        shown.append(f"and {len(problems) - len(shown)} more")
+    return InputError(f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in shown))
+
+
+def _quantity(key: str) -> str:
+    """A key without its unit."""
+    stem, _, unit = key.rpartition("_")
+    return stem if stem and unit.lower() in _UNITS else key
+
+
+def _dotted(location: Sequence[str | int]) -> str:
+    return ".".join(str(step) for step in location)
+
+
+def _siblings(detail: ErrorDetails, model: type[BaseModel]) -> list[str]:
+    parent = model_at(model, detail["loc"][:-1])
+    return [field.alias or name for name, field in parent.model_fields.items()] if parent else []
+
+
+def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
+    """The key that an unknown one replaces, as a dotted path, where its stem says so."""
+    if detail["type"] != "extra_forbidden":
+        return None
+    word = str(detail["loc"][-1])
+    match = closest(word, _siblings(detail, model))
+    return _dotted((*detail["loc"][:-1], match)) if match else None
+
+
+def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
+    key = prefix + _dotted(detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        return f"unknown key {key}: {suggestion(str(detail['loc'][-1]), _siblings(detail, model))}"
+    if detail["type"] == "missing":
+        return f"missing key {key}{_meaning(detail, model)}"
+    if detail["type"] == "value_error":  # of a whole table: the message names keys and values itself
+        message = detail["msg"].removeprefix("Value error, ")
+        return ": ".join(part for part in (key.rstrip("."), message) if part)
+    if detail["type"] in ("model_type", "model_attributes_type"):
+        return f"{key} = {detail['input']!r}: give a table{_meaning(detail, model)}"
+    message = detail["msg"]
+    return f"{key} = {detail['input']!r}: {message[:1].lower()}{message[1:]}{_meaning(detail, model)}"
+
+
+def _meaning(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    named = [step for step in detail["loc"] if isinstance(step, str)]
+    parent = model_at(model, named[:-1]) if named else None
+    field = parent.model_fields.get(named[-1]) if parent else None
+    return f" ({field.description.rstrip('.')})" if field and field.description else ""
