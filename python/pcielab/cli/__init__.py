@@ -37,11 +37,11 @@ def _root(
     pass
 
 
+app.add_typer(model.app, name="model")
+app.command("explain")(explain.explain)
 app.command("run")(run.run)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
-app.command("explain")(explain.explain)
-app.add_typer(model.app, name="model")
 app.add_typer(imports.app, name="import")
 app.add_typer(exports.app, name="export")
 app.add_typer(profiles.app, name="profiles")

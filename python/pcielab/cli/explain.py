@@ -9,8 +9,8 @@ from pcielab import model
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.cli.quantities import parse_range
 from pcielab.model import Answer
+from pcielab.quantities import parse_range
 
 
 @takes_model_options
@@ -29,8 +29,8 @@ def explain(
 ) -> None:
     """Which bound binds, and the slack of the others, for a link given by its options.
 
-    Each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much more that is than
-    the bound that binds.
+    Each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much more that is
+    than the bound that binds allows.
 
     Examples:
     `pcielab explain --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64`

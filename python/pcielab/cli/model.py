@@ -7,12 +7,11 @@ import typer
 from pcielab import model
 from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.cli.quantities import parse_range
 from pcielab.errors import InputError
 from pcielab.model import Answer, Ethernet, Gap
+from pcielab.quantities import parse_range
 
 app = typer.Typer(
-    name="model",
     help="Bounds in closed form: what a link, a host and a device should give, and which bound binds.",
     no_args_is_help=True,
 )
@@ -42,8 +41,8 @@ def bandwidth(
 ) -> None:
     """The highest bandwidth of DMA reads, writes, and both at once (one direction's rate), in Gb/s.
 
-    `tlp_gbps` is what the link offers to TLPs in each direction. With `--rtt-ns`, `tags_to_fill` says how many read
-    requests must be outstanding to fill it.
+    `tlp_gbps` is what the link offers to TLPs in each direction. With `--rtt-ns`, `tags_to_fill` says how many
+    read requests must be outstanding to fill it.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`

@@ -13,9 +13,9 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from pcielab.cli.quantities import parse_bytes
 from pcielab.errors import InputError
 from pcielab.model import Accounting, Limits, Link
+from pcielab.quantities import parse_bytes
 
 
 def _count(option: str, text: str) -> Any:
