@@ -1,7 +1,7 @@
 //! Effective bandwidth of DMA transfers: equations (1) to (3) of the 2018 paper, less the misprint in (2), which adds the
 //! data to the read requests.
 
-use pcie_wire::Accounting;
+use pcie_wire::{Accounting, SplitAt};
 use serde::Serialize;
 
 use crate::error::ModelError;
@@ -46,19 +46,28 @@ impl Model {
         if size_bytes == 0 || size_bytes > MAX_TRANSFER_BYTES {
             return Err(bad_size());
         }
-        let read = Load::dma_read(&self.link, self.accounting, offset_bytes, size_bytes);
+        let read =
+            |split_at| Load::dma_read_split(&self.link, self.accounting, offset_bytes, size_bytes, split_at);
+        let by_size = read(SplitAt::TransferSize);
         let write = Load::dma_write(&self.link, self.accounting, offset_bytes, size_bytes);
-        let answer = |load: Load| self.answer(&load, size_bytes).ok_or_else(bad_size);
+        // A ceiling must hold however the device cuts its reads.
+        let best_with = |other: Load| {
+            [by_size, read(SplitAt::AlignedAddress)]
+                .into_iter()
+                .filter_map(|read| self.answer(&(read + other), size_bytes))
+                .max_by(|one, other| one.gbps.total_cmp(&other.gbps))
+                .ok_or_else(bad_size)
+        };
         Ok(Bandwidth {
             size_bytes,
-            read: answer(read)?,
-            write: answer(write)?,
-            rdwr: answer(read + write)?,
+            read: best_with(Load::default())?,
+            write: self.answer(&write, size_bytes).ok_or_else(bad_size)?,
+            rdwr: best_with(write)?,
             tlp_gbps: self.accounting.tlp_gbps(&self.link),
             tags_to_fill: self
                 .limits
                 .round_trip_ns
-                .map(|round_trip_ns| self.tags_to_fill(&read, round_trip_ns)),
+                .map(|round_trip_ns| self.tags_to_fill(&by_size, round_trip_ns)),
         })
     }
 

@@ -25,9 +25,21 @@ pub struct Load {
 }
 
 impl Load {
-    /// The device reads host memory.
+    /// The device reads host memory, with requests as large as MRRS allows.
     pub fn dma_read(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
-        let read = Read::of(link, accounting, address, length);
+        Self::dma_read_split(link, accounting, address, length, SplitAt::TransferSize)
+    }
+
+    /// The device reads host memory, and cuts where `split_at` says. From an unaligned address, cutting at multiples of
+    /// MRRS may take a request more, and completions fewer.
+    pub fn dma_read_split(
+        link: &LinkConfiguration,
+        accounting: Accounting,
+        address: u64,
+        length: u64,
+        split_at: SplitAt,
+    ) -> Self {
+        let read = Read::of(link, accounting, address, length, split_at);
         Self {
             upstream_bytes: read.request_bytes,
             downstream_bytes: read.completion_bytes,
@@ -55,7 +67,7 @@ impl Load {
 
     /// The host reads a device register.
     pub fn mmio_read(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
-        let read = Read::of(link, accounting, address, length);
+        let read = Read::of(link, accounting, address, length, SplitAt::TransferSize);
         Self {
             upstream_bytes: read.completion_bytes,
             downstream_bytes: read.request_bytes,
@@ -112,9 +124,15 @@ struct Read {
 }
 
 impl Read {
-    fn of(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
+    fn of(
+        link: &LinkConfiguration,
+        accounting: Accounting,
+        address: u64,
+        length: u64,
+        split_at: SplitAt,
+    ) -> Self {
         let mut read = Self::default();
-        for request in link.read_requests(address, length, SplitAt::TransferSize) {
+        for request in link.read_requests(address, length, split_at) {
             read.requests += 1.0;
             read.request_bytes += tlp_bytes(link, accounting, TlpKind::MemoryRead, request);
             if accounting == Accounting::Spec {

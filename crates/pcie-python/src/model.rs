@@ -43,6 +43,12 @@ fn model_bandwidth(question: &str) -> PyResult<String> {
     write(rows)
 }
 
+/// Whether a device described as data can exist.
+#[pyfunction]
+fn model_check_nic(device: &str) -> PyResult<()> {
+    read::<Interactions>(device)?.check().map_err(input_error)
+}
+
 /// The packet rates that a device described as data reaches with frames of each size.
 #[pyfunction]
 fn model_nic(question: &str) -> PyResult<String> {
@@ -70,6 +76,7 @@ fn model_sizing(question: &str) -> PyResult<String> {
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model_bandwidth, module)?)?;
+    module.add_function(wrap_pyfunction!(model_check_nic, module)?)?;
     module.add_function(wrap_pyfunction!(model_nic, module)?)?;
     module.add_function(wrap_pyfunction!(model_sizing, module)?)
 }

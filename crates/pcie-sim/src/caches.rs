@@ -188,9 +188,11 @@ impl Caches {
                 settled.expect(lines.set(line));
             }
         }
-        for line in last_first {
-            if self.flags[line as usize] & HOST == 0 && settled.note(lines.set(line), line) {
-                break;
+        if !settled.is_complete() {
+            for line in last_first {
+                if self.flags[line as usize] & HOST == 0 && settled.note(lines.set(line), line) {
+                    break;
+                }
             }
         }
         settled.merge_into(&mut self.device_lines, self.ways);
@@ -235,6 +237,10 @@ impl SettledSets {
             self.counts[set as usize] += 1;
             self.missing = self.missing.saturating_sub(1);
         }
+        self.is_complete()
+    }
+
+    fn is_complete(&self) -> bool {
         self.missing == 0
     }
 

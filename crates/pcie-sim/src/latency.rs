@@ -189,8 +189,8 @@ impl<'a> LatencyRun<'a> {
                     downlink.send(ready, machine.tlp_bytes(TlpKind::CompletionWithData, piece)) + flight;
                 moved = received.max(moved);
                 if let Some(path) = path {
-                    let pieces = f64::from(piece.length) / f64::from(path.read_piece_bytes.max(1));
-                    moved += Picoseconds::from_ns(pieces * path.read_piece_ns);
+                    let pieces = piece.length.div_ceil(path.read_piece_bytes.max(1));
+                    moved += Picoseconds::from_ns(f64::from(pieces) * path.read_piece_ns);
                 }
             }
             if let Some(path) = path.filter(|_| nth > 0) {

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pcielab import __version__
-from pcielab.cli import compare, devices, exports, imports, profiles, run, suites
+from pcielab.cli import compare, devices, explain, exports, imports, model, profiles, run, suites
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -37,6 +37,8 @@ def _root(
     pass
 
 
+app.add_typer(model.app, name="model")
+app.command("explain")(explain.explain)
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.add_typer(imports.app, name="import")

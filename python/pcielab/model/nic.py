@@ -3,14 +3,18 @@
 The crate pcie-model owns what steps mean and which are possible; this module owns the files.
 """
 
+import json
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from pcielab import shipped
+from pcielab import _core, shipped
 from pcielab.errors import InputError
+from pcielab.validation import explain
+
+_Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class _Table(BaseModel):
@@ -24,9 +28,16 @@ class Step(_Table):
     path: Literal["tx", "rx"]
     actor: Literal["host", "device"]
     kind: Literal["mmio-read", "mmio-write", "dma-read", "dma-write", "msi"]
-    bytes: PositiveInt | Literal["packet"]
-    every_packets: PositiveInt = 1
-    batch: PositiveInt = 1
+    bytes: int | Literal["packet"]
+    every_packets: _Count = 1
+    batch: _Count = 1
+
+    @field_validator("bytes", mode="before")
+    @classmethod
+    def _number_or_packet(cls, given: object) -> object:
+        if given == "packet" or (type(given) is int and given > 0):
+            return given
+        raise ValueError(f'{given!r} is no size: give a number above 0, or "packet"')
 
 
 class NicProfile(_Table):
@@ -60,26 +71,18 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
             names = ", ".join(shipped_nics())
             raise InputError(f"NIC {str(name_or_file)!r} is unknown: give {names}, or a .toml file")
     try:
-        return NicProfile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        profile = NicProfile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        _core.model_check_nic(json.dumps(profile.as_question()))
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}): give a NIC's .toml file") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:
-        raise InputError(f"{path}: {_first_problem(error)}") from error
+        raise explain(error, NicProfile, str(path)) from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+    return profile
 
 
 def _directory() -> Path:
     return shipped.directory("profiles") / "nics"
-
-
-def _first_problem(error: ValidationError) -> str:
-    """The key, what is wrong with it, and what was given; steps are counted from 1."""
-    problem = error.errors()[0]
-    key = ".".join(str(part + 1 if isinstance(part, int) else part) for part in problem["loc"])
-    match problem["type"]:
-        case "extra_forbidden":
-            return f"{key}: is no key of a NIC: remove it or correct its spelling"
-        case "missing":
-            return f"{key}: is missing: add it"
-    return f"{key}: {problem['input']!r} is wrong: {problem['msg'].lower()}"

@@ -68,6 +68,7 @@ class Ethernet:
     gap: Gap = Gap.STANDARD
 
 
+_INTEGERS = 1 << 32
 _BANDWIDTHS = TypeAdapter(list[Bandwidth])
 _THROUGHPUTS = TypeAdapter(list[NicThroughput])
 _SIZINGS = TypeAdapter(list[Sizing])
@@ -133,17 +134,19 @@ def _model(link: Link, accounting: Accounting, limits: Limits | None) -> dict[st
 
 
 def _json(question: dict[str, Any]) -> str:
-    _check_finite(question)
+    _check_numbers(question)
     return json.dumps(question)
 
 
-def _check_finite(value: Any, key: str = "") -> None:
-    """JSON has no infinities; say which number is one."""
+def _check_numbers(value: Any, key: str = "") -> None:
+    """Name the key of a number that the compiled half could not even read; it checks all others itself."""
     if isinstance(value, dict):
         for inner_key, inner in value.items():
-            _check_finite(inner, inner_key)
+            _check_numbers(inner, inner_key)
     elif isinstance(value, list):
         for inner in value:
-            _check_finite(inner, key)
+            _check_numbers(inner, key)
     elif isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"{key}: {value} is out of range: give a finite number")
+    elif isinstance(value, int) and not 0 <= value < _INTEGERS:
+        raise InputError(f"{key}: {value} is out of range: give a whole number above 0, below {_INTEGERS}")

@@ -23,9 +23,9 @@ class RootComplex(Part):
     """Least time between two posted writes accepted."""
     jitter_ns: Nanoseconds
     """Half-width of the uniform spread of `read_ns`."""
-    completion_order: Literal["fifo", "random", "random-small", "round-robin"]
+    completion_order: Literal["fifo", "random", "random-small"]
     """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
-    `random-small` (any while one that fits a single completion waits, else the oldest), `round-robin`
+    `random-small` (any while one that fits a single completion waits, else the oldest)
     (one completion from each in turn)."""
     completion_split: Literal["aligned-mps", "every-rcb"]
     """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""

@@ -111,3 +111,14 @@ fn questions_that_make_no_sense_are_named() {
         Model::new(spec.link, Accounting::Spec, zero_tags).unwrap_err().to_string().starts_with("tags: 0")
     );
 }
+
+#[test]
+fn an_unaligned_read_is_bounded_by_the_better_way_to_cut_it() {
+    let spec = model(3, 8, Accounting::Spec, Limits::default());
+    let found = spec.bandwidth(2048, 25).unwrap();
+    // Cut at multiples of 512: completions of 231 (232 with its first double word), 7 x 256 and 25 (28) bytes.
+    let downstream_bytes = 9.0 * 20.0 + 232.0 + 7.0 * 256.0 + 28.0;
+    let returned = 5.0 * 24.0 * 16.0 / (203.0 * 8.0);
+    let expected = found.tlp_gbps * 2048.0 / (downstream_bytes + returned);
+    assert!((found.read.gbps - expected).abs() < 1e-9, "{} for {expected}", found.read.gbps);
+}

@@ -24,12 +24,13 @@ pub(super) struct Completer {
     singles: usize,
     draws: Draws,
     drawn: u64,
-    turn: usize,
+    /// The place of the request being answered: new ones are added behind it.
+    answering: Option<usize>,
 }
 
 impl Completer {
     pub(super) fn new(rule: CompletionOrder, draws: Draws, drawn: u64) -> Self {
-        Self { rule, ready: Vec::new(), singles: 0, draws, drawn, turn: 0 }
+        Self { rule, ready: Vec::new(), singles: 0, draws, drawn, answering: None }
     }
 
     pub(super) fn add(&mut self, ready: Ready) {
@@ -38,19 +39,21 @@ impl Completer {
     }
 
     /// The next completion to send, and the request that it answers; true with its last.
+    ///
+    /// A request is answered to its end before the next is chosen.
     pub(super) fn next(&mut self) -> Option<(u32, Piece, bool)> {
-        if self.ready.is_empty() {
-            return None;
-        }
-        let place = self.choose();
+        let place = match self.answering {
+            Some(place) => place,
+            None if self.ready.is_empty() => return None,
+            None => self.choose(),
+        };
         let chosen = &mut self.ready[place];
         let piece = chosen.cuts.next()?;
         let (request, last) = (chosen.request, chosen.cuts.is_done());
+        self.answering = (!last).then_some(place);
         if last {
             self.singles -= usize::from(chosen.single);
             self.ready.remove(place);
-        } else {
-            self.turn = place + 1;
         }
         Some((request, piece, last))
     }
@@ -63,7 +66,6 @@ impl Completer {
                 self.drawn += 1;
                 self.draws.below(self.drawn, self.ready.len() as u64) as usize
             }
-            CompletionOrder::RoundRobin => self.turn % self.ready.len(),
         }
     }
 }

@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 enum Event {
     /// The card looks at the head of its queue of DMAs.
     Issue,
-    /// The data of a write have come out of the card's memory.
-    Pulled { transaction: u64 },
+    /// The data of a write TLP have come out of the card's memory.
+    Pulled { piece: Piece, last: bool },
     /// A read request arrives at the root complex.
     Request(u32),
     /// A read request was admitted: its credit is free.
@@ -100,8 +100,8 @@ pub struct BandwidthRun<'a> {
     flight: Picoseconds,
 }
 
-/// Work that may wait for the uplink before the card stops adding to it.
-const UPLINK_BACKLOG: Picoseconds = Picoseconds(60_000);
+/// Work that may wait for the uplink before the card stops adding to it: about two full TLPs.
+const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
 
 impl<'a> BandwidthRun<'a> {
     /// Starts at transaction `first`, with the machine in the state in which the transactions before it left it and
@@ -167,7 +167,10 @@ impl<'a> BandwidthRun<'a> {
                 }
                 self.issue();
             }
-            Event::Pulled { transaction } => self.pulled(transaction),
+            Event::Pulled { piece, last } => {
+                self.outgoing.push_back(Outgoing::Write { piece, last });
+                self.pump();
+            }
             Event::Request(request) => self.request_arrives(request),
             Event::Admitted => {
                 self.credits.give_back_non_posted();
@@ -261,29 +264,34 @@ impl<'a> BandwidthRun<'a> {
         }
     }
 
-    /// Hands the write at the head to the data engine; false if that is busy.
-    fn issue_write(&mut self, head: Head) -> bool {
+    /// Has the data engine pull the next TLP of the write at the head; false if the engine is busy.
+    fn issue_write(&mut self, mut head: Head) -> bool {
         if self.now < self.write_engine_free {
             self.plan_issue(self.write_engine_free);
             return false;
         }
-        let engine = &self.machine.system.device.dma.engine;
-        let time = data_engine_time(engine, true, self.test.device_offset_bytes, self.test.size_bytes, 0);
-        self.write_engine_free = self.now + time;
-        self.events.push(self.write_engine_free, Event::Pulled { transaction: head.transaction });
-        self.head = None;
+        let Some(piece) = self.machine.write_tlps(head.next_offset, head.left_bytes).next() else {
+            return false;
+        };
+        let done_bytes = self.test.size_bytes - head.left_bytes;
+        self.write_engine_free = self.now + self.pull_time(done_bytes, u64::from(piece.length));
+        head.next_offset += u64::from(piece.length);
+        head.left_bytes -= u64::from(piece.length);
+        let last = head.left_bytes == 0;
+        self.events.push(self.write_engine_free, Event::Pulled { piece, last });
+        self.head = (!last).then_some(head);
         self.clock_tick();
         true
     }
 
-    fn pulled(&mut self, transaction: u64) {
-        let offset = self.list.offset(transaction);
-        let end = offset + self.test.size_bytes;
-        for piece in self.machine.write_tlps(offset, self.test.size_bytes) {
-            let last = piece.address + u64::from(piece.length) == end;
-            self.outgoing.push_back(Outgoing::Write { piece, last });
-        }
-        self.pump();
+    /// Time to pull the bytes of one TLP, given how many of its DMA were pulled before: what the DMA takes with it, less
+    /// what it takes without.
+    fn pull_time(&self, done_bytes: u64, bytes: u64) -> Picoseconds {
+        let engine = &self.machine.system.device.dma.engine;
+        let card = self.test.device_offset_bytes;
+        let upto = |bytes| data_engine_time(engine, true, card, bytes, 0);
+        let before = if done_bytes == 0 { Picoseconds::ZERO } else { upto(done_bytes) };
+        upto(done_bytes + bytes).since(before)
     }
 
     /// Gives the port what there is to send, in order, as far as credits go.
@@ -321,7 +329,8 @@ impl<'a> BandwidthRun<'a> {
         self.events.push(left + self.flight, Event::Write(piece));
         if last {
             let engine = &self.machine.system.device.dma.engine;
-            if !self.test.size_bytes.is_multiple_of(u64::from(engine.write_piece_bytes)) {
+            let pulled_bytes = self.test.size_bytes.next_multiple_of(u64::from(engine.word_bytes));
+            if !pulled_bytes.is_multiple_of(u64::from(engine.write_piece_bytes)) {
                 self.uplink.hold(Picoseconds::from_ns(engine.write_gap_ns));
             }
             self.events.push(left, Event::Complete);

@@ -32,8 +32,6 @@ pub enum CompletionOrder {
     Random,
     /// Any, while one that fits a single completion is waiting; the oldest otherwise (facts of the E5 systems).
     RandomSmall,
-    /// One completion from each in turn.
-    RoundRobin,
 }
 
 /// How the root complex cuts the answer to one request.

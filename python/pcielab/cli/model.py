@@ -1,0 +1,192 @@
+"""`pcielab model`: bounds in closed form."""
+
+from typing import Annotated
+
+import typer
+
+from pcielab import model
+from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.errors import InputError
+from pcielab.model import Answer, Ethernet, Gap
+from pcielab.quantities import parse_range
+
+app = typer.Typer(
+    help="Bounds in closed form: what a link, a host and a device should give, and which bound binds.",
+    no_args_is_help=True,
+)
+
+Sizes = Annotated[
+    str, typer.Option("--sizes", help="Bytes: 64, 60,61,77, or first:last[:step].", metavar="LIST|RANGE")
+]
+FrameSizes = Annotated[
+    str,
+    typer.Option(
+        "--sizes", help="Bytes of Ethernet frames, FCS included: 64, or first:last[:step].", metavar="LIST|RANGE"
+    ),
+]
+Line = Annotated[float, typer.Option("--line", help="Ethernet line rate in Gb/s, 1 to 800.")]
+Vlan = Annotated[bool, typer.Option("--vlan", help="Frames carry a VLAN tag on the line.")]
+GapOption = Annotated[Gap, typer.Option("--gap", help="The gap between packets.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+
+
+@app.command("bandwidth")
+@takes_model_options
+def bandwidth(
+    options: ModelOptions,
+    sizes: Sizes = "64,128,256,512,1024,2048,4096",
+    offset: Annotated[int, typer.Option("--offset", min=0, help="Bytes above a 4 KiB boundary.")] = 0,
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """The highest bandwidth of DMA reads, writes, and both at once (one direction's rate), in Gb/s.
+
+    `tlp_gbps` is what the link offers to TLPs in each direction. With `--rtt-ns`, `tags_to_fill` says how many
+    read requests must be outstanding to fill it.
+
+    Examples:
+    `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
+
+    `pcielab model bandwidth --gen 5 --lanes 16 --mps 512 --rtt-ns 900 --tags 256 --sizes 64,256,4K`
+    """
+    answers = model.bandwidth(
+        options.link,
+        parse_range(sizes, "--sizes"),
+        accounting=options.accounting,
+        limits=options.limits,
+        offset_bytes=offset,
+    )
+    rows: list[dict[str, Cell]] = []
+    for answer in answers:
+        row: dict[str, Cell] = {
+            "size_bytes": answer.size_bytes,
+            "read_gbps": answer.read.gbps,
+            "write_gbps": answer.write.gbps,
+            "rdwr_gbps": answer.rdwr.gbps,
+            "read_bound": answer.read.bound,
+            "write_bound": answer.write.bound,
+            "rdwr_bound": answer.rdwr.bound,
+            "tlp_gbps": answer.tlp_gbps,
+        }
+        if options.rtt_ns is not None:
+            row["tags_to_fill"] = answer.tags_to_fill
+        rows.append(row)
+    print_rows(rows, output_format, options.title)
+
+
+@app.command("nic")
+@takes_model_options
+def nic(
+    options: ModelOptions,
+    nics: Annotated[
+        list[str],
+        typer.Argument(help=f"{', '.join(model.shipped_nics())}, or .toml files.", metavar="NAME|FILE..."),
+    ],
+    sizes: FrameSizes = "64,128,256,512,1024,1500",
+    line: Line = 40.0,
+    vlan: Vlan = False,
+    gap: GapOption = Gap.STANDARD,
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """What a NIC reaches over PCIe, sending and receiving at once (`bi`, one direction's rate) or alone, in Gb/s.
+
+    Frames lose their 4 bytes of FCS before they cross PCIe; all rates, the line's too, count what crosses.
+
+    Examples:
+    `pcielab model nic simple-nic --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
+
+    `pcielab model nic niantic-kernel niantic-dpdk --accounting sigcomm18 --sizes 64,512,1500`
+
+    `pcielab model nic my-nic.toml --gen 4 --lanes 16 --line 100 --format csv`
+    """
+    ethernet = Ethernet(line_gbps=line, vlan=vlan, gap=gap)
+    frames = parse_range(sizes, "--sizes")
+    rows: list[dict[str, Cell]] = []
+    for name in nics:
+        device = model.load_nic(name)
+        for answer in model.nic(
+            device,
+            options.link,
+            frames,
+            ethernet=ethernet,
+            accounting=options.accounting,
+            limits=options.limits,
+        ):
+            rows.append(
+                {
+                    "nic": device.name,
+                    "size_bytes": answer.frame_bytes,
+                    "bi_gbps": answer.bi.gbps,
+                    "tx_gbps": _gbps(answer.tx),
+                    "rx_gbps": _gbps(answer.rx),
+                    "line_gbps": answer.line_gbps,
+                    "bi_bound": answer.bi.bound,
+                    "tx_bound": answer.tx.bound if answer.tx else None,
+                    "rx_bound": answer.rx.bound if answer.rx else None,
+                }
+            )
+    print_rows(rows, output_format, options.title)
+
+
+@app.command("sizing")
+def sizing(
+    latency_ns: Annotated[
+        str, typer.Option("--latency-ns", help="How long one DMA takes: 900, or several: 560,666.", metavar="LIST")
+    ],
+    sizes: FrameSizes = "64,128,256,512,1024,1500",
+    nic: Annotated[
+        str | None,
+        typer.Option(
+            "--nic", help="Count this NIC's descriptors too: a name or a .toml file.", metavar="NAME|FILE"
+        ),
+    ] = None,
+    clock_ghz: Annotated[
+        float | None, typer.Option("--clock-ghz", help="The device's clock, for its cycles per DMA.")
+    ] = None,
+    line: Line = 40.0,
+    vlan: Vlan = False,
+    gap: GapOption = Gap.STANDARD,
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """How many DMAs a device must hold in flight to keep up with a full line, and its cycle budget for each.
+
+    Examples:
+    `pcielab model sizing --line 40 --sizes 128 --latency-ns 560,666,900`
+
+    `pcielab model sizing --nic niantic-kernel --latency-ns 900 --clock-ghz 1.2`
+    """
+    with errors_name_options():
+        answers = model.sizing(
+            parse_range(sizes, "--sizes"),
+            _latencies(latency_ns),
+            ethernet=Ethernet(line_gbps=line, vlan=vlan, gap=gap),
+            device=model.load_nic(nic) if nic else None,
+            clock_ghz=clock_ghz,
+        )
+    rows: list[dict[str, Cell]] = [
+        {
+            "size_bytes": answer.frame_bytes,
+            "latency_ns": answer.latency_ns,
+            "packet_interval_ns": answer.packet_interval_ns,
+            "packets_in_flight": answer.packets_in_flight,
+            "tx_dmas_per_packet": answer.tx.dmas_per_packet,
+            "tx_dmas_in_flight": answer.tx.dmas_in_flight,
+            "tx_cycles_per_dma": answer.tx.cycles_per_dma,
+            "rx_dmas_per_packet": answer.rx.dmas_per_packet,
+            "rx_dmas_in_flight": answer.rx.dmas_in_flight,
+            "rx_cycles_per_dma": answer.rx.cycles_per_dma,
+        }
+        for answer in answers
+    ]
+    print_rows(rows, output_format, f"modelled: {line:g}GbE, DMAs of {nic or 'packets alone'}")
+
+
+def _gbps(answer: Answer | None) -> float | None:
+    return answer.gbps if answer else None
+
+
+def _latencies(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--latency-ns: {text!r} is no list of times: give ns, such as 900 or 560,666") from None

@@ -1,0 +1,181 @@
+"""The options of every command that asks the model: the link, the accounting, and what else bounds the device.
+
+They are declared once; `takes_model_options` adds them to a command, which gets them as one value.
+"""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from pcielab.errors import InputError
+from pcielab.model import Accounting, Limits, Link
+from pcielab.quantities import parse_bytes
+
+
+def _count(option: str, text: str) -> Any:
+    return typer.Option(option, min=1, help=text, rich_help_panel="Limits", show_default=False)
+
+
+def _time(option: str, text: str) -> Any:
+    return typer.Option(option, help=text, rich_help_panel="Limits", show_default=False)
+
+
+def _link(option: str, text: str, **more: Any) -> Any:
+    return typer.Option(option, help=text, rich_help_panel="Link", **more)
+
+
+def _size(option: str, text: str) -> Any:
+    return _link(option, text, parser=lambda given: parse_bytes(str(given), option), metavar="BYTES")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """What the user said about the link and the limits."""
+
+    gen: Annotated[int, _link("--gen", "Generation, 1 to 7.")] = 3
+    lanes: Annotated[int, _link("--lanes", "Width: 1, 2, 4, 8, 12, 16 or 32.")] = 8
+    mps: Annotated[int, _size("--mps", "Maximum Payload Size, 128 to 4096.")] = 256
+    mrrs: Annotated[int, _size("--mrrs", "Maximum Read Request Size, 128 to 4096.")] = 512
+    rcb: Annotated[int, _size("--rcb", "Read Completion Boundary, 64 or 128.")] = 64
+    addr: Annotated[int, _link("--addr", "Bits of addresses, 32 or 64: headers of 3 or 4 DW.")] = 64
+    ecrc: Annotated[bool, _link("--ecrc", "TLPs carry an end-to-end CRC.")] = False
+    flit: Annotated[
+        bool | None, _link("--flit/--no-flit", "Flit mode.  [default: only in Gen6 and Gen7]", show_default=False)
+    ] = None
+    accounting: Annotated[
+        Accounting,
+        _link("--accounting", "`spec` is a true ceiling; `sigcomm18` gives the 2018 paper's numbers."),
+    ] = Accounting.SPEC
+    rtt_ns: Annotated[float | None, _time("--rtt-ns", "Round trip of a read, from request to data.")] = None
+    tags: Annotated[int | None, _count("--tags", "Read requests outstanding; needs --rtt-ns.")] = None
+    in_flight: Annotated[int | None, _count("--in-flight", "DMAs in flight; needs --rtt-ns.")] = None
+    credit_rtt_ns: Annotated[float | None, _time("--credit-rtt-ns", "From a TLP to its credit's return.")] = None
+    posted_headers: Annotated[
+        int | None, _count("--posted-headers", "Posted header credits; needs --credit-rtt-ns.")
+    ] = None
+    posted_data: Annotated[
+        int | None, _count("--posted-data", "Posted data credits of 16 B; needs --credit-rtt-ns.")
+    ] = None
+    non_posted_headers: Annotated[
+        int | None, _count("--non-posted-headers", "Read requests that the host holds; needs --credit-rtt-ns.")
+    ] = None
+    device_rate: Annotated[float | None, _time("--device-rate", "DMAs that the device starts, in M/s.")] = None
+    ack_interval: Annotated[
+        int | None, _count("--ack-interval", "Symbol times between Acks.  [default: the specification's limit]")
+    ] = None
+    fc_interval: Annotated[
+        int | None,
+        _count("--fc-interval", "Symbol times between UpdateFCs.  [default: the specification's guideline]"),
+    ] = None
+
+    @property
+    def link(self) -> Link:
+        """The link."""
+        return Link(
+            generation=self.gen,
+            lanes=self.lanes,
+            mps_bytes=self.mps,
+            mrrs_bytes=self.mrrs,
+            rcb_bytes=self.rcb,
+            address_bits=self.addr,
+            ecrc=self.ecrc,
+            flit_mode=self.flit,
+        )
+
+    @property
+    def limits(self) -> Limits:
+        """What else bounds the device."""
+        return Limits(
+            round_trip_ns=self.rtt_ns,
+            tags=self.tags,
+            dmas_in_flight=self.in_flight,
+            posted_header_credits=self.posted_headers,
+            posted_data_credits=self.posted_data,
+            non_posted_header_credits=self.non_posted_headers,
+            credit_return_ns=self.credit_rtt_ns,
+            device_mdmas_per_s=self.device_rate,
+            ack_interval_symbols=self.ack_interval,
+            update_fc_interval_symbols=self.fc_interval,
+        )
+
+    @property
+    def title(self) -> str:
+        """What rows were computed for; every number in them is modelled."""
+        details = [f"MPS {self.mps}", f"MRRS {self.mrrs}", f"{self.addr}-bit addresses"]
+        details += ["ECRC"] if self.ecrc else []
+        details += ["flit mode"] if self.flit else []
+        return f"modelled ({self.accounting}): Gen{self.gen} x{self.lanes}, {', '.join(details)}"
+
+
+_OPTION_OF_KEY = {
+    "generation": "--gen",
+    "lanes": "--lanes",
+    "mps_bytes": "--mps",
+    "mrrs_bytes": "--mrrs",
+    "rcb_bytes": "--rcb",
+    "address_bits": "--addr",
+    "flit_mode": "--flit/--no-flit",
+    "round_trip_ns": "--rtt-ns",
+    "tags": "--tags",
+    "dmas_in_flight": "--in-flight",
+    "credit_return_ns": "--credit-rtt-ns",
+    "posted_header_credits": "--posted-headers",
+    "posted_data_credits": "--posted-data",
+    "non_posted_header_credits": "--non-posted-headers",
+    "device_mdmas_per_s": "--device-rate",
+    "ack_interval_symbols": "--ack-interval",
+    "update_fc_interval_symbols": "--fc-interval",
+    "offset_bytes": "--offset",
+    "size_bytes": "--sizes",
+    "sizes_bytes": "--sizes",
+    "frame_bytes": "--sizes",
+    "frames_bytes": "--sizes",
+    "line_gbps": "--line",
+    "latency_ns": "--latency-ns",
+    "latencies_ns": "--latency-ns",
+    "clock_ghz": "--clock-ghz",
+}
+
+
+@contextmanager
+def errors_name_options() -> Any:
+    """Put the options that people type in the place of the library's keys, in messages that start with a key."""
+    try:
+        yield
+    except InputError as error:
+        path, colon, rest = str(error).partition(": ")
+        key = re.sub(r"\[\d+\]$", "", path).rpartition(".")[2]
+        if key not in _OPTION_OF_KEY:
+            raise
+        rest = re.sub(r"\b[a-z]+(_[a-z]+)+\b", lambda word: _OPTION_OF_KEY.get(word[0], word[0]), rest)
+        raise InputError(f"{_OPTION_OF_KEY[key]}{colon}{rest}") from error
+
+
+def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every option of `ModelOptions`; it takes them as its parameter `options`."""
+    hints = get_type_hints(ModelOptions, include_extras=True)
+    added = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(ModelOptions)
+    ]
+    signature = inspect.signature(command)
+    own = [parameter for name, parameter in signature.parameters.items() if name != "options"]
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        options = ModelOptions(**{parameter.name: given.pop(parameter.name) for parameter in added})
+        with errors_name_options():
+            command(options=options, **given)
+
+    parameters = [*own, *added]
+    vars(with_options)["__signature__"] = signature.replace(parameters=parameters)
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_options

@@ -1,0 +1,153 @@
+"""`pcielab model` and `pcielab explain` as scripts use them: rows out, clear refusals, nothing on stdout then."""
+
+import csv
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+import pytest
+
+from pcielab import shipped
+from pcielab.cli import main
+
+PAPER_LINK = ["--gen", "3", "--lanes", "8", "--mps", "256", "--mrrs", "512"]
+NICS = ["simple-nic", "niantic-kernel", "niantic-dpdk"]
+
+
+class Done(NamedTuple):
+    """What a command left behind."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def pcielab(*arguments: str) -> Done:
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with (
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+        patch.object(sys, "argv", ["pcielab", *arguments]),
+        pytest.raises(SystemExit) as exited,
+    ):
+        main()
+    return Done(int(exited.value.code or 0), stdout.getvalue(), stderr.getvalue())
+
+
+def rows(*arguments: str) -> list[dict[str, str]]:
+    done = pcielab(*arguments, "--format", "csv")
+    assert done.exit_code == 0, done.stderr
+    return list(csv.DictReader(done.stdout.splitlines()))
+
+
+def printed(row: dict[str, str], *columns: str) -> list[str]:
+    return [f"{float(row[column]):.2f}" for column in columns]
+
+
+def test_published_bandwidths() -> None:
+    found = rows("model", "bandwidth", *PAPER_LINK, "--accounting", "sigcomm18", "--sizes", "60,508,1496")
+    columns = ("write_gbps", "read_gbps", "tlp_gbps")
+    assert [printed(row, *columns) for row in found] == [
+        ["41.35", "43.41", "57.88"],
+        ["52.89", "53.66", "57.88"],
+        ["52.80", "53.59", "57.88"],
+    ]
+    assert found[0]["write_bound"] == "wire-upstream"
+
+
+def test_published_nics() -> None:
+    found = rows("model", "nic", *NICS, *PAPER_LINK, "--accounting", "sigcomm18", "--sizes", "64,512,1500")
+    columns = ("bi_gbps", "tx_gbps", "rx_gbps", "line_gbps")
+    assert [[row["nic"], row["size_bytes"], *printed(row, *columns)] for row in found] == [
+        ["simple-nic", "64", "12.58", "20.67", "19.73", "28.57"],
+        ["simple-nic", "512", "39.31", "46.24", "45.38", "38.48"],
+        ["simple-nic", "1500", "46.06", "50.82", "50.00", "39.47"],
+        ["niantic-kernel", "64", "17.63", "23.23", "27.16", "28.57"],
+        ["niantic-kernel", "512", "43.96", "47.62", "49.02", "38.48"],
+        ["niantic-kernel", "1500", "48.08", "51.38", "51.43", "39.47"],
+        ["niantic-dpdk", "64", "20.65", "35.30", "28.01", "28.57"],
+        ["niantic-dpdk", "512", "45.93", "51.92", "49.34", "38.48"],
+        ["niantic-dpdk", "1500", "48.86", "52.98", "51.55", "39.47"],
+    ]
+
+
+def test_published_sizing() -> None:
+    found = rows("model", "sizing", "--sizes", "128", "--latency-ns", "560,666,900,996")
+    assert [row["packets_in_flight"] for row in found] == ["19", "23", "31", "34"]
+    assert found[0]["packet_interval_ns"] == "29.6"
+
+
+def test_explain_names_the_bound_that_binds_and_the_others_slack() -> None:
+    limits = ["--tags", "4", "--rtt-ns", "1000"]
+    done = pcielab("explain", *PAPER_LINK, *limits, "--sizes", "64", "--format", "json")
+    reads = [row for row in json.loads(done.stdout) if row["operation"] == "read"]
+    assert reads[0]["bound"] == "tags"
+    assert reads[0]["binds"] is True
+    assert reads[0]["gbps"] == pytest.approx(4 * 64 * 8 / 1000)
+    assert [row["bound"] for row in reads[1:]] == ["wire-downstream", "wire-upstream"]
+    assert all(row["slack_percent"] > 0 and not row["binds"] for row in reads[1:])
+
+
+def test_a_table_in_a_pipe_is_not_cut() -> None:
+    table = pcielab("model", "bandwidth", *PAPER_LINK).stdout
+    assert "wire-downstream" in table
+    assert "…" not in table
+    assert "modelled (spec): Gen3 x8" in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["bandwidth", "--gen", "8"], "--gen: 8 is not a PCIe generation: give 1 to 7"),
+        (["bandwidth", "--gen", "-1"], "--gen: -1 is out of range"),
+        (["bandwidth", "--lanes", "6"], "--lanes: 6 is not"),
+        (["bandwidth", "--mps", "300"], "--mps: 300 is not a size that PCIe has for it: give 128, 256"),
+        (["bandwidth", "--mrrs", "64"], "--mrrs: 64 is not"),
+        (["bandwidth", "--rcb", "32"], "--rcb: 32 is not a read completion boundary: give 64 or 128"),
+        (["bandwidth", "--addr", "48"], "--addr: 48 is not an address width: give 32 or 64"),
+        (["bandwidth", "--gen", "6", "--no-flit"], "--flit/--no-flit: false is impossible in generation 6"),
+        (["bandwidth", "--flit", "--accounting", "sigcomm18"], "use the accounting spec"),
+        (["bandwidth", "--sizes", "0"], "--sizes: '0' is not a size"),
+        (["bandwidth", "--sizes", "2G"], "--sizes: 2147483648 is out of range: give 1 byte to 1 GiB"),
+        (["bandwidth", "--offset", "4096"], "--offset: 4096 is out of range: give 0 to 4095"),
+        (["bandwidth", "--tags", "32"], "--tags: needs --rtt-ns beside it"),
+        (["bandwidth", "--rtt-ns", "nan"], "--rtt-ns: nan is out of range"),
+        (["nic", "foo"], "NIC 'foo' is unknown: give niantic-dpdk, niantic-kernel, simple-nic"),
+        (["nic", "absent.toml"], "absent.toml: cannot be read"),
+        (["nic", "simple-nic", "--sizes", "63"], "--sizes: 63 is out of range: give an Ethernet frame"),
+        (["nic", "simple-nic", "--line", "3"], "--line: 3 is out of range: give 1, 2.5"),
+        (["sizing", "--latency-ns", "soon"], "--latency-ns: 'soon' is no list of times"),
+        (["sizing", "--latency-ns", "0"], "--latency-ns: 0 is out of range"),
+    ],
+)
+def test_bad_input_exits_2_and_says_what_would_be_right(arguments: list[str], message: str) -> None:
+    done = pcielab("model", *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("batch = 40", "batch_size = 40", "unknown key step.1.batch_size: did you mean batch?"),
+        ("batch = 40", "batch = 0", "step.1.batch = 0"),
+        ("batch = 40", "batch = 40\nevery_packets = 2", "give every_packets or batch, not both"),
+        ("bytes = 4", 'bytes = "pkt"', "step.0.bytes: 'pkt' is no size: give a number above 0, or \"packet\""),
+        ('actor = "host"', 'actor = "device"', "actor does not fit kind"),
+        ('name = "niantic-kernel"', "", "missing key name"),
+        ('name = "niantic-kernel"', "name = [", "is not TOML"),
+    ],
+)
+def test_a_wrong_nic_file_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = (shipped.directory("profiles") / "nics" / "niantic-kernel.toml").read_text()
+    assert old in text
+    path = tmp_path / "wrong.toml"
+    path.write_text(text.replace(old, new, 1))
+    done = pcielab("model", "nic", str(path))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{path}: " in done.stderr
+    assert message in done.stderr

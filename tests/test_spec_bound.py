@@ -1,0 +1,97 @@
+"""No measurement is above the ceiling of its own link: what `spec` promises and the 2018 accounting does not."""
+
+import csv
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pcielab import lspci, model
+
+DATA = os.environ.get("PCIELAB_DATA")
+FOUR_GIB = 1 << 32
+RATE_OF_TEST = {"BW_DMA_RD": "read", "BW_DMA_WR": "write", "BW_DMA_RW": "rdwr"}
+
+pytestmark = [
+    pytest.mark.published,
+    pytest.mark.skipif(DATA is None, reason="PCIELAB_DATA does not name the published pcie-bench data"),
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A published bandwidth; the column that is headed GB/s holds Gb/s."""
+
+    where: str
+    test: str
+    size_bytes: int
+    offset_bytes: int
+    gbps: float
+
+
+def systems() -> list[Path]:
+    return sorted(Path(DATA).glob("nfp6000-*")) if DATA else []
+
+
+def negotiated_link(system: Path) -> model.Link:
+    """The card's link. Where some chunks of the host buffer are below 4 GiB, the shorter header counts for all."""
+    card = lspci.find(lspci.parse((system / "sys-lspci.txt").read_text()), "19ee:6000").link()
+    chunks = (system / "sys-dma-addrs.txt").read_text().split()
+    return model.Link(
+        generation=card.generation,
+        lanes=card.lanes,
+        mps_bytes=card.mps_bytes,
+        mrrs_bytes=card.mrrs_bytes,
+        rcb_bytes=card.rcb_bytes,
+        ecrc=card.ecrc,
+        address_bits=32 if any(int(chunk, 16) < FOUR_GIB for chunk in chunks) else 64,
+    )
+
+
+def published_rows(system: Path) -> Iterator[Row]:
+    for path in sorted(system.glob("bw_*.csv")):
+        with path.open(newline="") as lines:
+            for number, row in enumerate(csv.DictReader(lines), start=2):
+                yield Row(
+                    f"{path.name}:{number}", row["Test"], int(row["SZ"]), int(row["HO"]), float(row["BW (GB/s)"])
+                )
+
+
+def shares_of_bound(system: Path, accounting: model.Accounting) -> dict[str, list[tuple[float, str]]]:
+    """For each test, each row's share of its bound and where the row stands."""
+    link = negotiated_link(system)
+    bounds: dict[tuple[int, int], model.Bandwidth] = {}
+    shares: dict[str, list[tuple[float, str]]] = defaultdict(list)
+    for row in published_rows(system):
+        offset_bytes = row.offset_bytes if accounting is model.Accounting.SPEC else 0
+        key = (row.size_bytes, offset_bytes)
+        if key not in bounds:
+            [bounds[key]] = model.bandwidth(
+                link, [row.size_bytes], accounting=accounting, offset_bytes=offset_bytes
+            )
+        bound: model.Answer = getattr(bounds[key], RATE_OF_TEST[row.test])
+        shares[row.test].append((row.gbps / bound.gbps, row.where))
+    return shares
+
+
+def test_the_twelve_systems_are_there() -> None:
+    assert len(systems()) == 12
+    assert sum(1 for system in systems() for _ in published_rows(system)) == 13_152
+
+
+@pytest.mark.parametrize("system", systems(), ids=lambda system: system.name)
+def test_no_published_bandwidth_exceeds_the_spec_bound(system: Path) -> None:
+    shares = shares_of_bound(system, model.Accounting.SPEC)
+    above = [(share, where) for rows in shares.values() for share, where in rows if share > 1]
+    assert above == []
+    # A bound that is far above everything would be no use.
+    assert max(share for share, _ in shares["BW_DMA_RD"]) > 0.85
+
+
+@pytest.mark.parametrize("system", systems(), ids=lambda system: system.name)
+def test_published_reads_exceed_the_2018_bound(system: Path) -> None:
+    shares = shares_of_bound(system, model.Accounting.SIGCOMM18)
+    assert max(share for share, _ in shares["BW_DMA_RD"]) > 1
