@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pcielab import __version__
-from pcielab.cli import compare, devices, explain, exports, imports, model, profiles, run, suites
+from pcielab.cli import compare, devices, explain, exports, imports, model, profiles, report, run, suites
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -40,6 +40,7 @@ def _root(
 app.add_typer(model.app, name="model")
 app.command("explain")(explain.explain)
 app.command("run")(run.run)
+app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.add_typer(imports.app, name="import")
 app.add_typer(exports.app, name="export")

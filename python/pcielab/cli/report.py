@@ -1,0 +1,48 @@
+"""`pcielab report`: one self-contained HTML file from one run or several."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pcielab.store import open_store
+
+_messages = Console(stderr=True)
+
+
+class FigureFormat(StrEnum):
+    """What `--figures` writes."""
+
+    PNG = "png"
+    SVG = "svg"
+    PDF = "pdf"
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Stores to report on, side by side.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
+    measured: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="A store drawn as points over the others.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write every figure as a file into this folder too.")
+    ] = None,
+    figure_format: Annotated[FigureFormat, typer.Option(help="Format of those files.")] = FigureFormat.SVG,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
+) -> None:
+    """Write a report as one HTML file: what was run on what, the paper's figures, every row; no network."""
+    # Imported here because drawing takes a second to load, which the other commands need not wait for.
+    from pcielab.report import write_report
+
+    written = write_report(
+        [open_store(path) for path in runs],
+        output,
+        measured=open_store(measured) if measured is not None else None,
+        figures=figures,
+        figure_format=figure_format.value,
+        overwrite=overwrite,
+    )
+    for path in written:
+        _messages.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False)

@@ -1,0 +1,73 @@
+"""Axes in the units people read: bytes in powers of two (64, 1K, 4M), latency in ns, bandwidth in Gb/s."""
+
+import math
+from collections.abc import Iterable
+
+import altair as alt
+
+# 512, 1K, 1.5M: as sizes are typed on the command line.
+_BYTES_LABEL = (
+    "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + 'M'"
+    " : datum.value >= 1024 ? format(datum.value / 1024, '~g') + 'K' : format(datum.value, '~g')"
+)
+
+_WIDE = 8.0
+
+
+def bytes_axis(field: str, title: str, values: Iterable[float], *, step: int = 1) -> alt.X:
+    """A log-2 axis over sizes or windows, with a tick at every `step`-th power of two in the range of `values`."""
+    present = list(values)
+    low, high = min(present), max(present)
+    first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
+    ticks = [2**power for power in range(first, last + 1, step)]
+    return alt.X(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(type="log", base=2, domain=[low, max(high, low * 2)], nice=False),
+        axis=alt.Axis(values=ticks, labelExpr=_BYTES_LABEL, labelFlush=False),
+    )
+
+
+def window_axis(values: Iterable[float]) -> alt.X:
+    """The window of a sweep; ticks at every fourth power keep 4K to 64M apart."""
+    return bytes_axis("window_bytes", "window (bytes)", values, step=2)
+
+
+def size_axis(values: Iterable[float]) -> alt.X:
+    """The transfer size of a sweep."""
+    return bytes_axis("size_bytes", "transfer size (bytes)", values)
+
+
+def bandwidth_axis(field: str = "bandwidth", *, from_zero: bool = True) -> alt.Y:
+    """Payload bandwidth in Gb/s."""
+    return alt.Y(f"{field}:Q", title="bandwidth (Gb/s)", scale=alt.Scale(zero=from_zero))
+
+
+def latency_axis(field: str = "median", title: str = "median latency (ns)") -> alt.Y:
+    """Latency in ns; it does not start at 0, since the differences are a few percent of the round trip."""
+    return alt.Y(f"{field}:Q", title=title, scale=alt.Scale(zero=False))
+
+
+def distribution_axis(values: Iterable[float]) -> alt.X:
+    """Latencies of a distribution: logarithmic where it spans many times its minimum, linear otherwise."""
+    present = list(values)
+    low, high = min(present), max(present)
+    if high <= _WIDE * low:
+        return alt.X("latency_ns:Q", title="latency (ns)", scale=alt.Scale(zero=False))
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10**power for power in powers for step in (1, 2, 5) if low <= step * 10**power <= high]
+    axis = alt.Axis(values=ticks, format="~s")
+    return alt.X("latency_ns:Q", title="latency (ns)", scale=alt.Scale(type="log", nice=False), axis=axis)
+
+
+def percent_axis(field: str, title: str) -> alt.Y:
+    """A change in percent, signed."""
+    return alt.Y(f"{field}:Q", title=title, axis=alt.Axis(format="+.2~f"))
+
+
+def size_text(size: float) -> str:
+    """A size as the axes write it: 64, 4K, 1.5M."""
+    for factor, letter in ((1 << 20, "M"), (1 << 10, "K")):
+        if size >= factor:
+            return f"{size / factor:g}{letter}"
+    return f"{size:g}"

@@ -1,0 +1,159 @@
+"""Which figures a report shows, in which order, and what each is about.
+
+A figure whose data the runs lack is left out, and the report says so with the reason that the figure gives.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pcielab.report import figures
+from pcielab.report.figures import Figure, MissingDataError
+from pcielab.report.run import Run
+
+_Draw: TypeAlias = Callable[[Sequence[Run], Run | None], Figure]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure that a report may have.
+
+    Attributes:
+        name: of its file, and its anchor in the page.
+        about: what to look for in it, one or two sentences.
+        draw: makes it from the runs and the measured overlay.
+        section: heading that it stands under.
+    """
+
+    name: str
+    section: str
+    about: str
+    draw: _Draw
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that could be drawn."""
+
+    entry: Entry
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A figure that could not, and what it would need."""
+
+    entry: Entry
+    needs: str
+
+
+def _all_runs(runs: Sequence[Run], measured: Run | None) -> list[Run]:
+    return [*runs, measured] if measured is not None else list(runs)
+
+
+CATALOGUE: tuple[Entry, ...] = (
+    Entry(
+        "fig1-interactions",
+        "Model",
+        "What the link leaves for packets: bare, and with a NIC's descriptors, pointers and interrupts paid for.",
+        lambda runs, measured: figures.modelled_interactions(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "fig4-bandwidth-by-size",
+        "Bandwidth",
+        "How close DMA comes to the bound of the link, and from which size on it carries 40 Gb/s Ethernet. "
+        "A row of BW_RDWR counts one direction.",
+        lambda runs, measured: figures.bandwidth_by_size(runs, measured=measured),
+    ),
+    Entry(
+        "fig5-latency-by-size",
+        "Latency",
+        "The round trip of a read, and of a write with a read behind it that may not pass it.",
+        lambda runs, measured: figures.latency_by_size(runs, measured=measured),
+    ),
+    Entry(
+        "fig6-cdf-dma-64",
+        "Latency",
+        "How much latencies scatter. Steps are ticks of the card's timer.",
+        lambda runs, measured: figures.latency_cdf(runs, measured=measured),
+    ),
+    Entry(
+        "fig6-tail-dma-64",
+        "Latency",
+        "What the cumulative curve hides: one transaction in a thousand, in a million.",
+        lambda runs, measured: figures.latency_tail(runs, measured=measured),
+    ),
+    Entry(
+        "fig6-tail-dma-2048",
+        "Latency",
+        "The same for long transfers.",
+        lambda runs, measured: figures.latency_tail(runs, size_bytes=2048, measured=measured),
+    ),
+    Entry(
+        "fig6-tail-command-8",
+        "Latency",
+        "The same on the card's command path, which adds least of its own.",
+        lambda runs, measured: figures.latency_tail(runs, path="command", size_bytes=8, measured=measured),
+    ),
+    Entry(
+        "fig7a-latency-by-window",
+        "Caches",
+        "Reads rise where the window outgrows the last-level cache; writes where it outgrows the share of it that "
+        "DDIO may fill, since dirty lines have to leave first.",
+        lambda runs, measured: figures.latency_by_window(runs, measured=measured),
+    ),
+    Entry(
+        "fig7a-latency-by-window-dma-64",
+        "Caches",
+        "The same on the DMA path. A step at a few hundred KiB, whatever the caches hold, is the IO-TLB.",
+        lambda runs, measured: figures.latency_by_window(runs, path="dma", size_bytes=64, measured=measured),
+    ),
+    Entry(
+        "fig7b-bandwidth-by-window",
+        "Caches",
+        "Small reads gain from data in the cache, as their number in flight is limited; writes do not.",
+        lambda runs, measured: figures.bandwidth_by_window(runs, measured=measured),
+    ),
+    Entry(
+        "fig7b-bandwidth-by-window-larger",
+        "Caches",
+        "From 512 B on the link binds, and the caches no longer show.",
+        lambda runs, measured: figures.bandwidth_by_window(runs, sizes=(128, 256, 512), measured=measured),
+    ),
+    Entry(
+        "fig8-remote-against-local",
+        "Two runs compared",
+        "What it costs when the buffer is on the other socket.",
+        lambda runs, measured: figures.local_against_remote(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "fig9-iommu-against-none",
+        "Two runs compared",
+        "What address translation costs once the window holds more pages than the IO-TLB.",
+        lambda runs, measured: figures.iommu_against_none(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "bandwidth-by-offset",
+        "Alignment",
+        "Transfers that start off a cache line of the host or off a word of the card's memory.",
+        lambda runs, measured: figures.bandwidth_by_offset(runs, measured=measured),
+    ),
+    Entry(
+        "latency-by-offset",
+        "Alignment",
+        "The same for latency.",
+        lambda runs, measured: figures.latency_by_offset(runs, measured=measured),
+    ),
+)
+
+
+def draw_all(runs: Sequence[Run], measured: Run | None) -> tuple[list[Drawn], list[LeftOut]]:
+    """Every figure for which the runs have the data, and those for which they have not."""
+    drawn: list[Drawn] = []
+    left_out: list[LeftOut] = []
+    for entry in CATALOGUE:
+        try:
+            drawn.append(Drawn(entry, entry.draw(runs, measured)))
+        except MissingDataError as missing:
+            left_out.append(LeftOut(entry, str(missing)))
+    return drawn, left_out

@@ -1,0 +1,40 @@
+"""The figures of a report, one function each, from one store or several to an Altair chart.
+
+    from pcielab.report import figures, save_figure
+    from pcielab.store import open_store
+
+    run = open_store("run.db")
+    figures.bandwidth_by_size(run)                       # in a notebook
+    save_figure(figures.latency_cdf(run), "cdf.pdf")     # in a paper
+
+Every function takes the runs to draw and, where it makes sense, a `measured` one that is drawn as points over
+them. Each says in its title or legend where its numbers come from, and raises `MissingDataError` where the runs
+lack what it needs. Rows are chosen by their parameters, so that any suite with a sweep is drawn, not the paper's
+alone.
+"""
+
+from pcielab.report.figures.bandwidth import bandwidth_by_size
+from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
+from pcielab.report.figures.distribution import latency_cdf, latency_tail
+from pcielab.report.figures.frame import Figure
+from pcielab.report.figures.interaction import modelled_interactions
+from pcielab.report.figures.latency import latency_by_size
+from pcielab.report.figures.offset import bandwidth_by_offset, latency_by_offset
+from pcielab.report.figures.window import bandwidth_by_window, latency_by_window
+from pcielab.report.selection import MissingDataError
+
+__all__ = [
+    "Figure",
+    "MissingDataError",
+    "bandwidth_by_offset",
+    "bandwidth_by_size",
+    "bandwidth_by_window",
+    "iommu_against_none",
+    "latency_by_offset",
+    "latency_by_size",
+    "latency_by_window",
+    "latency_cdf",
+    "latency_tail",
+    "local_against_remote",
+    "modelled_interactions",
+]

@@ -1,0 +1,122 @@
+"""Figures 8 and 9 of the paper: the change in bandwidth that remote memory, or the IOMMU, makes.
+
+Both compare two runs of the same suite that differ in one thing. Which of them is the base is read from their
+system
+profiles: the one whose buffer is on the card's own socket, and the one without an IOMMU.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+import altair as alt
+import pandas as pd
+
+from pcielab.report.axes import percent_axis, window_axis
+from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
+from pcielab.report.machine import Setup, setup_of
+from pcielab.report.run import Run, Sources, runs_of
+from pcielab.report.selection import PAPER_CACHE_STATES, MissingDataError, aligned, matching, widest_sweep
+from pcielab.report.series import Dimension, Series, label_rows
+
+_KEY = ["operation", "cache", "size_bytes", "window_bytes"]
+
+
+def local_against_remote(sources: Sources) -> Figure:
+    """Change of DMA bandwidth with the buffer on the other socket, over the window (figure 8).
+
+    Args:
+        sources: runs; the first two are taken that differ in where the memory is, and not in the IOMMU.
+
+    Raises:
+        MissingDataError: there are no such two.
+    """
+    base, other = _pair(runs_of(sources), _is_remote_of, "two runs that differ in the socket of the memory")
+    return _change(base, other, "Figure 8: remote against local memory")
+
+
+def iommu_against_none(sources: Sources) -> Figure:
+    """Change of DMA bandwidth with the IOMMU on, over the window (figure 9).
+
+    Args:
+        sources: runs; the first two are taken that differ in the IOMMU, and not in their sockets.
+
+    Raises:
+        MissingDataError: there are no such two.
+    """
+    base, other = _pair(runs_of(sources), _has_iommu_unlike, "two runs of which one has the IOMMU on")
+    return _change(base, other, "Figure 9: IOMMU against none")
+
+
+def _pair(runs: Sequence[Run], differ: Callable[[Setup, Setup], bool], needed: str) -> tuple[Run, Run]:
+    for base, other in permutations(runs, 2):
+        if base.store.origin == other.store.origin and differ(setup_of(base), setup_of(other)):
+            return base, other
+    raise MissingDataError(f"{needed}, of one machine and of one origin")
+
+
+def _is_remote_of(base: Setup, other: Setup) -> bool:
+    """Whether both are one machine, `base` with the buffer beside the card and `other` away from it."""
+    if not base.same_machine(other) or base.iommu != other.iommu:
+        return False
+    return base.memory_is_local is True and other.memory_is_local is False
+
+
+def _has_iommu_unlike(base: Setup, other: Setup) -> bool:
+    """Whether `other` is the same machine as `base`, placed the same, with the IOMMU on."""
+    if not base.same_machine(other) or base.sockets != other.sockets:
+        return False
+    return base.iommu == "off" and other.iommu not in (None, "off")
+
+
+def _change(base: Run, other: Run, title: str) -> Figure:
+    runs = [base, other]
+    joined = _sweeps(base).merge(_sweeps(other), on=_KEY, suffixes=("_base", "_other"))
+    if joined.empty:
+        raise MissingDataError("bandwidth tests over windows that both runs have (bw_dma_win_sweep_*)")
+    data = joined.assign(
+        change=100 * (joined["bandwidth_other"] / joined["bandwidth_base"] - 1),
+        panel=joined["operation"].map(OPERATION_TITLES),
+        state="cache: " + joined["cache"],
+    )
+    sizes = sorted(set(data["size_bytes"]))
+    # The change belongs to both runs; it is drawn as a line of the one that differs from the base.
+    series = Series([other], Dimension("size_bytes", "transfer size (bytes)", sizes, grows=True))
+    x, y = window_axis(data["window_bytes"]), percent_axis("change", "change of bandwidth (%)")
+    zero = alt.Chart().mark_rule(style="zero").encode(y=alt.datum(0))
+    layers = [zero, *series.layers(x, y, _tooltip(base, other))]
+    states = [f"cache: {state}" for state in reversed(PAPER_CACHE_STATES) if state in set(data["cache"])]
+    figure = panels(
+        layers,
+        label_rows(other, data),
+        "panel",
+        columns=list(dict.fromkeys(data["panel"])),
+        row="state",
+        rows=states,
+        height=200,
+    )
+    return titled(figure, title, runs, f"change from {base.label} to {other.label}")
+
+
+def _sweeps(run: Run) -> pd.DataFrame:
+    rows = matching(aligned(run.finished), operation=("bw-rd", "bw-wr"), path="dma", cache=PAPER_CACHE_STATES)
+    parts = [
+        widest_sweep(group, "window_bytes", across=("cache",))
+        for _, group in rows.groupby(["operation", "size_bytes"], sort=True)
+    ]
+    return (
+        pd.concat(parts).reindex(columns=[*_KEY, "bandwidth"])
+        if parts
+        else pd.DataFrame(columns=[*_KEY, "bandwidth"])
+    )
+
+
+def _tooltip(base: Run, other: Run) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("operation:N", title="test"),
+        alt.Tooltip("cache:N", title="cache"),
+        alt.Tooltip("size_bytes:Q", title="size (B)"),
+        alt.Tooltip("window_bytes:Q", title="window (B)", format=","),
+        alt.Tooltip("bandwidth_base:Q", title=f"{base.label} (Gb/s)", format=".2f"),
+        alt.Tooltip("bandwidth_other:Q", title=f"{other.label} (Gb/s)", format=".2f"),
+        alt.Tooltip("change:Q", title="change (%)", format="+.1f"),
+    ]

@@ -1,0 +1,143 @@
+"""Figure 6 of the paper: the distribution of latencies, as a CDF and as the tail beyond it."""
+
+from dataclasses import dataclass
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pcielab.report.axes import distribution_axis, size_text
+from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
+from pcielab.report.run import Run, Source, Sources, runs_of
+from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
+from pcielab.report.series import Dimension, Series, label_rows
+
+# A curve keeps at most this many points: more than a screen can show, and few enough for a page with many curves.
+_MOST_POINTS = 400
+# The linear figure ends here: beyond it lies the tail, which would squeeze the rest into a corner.
+_CDF_SHOWN_TO = 0.999
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """How a distribution is drawn."""
+
+    title: str
+    note: str
+    field: str
+    axis: alt.Y
+
+
+def latency_cdf(
+    sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
+) -> Figure:
+    """The cumulative distribution of latencies up to the 99.9th percentile (figure 6).
+
+    Args:
+        sources: the runs to draw.
+        path: `dma` or `command`.
+        size_bytes: transfer size.
+        measured: a run to draw beside them.
+
+    Raises:
+        MissingDataError: no run has such a distribution.
+    """
+    curve = _Curve(
+        title=f"Figure 6: latency distribution, {size_bytes} B {_PATHS[path]}",
+        note="cumulative, to the 99.9th percentile",
+        field="cdf",
+        axis=alt.Y(
+            "cdf:Q", title="share of transactions", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
+        ),
+    )
+    return _distribution(curve, sources, path, size_bytes, measured)
+
+
+def latency_tail(
+    sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
+) -> Figure:
+    """The share of transactions slower than each latency, both axes logarithmic: the tail of figure 6.
+
+    Args:
+        sources: the runs to draw.
+        path: `dma` or `command`.
+        size_bytes: transfer size.
+        measured: a run to draw beside them.
+
+    Raises:
+        MissingDataError: no run has such a distribution.
+    """
+    curve = _Curve(
+        title=f"Figure 6 (tail): transactions slower than a latency, {size_bytes} B {_PATHS[path]}",
+        note="complement of the cumulative distribution, both axes logarithmic",
+        field="beyond",
+        axis=alt.Y(
+            "beyond:Q",
+            title="share of transactions slower",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(format=".0e", tickCount=8),
+        ),
+    )
+    return _distribution(curve, sources, path, size_bytes, measured)
+
+
+_PATHS = {"dma": "DMA", "command": "commands"}
+
+
+def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, measured: Source | None) -> Figure:
+    runs = runs_of(sources, measured)
+    drawn = [points for run in runs for points in _curves(run, path, size_bytes, curve)]
+    if not drawn:
+        raise MissingDataError(
+            f"latency distributions of {size_bytes} B on the {path} path (lat_dma_details, lat_cmd_details)"
+        )
+    data = pd.concat(drawn, ignore_index=True)
+    caches = [state for state in CACHE_STATES if state in set(data["cache"])]
+    # Points would hide a curve of hundreds, so that a measured run is a line here too.
+    series = Series(runs, Dimension("cache", "cache", caches), overlay_as_lines=True)
+    layers = series.layers(distribution_axis(data["latency_ns"]), curve.axis, [], points_on_lines=False, step=True)
+    windows = [f"window {size_text(window)}" for window in sorted(set(data["window_bytes"]))]
+    tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
+    height = PANEL_HEIGHT if len(tests) == 1 else 200
+    figure = panels(layers, data, "window", columns=windows, row="test", rows=tests, height=height)
+    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False)
+
+
+def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:
+    tests = matching(aligned(run.finished), path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
+    tests = tests[tests["details"]] if tests["details"].any() else tests.drop_duplicates(["operation", "cache"])
+    curves = []
+    for test in tests.to_dict("records"):
+        distribution = run.store.distribution(int(test["id"]))
+        if distribution.empty:
+            continue
+        points = _thinned(distribution, curve.field).assign(
+            operation=test["operation"],
+            test=OPERATION_TITLES[test["operation"]],
+            cache=test["cache"],
+            window_bytes=test["window_bytes"],
+            window=f"window {size_text(test['window_bytes'])}",
+        )
+        curves.append(label_rows(run, points))
+    return curves
+
+
+def _thinned(distribution: pd.DataFrame, field: str) -> pd.DataFrame:
+    """The curve's points, as few as can be drawn without a visible difference."""
+    points = distribution[["latency_ns", "cdf"]].sort_values("latency_ns")
+    if field == "cdf":
+        points = points[points["cdf"].shift(fill_value=0.0) <= _CDF_SHOWN_TO]
+        start = pd.DataFrame({"latency_ns": [points["latency_ns"].iloc[0]], "cdf": [0.0]})
+        points = pd.concat([start, points])
+    else:
+        points = points.assign(beyond=1.0 - points["cdf"])
+        points = points[points["beyond"] > _least_share(distribution) / 2]
+    if len(points) <= _MOST_POINTS:
+        return points[["latency_ns", field]]
+    kept = np.unique(np.linspace(0, len(points) - 1, _MOST_POINTS).round().astype(int))
+    return points.iloc[kept][["latency_ns", field]]
+
+
+def _least_share(distribution: pd.DataFrame) -> float:
+    """The share of a single transaction: below it there is rounding and nothing else."""
+    return 1.0 / max(float(distribution["count"].sum()), 1.0)

@@ -1,0 +1,83 @@
+"""The frame around a figure: its title, which runs it shows with their origins, and panels side by side."""
+
+from collections.abc import Sequence
+from typing import TypeAlias, cast
+
+import altair as alt
+import pandas as pd
+
+from pcielab.report.run import Run
+
+Figure: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
+
+PANEL_HEIGHT = 270
+_FIGURE_WIDTH = 1010
+_PANEL_WIDTH = 860
+_LONGEST_SUBTITLE = 150
+_DIGITS = 7
+
+OPERATION_TITLES = {
+    "lat-rd": "LAT_RD (read)",
+    "lat-wrrd": "LAT_WRRD (write, then read)",
+    "bw-rd": "BW_RD (read)",
+    "bw-wr": "BW_WR (write)",
+    "bw-rdwr": "BW_RDWR (alternating, one direction)",
+}
+
+
+def panels(
+    layers: Sequence[alt.Chart],
+    data: pd.DataFrame,
+    column: str,
+    *,
+    columns: Sequence[str],
+    row: str | None = None,
+    rows: Sequence[str] = (),
+    height: int = PANEL_HEIGHT,
+) -> alt.FacetChart:
+    """One panel for each value of `column` (and each of `row`), in the given order, sharing their axes."""
+    width = min(_PANEL_WIDTH, (_FIGURE_WIDTH - 40 * (len(columns) - 1)) // len(columns))
+    panel = alt.layer(*layers, data=_inline(data)).properties(width=width, height=height)
+    across = alt.Column(f"{column}:N", title=None, sort=list(columns))
+    down = alt.Row(f"{row}:N", title=None, sort=list(rows)) if row is not None else alt.Undefined
+    figure: alt.FacetChart = panel.facet(column=across, row=down)
+    return figure
+
+
+def single_panel(layers: Sequence[alt.Chart], data: pd.DataFrame, *, height: int = 340) -> alt.LayerChart:
+    """One wide panel."""
+    return cast(
+        alt.LayerChart, alt.layer(*layers, data=_inline(data)).properties(width=_PANEL_WIDTH, height=height)
+    )
+
+
+def _inline(data: pd.DataFrame) -> alt.InlineData:
+    """The rows as the chart carries them, without what they lack and without digits that no picture can show.
+
+    Altair would refuse more than 5,000 rows of a frame; the rows here are what the figure draws, and no more.
+    """
+    rows = [
+        {str(key): _short(value) for key, value in row.items() if not pd.isna(value)}
+        for row in data.to_dict("records")
+    ]
+    return alt.InlineData(values=rows)
+
+
+def _short(value: object) -> object:
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+
+
+def titled(
+    figure: Figure, title: str, runs: Sequence[Run], note: str = "", *, overlay_as_points: bool = True
+) -> Figure:
+    """The figure with its title, and under it where its numbers come from."""
+    lines: list[str] = []
+    for run in runs:
+        entry = f"{run.entry} (points)" if run.measured_overlay and overlay_as_points else run.entry
+        if lines and len(lines[-1]) + len(entry) < _LONGEST_SUBTITLE:
+            lines[-1] += f"   |   {entry}"
+        else:
+            lines.append(entry)
+    if note:
+        lines.append(note)
+    return figure.properties(title=alt.TitleParams(text=title, subtitle=lines))

@@ -1,0 +1,92 @@
+"""Figure 1 of the paper: what a link leaves for packets, bare and with the interactions of three NICs."""
+
+from typing import cast
+
+import altair as alt
+import pandas as pd
+
+from pcielab import model
+from pcielab.report.axes import bandwidth_axis
+from pcielab.report.bounds import ETHERNET_GBPS, ethernet_line, interactions, link_of, link_text
+from pcielab.report.figures.frame import Figure, panels, titled
+from pcielab.report.run import MODELLED, Sources, runs_of
+from pcielab.report.selection import MissingDataError
+from pcielab.report.series import DASH_LEGEND
+
+_FIRST_FRAME_BYTES, _LAST_FRAME_BYTES, _STEP_BYTES = 64, 1518, 2
+_TICKS = [64, 256, 512, 768, 1024, 1280, 1518]
+
+
+def modelled_interactions(sources: Sources) -> Figure:
+    """Bandwidth that the link and three NIC models reach over Ethernet frame size, beside 40G Ethernet (figure 1).
+
+    Everything in it is modelled; the runs say for which links.
+
+    Args:
+        sources: the runs whose links are modelled; each different link is a panel.
+
+    Raises:
+        MissingDataError: no run says what its link is.
+    """
+    runs = runs_of(sources)
+    links = list(dict.fromkeys(link for run in runs if (link := link_of(run)) is not None))
+    if not links:
+        raise MissingDataError("the link's generation, lanes, MPS and MRRS, which the store does not say")
+    data = pd.concat([_curves(link) for link in links], ignore_index=True)
+    devices = list(dict.fromkeys(data["device"].dropna()))
+    picked = alt.selection_point(name="picked_device", fields=["device"], bind="legend")
+    lines = (
+        alt.Chart()
+        .transform_filter("isValid(datum.device)")
+        .mark_line()
+        .encode(
+            x=_frame_axis(),
+            y=bandwidth_axis(),
+            color=alt.Color("device:N", title="model", scale=alt.Scale(domain=devices)),
+            opacity=alt.condition(picked, alt.value(1.0), alt.value(0.12)),
+            tooltip=_tooltip("device"),
+        )
+        .add_params(picked)
+    )
+    figure = panels(
+        [_ethernet_line(), lines], data, "link", columns=[link_text(link) for link in links], height=320
+    )
+    title = "Figure 1: what a NIC gets out of the link, over Ethernet frame size"
+    note = f"{MODELLED} for the link of {', '.join(run.label for run in runs if link_of(run) is not None)}"
+    return titled(figure, title, [], note)
+
+
+def _curves(link: model.Link) -> pd.DataFrame:
+    frames = range(_FIRST_FRAME_BYTES, _LAST_FRAME_BYTES + 1, _STEP_BYTES)
+    modelled = interactions(link, frames)
+    modelled = modelled.assign(device=modelled["device"] + f" · {MODELLED}")
+    ethernet = ethernet_line(frames).assign(reference=f"{ETHERNET_GBPS}G Ethernet · {MODELLED}")
+    return pd.concat([modelled, ethernet]).assign(link=link_text(link))
+
+
+def _ethernet_line() -> alt.Chart:
+    reference = alt.StrokeDash(
+        "reference:N", title="reference", legend=DASH_LEGEND, scale=alt.Scale(range=[[2, 3]])
+    )
+    line = (
+        alt.Chart()
+        .transform_filter("isValid(datum.reference)")
+        .mark_line(style="reference")
+        .encode(x=_frame_axis(), y=bandwidth_axis(), strokeDash=reference, tooltip=_tooltip("reference"))
+    )
+    return cast(alt.Chart, line)
+
+
+def _frame_axis() -> alt.X:
+    scale = alt.Scale(domain=[0, _LAST_FRAME_BYTES], nice=False)
+    return alt.X(
+        "frame_bytes:Q", title="Ethernet frame (bytes, FCS included)", scale=scale, axis=alt.Axis(values=_TICKS)
+    )
+
+
+def _tooltip(name: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip(f"{name}:N"),
+        alt.Tooltip("frame_bytes:Q", title="frame (B)"),
+        alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
+    ]

@@ -1,0 +1,130 @@
+"""Figure 7 of the paper: what the window does to latency and bandwidth, by the state of the caches."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from pcielab.report.axes import bandwidth_axis, latency_axis, window_axis
+from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
+from pcielab.report.figures.latency import latency_tooltip
+from pcielab.report.run import Run, Source, Sources, runs_of
+from pcielab.report.selection import (
+    CACHE_STATES,
+    PAPER_CACHE_STATES,
+    MissingDataError,
+    aligned,
+    matching,
+    widest_sweep,
+)
+from pcielab.report.series import Dimension, Series, label_rows
+
+_PATHS = {"dma": "DMA", "command": "commands"}
+_COLUMNS = [
+    "operation",
+    "path",
+    "cache",
+    "size_bytes",
+    "window_bytes",
+    "median",
+    "minimum",
+    "p95",
+    "bandwidth",
+    "rate",
+]
+
+
+def latency_by_window(
+    sources: Sources, *, path: str = "command", size_bytes: int = 8, measured: Source | None = None
+) -> Figure:
+    """Median latency over the window, by cache state (figure 7a); bars: minimum to 95th percentile.
+
+    Args:
+        sources: the runs to draw as lines. One run shows all its cache states, several show cold and host-warm.
+        path: `command` as in the paper, or `dma`.
+        size_bytes: transfer size.
+        measured: a run to draw as points over them.
+
+    Raises:
+        MissingDataError: no run has such a sweep.
+    """
+    runs = runs_of(sources, measured)
+    data = _sweeps(runs, ("lat-rd", "lat-wrrd"), path, [size_bytes])
+    if data.empty:
+        raise MissingDataError(
+            f"latency tests of {size_bytes} B on the {path} path over windows (lat_cmd_sweep_*, lat_dma_sweep_*)"
+        )
+    series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
+    bars = series.range_bars(x, "minimum", "p95")
+    layers = [*bars, *series.layers(x, latency_axis(), latency_tooltip())]
+    figure = panels(layers, data, "panel", columns=list(dict.fromkeys(data["panel"])))
+    title = f"Figure 7 (a): median latency over the window, {size_bytes} B {_PATHS[path]}"
+    return titled(figure, title, runs, "bars: minimum to 95th percentile" if bars else "")
+
+
+def bandwidth_by_window(
+    sources: Sources, *, sizes: Sequence[int] = (64,), measured: Source | None = None
+) -> Figure:
+    """DMA bandwidth over the window, by cache state, one column for each transfer size (figure 7b).
+
+    Args:
+        sources: the runs to draw as lines. One run shows all its cache states, several show cold and host-warm.
+        sizes: transfer sizes.
+        measured: a run to draw as points over them.
+
+    Raises:
+        MissingDataError: no run has such a sweep.
+    """
+    runs = runs_of(sources, measured)
+    data = _sweeps(runs, ("bw-rd", "bw-wr"), "dma", sizes)
+    if data.empty:
+        wanted = ", ".join(str(size) for size in sizes)
+        raise MissingDataError(f"bandwidth tests of {wanted} B over windows (bw_dma_win_sweep_*)")
+    series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
+    layers = series.layers(x, bandwidth_axis(), _bandwidth_tooltip())
+    title = "Figure 7 (b): DMA bandwidth over the window"
+    if len(sizes) == 1:
+        figure = panels(layers, data, "panel", columns=list(dict.fromkeys(data["panel"])))
+        return titled(figure, f"{title}, {sizes[0]} B", runs)
+    data = data.assign(size=data["size_bytes"].map("{} B".format))
+    figure = panels(
+        layers,
+        data,
+        "size",
+        columns=list(dict.fromkeys(data.sort_values("size_bytes")["size"])),
+        row="panel",
+        rows=list(dict.fromkeys(data["panel"])),
+        height=200,
+    )
+    return titled(figure, f"{title}, larger transfers", runs)
+
+
+def _sweeps(runs: Sequence[Run], operations: Sequence[str], path: str, sizes: Sequence[int]) -> pd.DataFrame:
+    lines = [run for run in runs if not run.measured_overlay]
+    caches = CACHE_STATES if len(lines) == 1 else PAPER_CACHE_STATES
+    parts = []
+    for run in runs:
+        for operation in operations:
+            for size in sizes:
+                rows = matching(
+                    aligned(run.finished), operation=operation, path=path, size_bytes=size, cache=caches
+                )
+                sweep = widest_sweep(rows, "window_bytes", across=("cache",)).reindex(columns=_COLUMNS)
+                parts.append(label_rows(run, sweep))
+    data = pd.concat(parts)
+    return data.assign(panel=data["operation"].map(OPERATION_TITLES))
+
+
+def _cache_dimension(data: pd.DataFrame) -> Dimension:
+    return Dimension("cache", "cache", [state for state in CACHE_STATES if state in set(data["cache"])])
+
+
+def _bandwidth_tooltip() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("run:N"),
+        alt.Tooltip("cache:N", title="cache"),
+        alt.Tooltip("size_bytes:Q", title="size (B)"),
+        alt.Tooltip("window_bytes:Q", title="window (B)", format=","),
+        alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
+        alt.Tooltip("rate:Q", title="transactions (1/s)", format=".3s"),
+    ]

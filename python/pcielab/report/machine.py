@@ -1,0 +1,90 @@
+"""Which machine a run is about, and how it was set up: what decides whether two runs may be compared.
+
+A simulated run has it in its resolved system profile. An import has no profile; there the kernel's command line
+says whether the IOMMU was on, and the published folder's name (`...-s0-s1-s1`) the sockets of card, memory and
+program.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pcielab.report.run import Run
+
+_SOCKETS = re.compile(r"-s(\d+)-s(\d+)-s(\d+)(?:-|$)")
+_SOCKET_KEYS = ("device_socket", "memory_socket", "program_socket")
+_GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A machine and how it was set up; None is what the store does not say.
+
+    Attributes:
+        host: name of the host profile, or the processor.
+        device: name of the card.
+        iommu: `off`, `super-pages` or `four-kib-pages`.
+        sockets: of the card, of the memory of the host buffer, and of the control program.
+    """
+
+    host: str | None
+    device: str | None
+    iommu: str | None
+    sockets: tuple[int, int, int] | None
+
+    @property
+    def memory_is_local(self) -> bool | None:
+        """Whether the host buffer is on the card's own socket."""
+        return None if self.sockets is None else self.sockets[0] == self.sockets[1]
+
+    def same_machine(self, other: "Setup") -> bool:
+        """Whether both name one host and one card."""
+        return self.host == other.host and self.device == other.device
+
+
+def setup_of(run: Run) -> Setup:
+    """The set-up that the manifest of a run describes."""
+    system = run.manifest.get("system")
+    return _of_profile(system) if system else _of_facts(run.manifest)
+
+
+def link_parameters(run: Run) -> dict[str, Any]:
+    """The link with the keys of a profile's `link`; empty where the store does not say."""
+    system = run.manifest.get("system") or {}
+    if system.get("link"):
+        return dict(system["link"])
+    facts = (run.manifest.get("device") or {}).get("link") or {}
+    generation = _GENERATIONS.get(float(facts.get("rate_gtps") or 0))
+    return {**facts, "generation": generation} if generation is not None else {}
+
+
+def _of_profile(system: Mapping[str, Any]) -> Setup:
+    sockets = [int(system[key]) for key in _SOCKET_KEYS if system.get(key) is not None]
+    return Setup(
+        host=(system.get("host") or {}).get("name"),
+        device=(system.get("device") or {}).get("name"),
+        iommu=system.get("iommu"),
+        sockets=(sockets[0], sockets[1], sockets[2]) if len(sockets) == len(_SOCKET_KEYS) else None,
+    )
+
+
+def _of_facts(manifest: Mapping[str, Any]) -> Setup:
+    host, device = manifest.get("host") or {}, manifest.get("device") or {}
+    command_line = host.get("command_line")
+    sockets = _SOCKETS.search(str((manifest.get("source") or {}).get("directory", "")))
+    return Setup(
+        host=host.get("processor"),
+        device=device.get("name"),
+        iommu=_iommu(command_line) if command_line is not None else None,
+        sockets=(int(sockets[1]), int(sockets[2]), int(sockets[3])) if sockets else None,
+    )
+
+
+def _iommu(command_line: str) -> str:
+    """The IOMMU mode that a Linux command line asks for; without a word about it, it is off."""
+    words = re.search(r"\bintel_iommu=(\S+)", command_line)
+    modes = words[1].split(",") if words else []
+    if "on" not in modes:
+        return "off"
+    return "four-kib-pages" if "sp_off" in modes else "super-pages"

@@ -1,0 +1,124 @@
+"""What was run on what, as the head of a report says it: everything the manifest knows, in words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pcielab.report.bounds import link_of, link_text
+from pcielab.report.machine import setup_of
+from pcielab.report.run import Run
+
+# Shown in a place of their own, or not for people.
+_APART = frozenset(
+    {"format", "version", "origin", "title", "suite", "system", "overrides", "seed", "options", "device", "host"}
+)
+_LONGEST_VALUE = 160
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """One run's part of the head of a report.
+
+    Attributes:
+        label: the run's name in legends.
+        badge: origin, as it is printed.
+        title: one line for people.
+        measured_overlay: drawn as points over the others.
+        facts: name and value, the important ones first.
+        overrides: what was changed in the system, key and value.
+        system: every parameter of the resolved system, dotted key and value.
+        attachments: names of the texts kept in the store.
+        faults: how many tests ended with each status but `ok`.
+    """
+
+    label: str
+    badge: str
+    title: str
+    measured_overlay: bool
+    facts: list[tuple[str, str]]
+    overrides: list[tuple[str, str]]
+    system: list[tuple[str, str]]
+    attachments: list[str]
+    faults: dict[str, int]
+
+
+def provenance(run: Run) -> Provenance:
+    """What the manifest of a run says."""
+    statuses = run.rows["status"].value_counts()
+    return Provenance(
+        label=run.label,
+        badge=run.badge,
+        title=run.store.title,
+        measured_overlay=run.measured_overlay,
+        facts=list(_facts(run)),
+        overrides=[(str(key), _text(value)) for key, value in (run.manifest.get("overrides") or {}).items()],
+        system=list(_flat(run.manifest.get("system") or _facts_of_import(run))),
+        attachments=sorted(run.store.attachments),
+        faults={str(status): int(count) for status, count in statuses.items() if status != "ok"},
+    )
+
+
+def _facts_of_import(run: Run) -> dict[str, Any]:
+    """What an import knows of its machine, in place of a profile."""
+    return {part: run.manifest[part] for part in ("device", "host") if run.manifest.get(part)}
+
+
+def _facts(run: Run) -> Iterator[tuple[str, str]]:
+    manifest = run.manifest
+    yield "file", run.store.path.name
+    yield "system", _system(run)
+    link = link_of(run)
+    yield "link", link_text(link) if link is not None else "not known"
+    if manifest.get("suite"):
+        yield "suite", f"{manifest['suite']}, {len(run.rows)} tests"
+    if manifest.get("seed") is not None:
+        yield "seed", str(manifest["seed"])
+    for key, value in (manifest.get("options") or {}).items():
+        yield ("sampling" if key == "samples" else str(key)), _text(value)
+    device = manifest.get("device") or {}
+    if device:
+        yield "device", _device(device)
+    for key, value in manifest.items():
+        if key not in _APART and value not in (None, "", {}, []):
+            yield key, _text(value)
+    if manifest.get("version"):
+        yield "pcielab", str(manifest["version"])
+
+
+def _system(run: Run) -> str:
+    """The system's name and how it is set up."""
+    system, setup = run.manifest.get("system") or {}, setup_of(run)
+    words = [system.get("name"), system.get("title"), None if system else setup.host]
+    words.append(f"IOMMU {setup.iommu}" if setup.iommu is not None else None)
+    if setup.sockets is not None:
+        where = "the card's" if setup.memory_is_local else "another"
+        words.append(f"memory on {where} socket")
+    words.append("NOT CALIBRATED" if system.get("calibrated") is False else None)
+    return "; ".join(dict.fromkeys(str(word) for word in words if word)) or "not known"
+
+
+def _device(device: Mapping[str, Any]) -> str:
+    words = [str(device.get("name") or "unnamed")]
+    timer = device.get("timer") or {}
+    if timer.get("numerator_ns") and timer.get("denominator"):
+        words.append(f"timer tick {timer['numerator_ns'] / timer['denominator']:.3f} ns")
+    return "; ".join(words)
+
+
+def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """The leaves of a profile with their dotted keys."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _flat(inner, f"{key}.{name}" if key else str(name))
+    else:
+        yield key, _text(value)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Mapping):
+        text = ", ".join(f"{key} {_text(inner)}" for key, inner in value.items())
+    elif isinstance(value, list | tuple):
+        text = ", ".join(_text(inner) for inner in value)
+    else:
+        text = "-" if value is None else str(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]} ..."

@@ -1,0 +1,127 @@
+"""A run as pictures and tables see it: one frame of rows, a short label, an origin, and the facts of its link.
+
+Everything here is read from the store. Facts of the link and of the machine come from the resolved system
+profile in the manifest; what a store does not say (an import whose lspci was not readable) is None, and the
+figures that need it leave it out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import pandas as pd
+
+from pcielab.store import Store
+
+ORIGIN_BADGES = {
+    "measured": "MEASURED",
+    "simulated": "SIMULATED",
+    "emulated": "EMULATED",
+    "rtl": "RTL SIMULATION",
+    "modelled": "MODELLED",
+}
+MODELLED = ORIGIN_BADGES["modelled"]
+
+PARAMETER_COLUMNS = (
+    "operation",
+    "path",
+    "pattern",
+    "cache",
+    "size_bytes",
+    "window_bytes",
+    "host_offset_bytes",
+    "device_offset_bytes",
+    "stride_units",
+    "outstanding",
+    "details",
+)
+_EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One store, ready to be drawn.
+
+    Attributes:
+        store: where the numbers are.
+        label: short name for legends, unique among the runs of a report.
+        rows: one row per test in suite order: identity, parameters, status, and every scalar of the whole
+            test. Rows that are not `ok` are among them, without numbers.
+        measured_overlay: drawn as points over the other runs (the measured counterpart of a simulation).
+    """
+
+    store: Store
+    label: str
+    rows: pd.DataFrame
+    measured_overlay: bool = False
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What was run on what."""
+        return self.store.manifest
+
+    @property
+    def badge(self) -> str:
+        """Where the numbers come from, as it is printed: SIMULATED, MEASURED, ..."""
+        return ORIGIN_BADGES.get(self.store.origin, self.store.origin.upper())
+
+    @property
+    def entry(self) -> str:
+        """The run in a legend: label and origin."""
+        return f"{self.label} · {self.badge}"
+
+    @property
+    def finished(self) -> pd.DataFrame:
+        """The rows that have numbers."""
+        return self.rows[self.rows["status"] == "ok"]
+
+
+Source: TypeAlias = Store | Run
+Sources: TypeAlias = Source | Sequence[Source]
+
+
+def runs_of(sources: Sources, measured: Source | None = None) -> list[Run]:
+    """The runs of a figure, labels made unique, the measured overlay last.
+
+    Args:
+        sources: one store or run, or several, in the order of the legend.
+        measured: a run drawn as points over the others.
+    """
+    several = [sources] if isinstance(sources, Store | Run) else list(sources)
+    runs = [_run_of(source) for source in several]
+    if measured is not None:
+        runs.append(replace(_run_of(measured), measured_overlay=True))
+    return _with_unique_labels(runs)
+
+
+def _run_of(source: Source) -> Run:
+    if isinstance(source, Run):
+        return source
+    return Run(store=source, label=_label(source), rows=_rows(source))
+
+
+def _rows(store: Store) -> pd.DataFrame:
+    """The store's wide frame with every column that a figure may ask for: a store without a row works too."""
+    missing = [column for column in _EXPECTED_COLUMNS if column not in store.scalars.columns]
+    return store.scalars.assign(**dict.fromkeys(missing))
+
+
+def _label(store: Store) -> str:
+    """The system's name, and what was changed in it: what tells one run from another."""
+    system = store.manifest.get("system") or {}
+    name = str(system.get("name") or store.path.stem)
+    overrides = store.manifest.get("overrides") or {}
+    changed = ", ".join(f"{key.rsplit('.', 1)[-1]}={value}" for key, value in overrides.items())
+    return f"{name} ({changed})" if changed else name
+
+
+def _with_unique_labels(runs: Iterable[Run]) -> list[Run]:
+    unique: list[Run] = []
+    for run in runs:
+        taken = {other.entry for other in unique}
+        candidates = [run.label, f"{run.label} ({run.store.path.stem})"]
+        candidates += [f"{run.label} ({number})" for number in range(2, len(taken) + 3)]
+        unique.append(
+            next(named for label in candidates if (named := replace(run, label=label)).entry not in taken)
+        )
+    return unique

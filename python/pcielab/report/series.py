@@ -1,0 +1,180 @@
+"""Which line is which: colours, dashes and shapes of a figure that draws several runs.
+
+One run: colour tells the values of the figure's own dimension apart (cache states, operations, sizes). Several
+runs: colour is the run, and the dash is the dimension. A measured overlay is drawn as hollow points in either
+case, so that a simulation and its measured counterpart share a colour where they share a meaning. Every run in a
+legend carries its origin.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from pcielab.report.run import Run
+
+_SHAPES = ("circle", "square", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
+_OVERLAY_SHAPE = "diamond"
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [4, 1])
+_HIDDEN = 0.12
+_MOST_RUNS_WITH_BARS = 2
+
+# Long enough for a dash pattern to be seen.
+DASH_LEGEND = alt.Legend(symbolType="stroke", symbolSize=420, symbolStrokeWidth=1.8)
+
+RUN_FIELD = "run"
+ROLE_FIELD = "role"
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What a figure tells apart besides runs.
+
+    Attributes:
+        field: the column.
+        title: of its legend.
+        values: those to draw, in the order of the legend.
+        grows: True where the values are sizes, so that colours may grow with them.
+    """
+
+    field: str
+    title: str
+    values: Sequence[Any]
+    grows: bool = False
+
+
+def label_rows(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the columns that the encodings look at: which run, and drawn as a line or as points."""
+    return rows.assign(**{RUN_FIELD: run.entry, ROLE_FIELD: "points" if run.measured_overlay else "line"})
+
+
+@dataclass(frozen=True)
+class Series:
+    """The encodings of a figure over some runs and one dimension (or none).
+
+    Attributes:
+        runs: in the order of the legend.
+        dimension: what else is told apart.
+        overlay_as_lines: draw a measured overlay as a line of its own colour, where points could not be read.
+    """
+
+    runs: Sequence[Run]
+    dimension: Dimension | None = None
+    overlay_as_lines: bool = False
+
+    @property
+    def _colour_is_run(self) -> bool:
+        lines = [run for run in self.runs if self.overlay_as_lines or not run.measured_overlay]
+        return self.dimension is None or len(lines) > 1
+
+    @property
+    def _entries(self) -> list[str]:
+        return [run.entry for run in self.runs]
+
+    def _legend_title(self, dimension: Dimension) -> str:
+        """The dimension; with a single run its entry too, as that then has no legend of its own."""
+        return f"{dimension.title}, {self._entries[0]}" if len(self.runs) == 1 else dimension.title
+
+    def colour(self) -> alt.Color:
+        """Colour by run or by dimension; the theme's ranges give the colours."""
+        if self.dimension is None or self._colour_is_run:
+            return alt.Color(f"{RUN_FIELD}:N", title="run", scale=alt.Scale(domain=self._entries))
+        kind = "O" if self.dimension.grows else "N"
+        scale = alt.Scale(domain=list(self.dimension.values))
+        legend = alt.Undefined if self.dimension.grows else DASH_LEGEND
+        return alt.Color(
+            f"{self.dimension.field}:{kind}", title=self._legend_title(self.dimension), scale=scale, legend=legend
+        )
+
+    def dash(self) -> alt.StrokeDash | None:
+        """Dash by dimension, beside colour where colour is not the run: lines that coincide show both."""
+        if self.dimension is None or (self.dimension.grows and not self._colour_is_run):
+            return None
+        values = list(self.dimension.values)
+        scale = alt.Scale(domain=values, range=[list(_DASHES[i % len(_DASHES)]) for i in range(len(values))])
+        return alt.StrokeDash(
+            f"{self.dimension.field}:N", title=self._legend_title(self.dimension), scale=scale, legend=DASH_LEGEND
+        )
+
+    def shape(self) -> alt.Shape:
+        """Shape by run, a diamond for the measured overlay."""
+        lines = itertools.cycle(_SHAPES)
+        shapes = [_OVERLAY_SHAPE if run.measured_overlay else next(lines) for run in self.runs]
+        scale = alt.Scale(domain=self._entries, range=shapes)
+        if len(self.runs) == 1 and self.dimension is not None:
+            return alt.Shape(f"{RUN_FIELD}:N", scale=scale, legend=None)
+        return alt.Shape(f"{RUN_FIELD}:N", title="run", scale=scale)
+
+    def selection(self) -> alt.Parameter:
+        """Click a legend entry to see it alone; shift-click adds another."""
+        if self.dimension is None or self._colour_is_run:
+            return alt.selection_point(name="picked_run", fields=[RUN_FIELD], bind="legend")
+        return alt.selection_point(name="picked_series", fields=[self.dimension.field], bind="legend")
+
+    def layers(
+        self,
+        x: alt.X,
+        y: alt.Y,
+        tooltip: Sequence[alt.Tooltip],
+        *,
+        points_on_lines: bool = True,
+        step: bool = False,
+    ) -> list[alt.Chart]:
+        """Lines of the runs, their points, and the hollow points of the overlay, over data that the caller adds.
+
+        Args:
+            x: horizontal axis.
+            y: vertical axis.
+            tooltip: what a point tells.
+            points_on_lines: False where points would hide the line (hundreds of them).
+            step: draw steps, as a cumulative histogram has them.
+        """
+        picked = self.selection()
+        shared = {
+            "x": x,
+            "y": y,
+            "color": self.colour(),
+            "opacity": alt.condition(picked, alt.value(1.0), alt.value(_HIDDEN)),
+        }
+        dash = self.dash()
+        dashed = {**shared, "strokeDash": dash} if dash is not None else shared
+        lines = alt.Chart().mark_line(interpolate="step-after" if step else "linear").encode(**dashed)
+        if not self.overlay_as_lines:
+            lines = lines.transform_filter(_role("line"))
+        lines = lines.add_params(picked)
+        told = {**shared, "shape": self.shape(), "tooltip": list(tooltip)}
+        layers = [lines]
+        if points_on_lines:
+            layers.append(alt.Chart().transform_filter(_role("line")).mark_point(filled=True).encode(**told))
+        if not self.overlay_as_lines and any(run.measured_overlay for run in self.runs):
+            hollow = (
+                alt.Chart().transform_filter(_role("points")).mark_point(filled=False, size=46, strokeWidth=1.5)
+            )
+            layers.append(hollow.encode(**told))
+        return layers
+
+    def range_bars(self, x: alt.X, low: str, high: str) -> list[alt.Chart]:
+        """Thin bars from `low` to `high` at every point of a line; none where those of many runs overlap."""
+        if sum(not run.measured_overlay for run in self.runs) > _MOST_RUNS_WITH_BARS:
+            return []
+        picked = self.selection()
+        bars = (
+            alt.Chart()
+            .transform_filter(_role("line"))
+            .mark_rule(strokeWidth=1.2, strokeOpacity=0.6)
+            .encode(
+                x=x,
+                y=alt.Y(f"{low}:Q"),
+                y2=f"{high}:Q",
+                color=self.colour(),
+                opacity=alt.condition(picked, alt.value(1.0), alt.value(_HIDDEN)),
+            )
+        )
+        return [bars]
+
+
+def _role(role: str) -> str:
+    return f"datum.{ROLE_FIELD} === '{role}'"

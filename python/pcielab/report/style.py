@@ -1,0 +1,78 @@
+"""How pictures look: one Vega configuration for light pages (and paper), one for dark pages.
+
+A figure names roles (the style `reference` for bounds and line rates, the ranges `category` and `ordinal` for
+everything that is coloured) and never colours, so that a page can change its theme by changing the configuration.
+Colours of runs are Okabe and Ito's, which people with any colour vision tell apart (jfly.uni-koeln.de/color).
+"""
+
+from typing import Any, Literal
+
+Theme = Literal["light", "dark"]
+
+FONT = "system-ui, -apple-system, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif"
+
+_CATEGORIES = {
+    "light": ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#6a3d9a", "#444444"],
+    "dark": ["#56b4e9", "#ff8c42", "#2ec4a0", "#e79ac6", "#f0c14b", "#9bd0f5", "#b79ae0", "#cccccc"],
+}
+# Sizes grow from light to dark ink; on a dark page from dark to light.
+_ORDINALS = {
+    "light": ["#8fc1e3", "#4a9ad0", "#1b6fae", "#7a4fa3", "#b03a7c", "#d1495b", "#7f1d1d"],
+    "dark": ["#3d7ea6", "#5aa9d6", "#8ecdf0", "#b79ae0", "#e79ac6", "#ff9aa2", "#ffd6a5"],
+}
+_INK = {"light": "#1f2933", "dark": "#e6e9ee"}
+_FAINT_INK = {"light": "#5f6b7a", "dark": "#9aa5b4"}
+_GRID = {"light": "#e4e8ee", "dark": "#2e3642"}
+_REFERENCE = {"light": "#6b7683", "dark": "#aab4c0"}
+
+
+def configuration(theme: Theme) -> dict[str, Any]:
+    """The Vega-Lite configuration of a theme. The background is left to the page (transparent)."""
+    ink, faint, grid, reference = (table[theme] for table in (_INK, _FAINT_INK, _GRID, _REFERENCE))
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "view": {"stroke": grid, "continuousWidth": 420, "continuousHeight": 260},
+        "range": {"category": _CATEGORIES[theme], "ordinal": _ORDINALS[theme]},
+        "axis": {
+            "domainColor": faint,
+            "gridColor": grid,
+            "labelColor": ink,
+            "labelFontSize": 11,
+            "labelOverlap": "greedy",
+            "tickColor": faint,
+            "titleColor": ink,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+        },
+        "legend": {
+            "labelColor": ink,
+            "labelFontSize": 11,
+            "labelLimit": 420,
+            "orient": "bottom",
+            "direction": "vertical",
+            "symbolBaseFillColor": faint,
+            "symbolBaseStrokeColor": faint,
+            "symbolSize": 70,
+            "titleColor": faint,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+        },
+        "header": {"labelColor": ink, "labelFontSize": 12, "labelFontWeight": "bold", "titleColor": ink},
+        "title": {
+            "anchor": "start",
+            "color": ink,
+            "fontSize": 15,
+            "fontWeight": 600,
+            "offset": 14,
+            "subtitleColor": faint,
+            "subtitleFontSize": 12,
+            "subtitlePadding": 4,
+        },
+        "line": {"strokeWidth": 1.8},
+        "point": {"size": 34},
+        "style": {
+            "reference": {"color": reference, "stroke": reference, "strokeWidth": 1.4},
+            "zero": {"color": reference, "stroke": reference, "strokeWidth": 1},
+        },
+    }

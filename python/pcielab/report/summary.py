@@ -1,0 +1,84 @@
+"""The main numbers of the runs: bandwidth at 64 and 512 B beside what the link allows, and median latencies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from pcielab.report.bounds import bandwidth_bounds, link_of
+from pcielab.report.run import MODELLED, Run
+from pcielab.report.selection import aligned, matching
+
+_BANDWIDTHS = (("bw-rd", "DMA read"), ("bw-wr", "DMA write"), ("bw-rdwr", "DMA read and write, one direction"))
+_SIZES = (64, 512)
+_LATENCIES = (
+    ("lat-rd", "command", 8, "median latency of a read, commands, 8 B"),
+    ("lat-rd", "dma", 64, "median latency of a read, DMA, 64 B"),
+    ("lat-wrrd", "dma", 64, "median latency of a write and a read, DMA, 64 B"),
+)
+# Of several rows the one nearest to the paper's baseline is taken: a warm 8 KiB window.
+_BASELINE_WINDOW_BYTES = 8192
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of one run: its value, and notes such as what binds it and under which setting it was taken."""
+
+    value: str
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """One quantity over the runs, in their order; None where a run does not have it."""
+
+    quantity: str
+    cells: list[Cell | None]
+
+
+def summary(runs: Sequence[Run]) -> list[SummaryRow]:
+    """The quantities that at least one run has."""
+    rows = [
+        SummaryRow(f"{title}, {size} B", [_bandwidth(run, operation, size) for run in runs])
+        for size in _SIZES
+        for operation, title in _BANDWIDTHS
+    ]
+    rows += [
+        SummaryRow(title, [_latency(run, operation, path, size) for run in runs])
+        for operation, path, size, title in _LATENCIES
+    ]
+    return [row for row in rows if any(cell is not None for cell in row.cells)]
+
+
+def _bandwidth(run: Run, operation: str, size: int) -> Cell | None:
+    row = _baseline(run, operation, "dma", size)
+    if row is None:
+        return None
+    value, link = float(row["bandwidth"]), link_of(run)
+    notes = [_setting(row)]
+    if link is not None:
+        bounds = bandwidth_bounds(link, [size])
+        bound = bounds[bounds["operation"] == operation].iloc[0]
+        share = 100 * value / float(bound["bandwidth"])
+        notes.insert(0, f"{share:.0f} % of the link's {bound['bandwidth']:.1f} ({MODELLED}, {bound['binds']})")
+    return Cell(f"{value:.2f} Gb/s", notes)
+
+
+def _latency(run: Run, operation: str, path: str, size: int) -> Cell | None:
+    row = _baseline(run, operation, path, size)
+    if row is None:
+        return None
+    spread = f"minimum {row['minimum']:.0f}, 95 % {row['p95']:.0f} ns"
+    return Cell(f"{float(row['median']):.0f} ns", [spread, _setting(row)])
+
+
+def _baseline(run: Run, operation: str, path: str, size: int) -> pd.Series | None:
+    rows = matching(aligned(run.finished), operation=operation, path=path, size_bytes=size)
+    if rows.empty:
+        return None
+    distance = (rows["window_bytes"] / _BASELINE_WINDOW_BYTES - 1).abs() + (rows["cache"] != "host-warm")
+    return rows.iloc[int(distance.to_numpy().argmin())]
+
+
+def _setting(row: pd.Series) -> str:
+    return f"{row['cache']}, window {int(row['window_bytes']) // 1024} KiB"

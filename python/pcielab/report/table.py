@@ -1,0 +1,136 @@
+"""Tables of the rows of a run, one for each family: what varies in columns, what does not in the caption."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from pcielab.report.axes import size_text
+from pcielab.report.run import PARAMETER_COLUMNS, Run
+
+_HEADS: Mapping[str, str] = {
+    "operation": "test",
+    "path": "path",
+    "pattern": "pattern",
+    "cache": "cache",
+    "size_bytes": "size (B)",
+    "window_bytes": "window",
+    "host_offset_bytes": "host offset (B)",
+    "device_offset_bytes": "card offset (B)",
+    "stride_units": "stride (units)",
+    "outstanding": "outstanding",
+    "details": "details",
+}
+# Metric, head, decimals, and what its value is divided by.
+_METRICS: tuple[tuple[str, str, int, float], ...] = (
+    ("bandwidth", "Gb/s", 2, 1.0),
+    ("bandwidth_low", "95 % from", 2, 1.0),
+    ("bandwidth_high", "95 % to", 2, 1.0),
+    ("rate", "M/s", 3, 1e6),
+    ("time", "time (ms)", 2, 1e6),
+    ("median", "median (ns)", 1, 1.0),
+    ("average", "average (ns)", 1, 1.0),
+    ("average_total", "with loop (ns)", 1, 1.0),
+    ("minimum", "min (ns)", 1, 1.0),
+    ("p95", "95 % (ns)", 1, 1.0),
+    ("p99", "99 % (ns)", 1, 1.0),
+    ("p999", "99.9 % (ns)", 1, 1.0),
+    ("maximum", "max (ns)", 1, 1.0),
+    ("outliers", "outliers", 0, 1.0),
+    ("samples", "samples", 0, 1.0),
+)
+_SIZES = ("window_bytes",)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table.
+
+    Attributes:
+        cells: as they are shown, parameters first.
+        status: `ok`, `not-supported`, `failed` or `interrupted`.
+        message: why, where it is not `ok`.
+    """
+
+    cells: list[str]
+    status: str
+    message: str
+
+
+@dataclass(frozen=True)
+class FamilyTable:
+    """The rows of one family.
+
+    Attributes:
+        family: its name.
+        badge: origin of the numbers.
+        constant: the parameters that all rows share, for the caption.
+        heads: of the columns.
+        parameters: how many of the columns, from the left, are parameters.
+        lines: the rows in suite order.
+        faults: how many rows there are of each status but `ok`.
+    """
+
+    family: str
+    badge: str
+    constant: list[str]
+    heads: list[str]
+    parameters: int
+    lines: list[Line]
+    faults: dict[str, int]
+
+
+def family_tables(run: Run) -> Iterator[FamilyTable]:
+    """The tables of a run, families in suite order."""
+    for family, rows in run.rows.groupby("family", sort=False):
+        yield _table(str(family), run.badge, rows)
+
+
+def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
+    varying = [column for column in PARAMETER_COLUMNS if rows[column].nunique(dropna=False) > 1]
+    shared = rows.iloc[0]
+    constant = [
+        f"{_HEADS[column]} {_parameter(column, shared[column])}"
+        for column in PARAMETER_COLUMNS
+        if column not in varying and _worth_saying(column, shared[column])
+    ]
+    metrics = [metric for metric in _METRICS if metric[0] in rows.columns and rows[metric[0]].notna().any()]
+    lines = [
+        Line(
+            cells=[_parameter(column, row[column]) for column in varying]
+            + [_number(row[name], decimals, divisor) for name, _, decimals, divisor in metrics],
+            status=row["status"],
+            message=row["message"] or "",
+        )
+        for row in rows.to_dict("records")
+    ]
+    statuses = rows["status"].value_counts()
+    return FamilyTable(
+        family=family,
+        badge=badge,
+        constant=constant,
+        heads=[_HEADS[column] for column in varying] + [head for _, head, _, _ in metrics],
+        parameters=len(varying),
+        lines=lines,
+        faults={str(status): int(count) for status, count in statuses.items() if status != "ok"},
+    )
+
+
+def _worth_saying(column: str, value: object) -> bool:
+    """Whether a parameter that all rows share says anything: offsets of 0 and a stride of 1 do not."""
+    plain = {"host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1, "details": False}
+    return not pd.isna(value) and plain.get(column) != value  # type: ignore[call-overload]
+
+
+def _parameter(column: str, value: object) -> str:
+    if value is None or value != value:
+        return "-"
+    if column in _SIZES:
+        return size_text(float(str(value)))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _number(value: float, decimals: int, divisor: float) -> str:
+    return "" if pd.isna(value) else f"{value / divisor:,.{decimals}f}"

@@ -1,0 +1,63 @@
+"""A report from stores: the page, and each figure as a file where that is asked for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pcielab.errors import InputError
+from pcielab.report.catalogue import Drawn, draw_all
+from pcielab.report.output import check_output, write_file
+from pcielab.report.page import render
+from pcielab.report.run import runs_of
+from pcielab.report.save import save_figure
+from pcielab.store import Store
+
+
+def write_report(
+    stores: Sequence[Store],
+    output: Path | str,
+    *,
+    measured: Store | None = None,
+    figures: Path | str | None = None,
+    figure_format: str = "svg",
+    overwrite: bool = False,
+) -> list[Path]:
+    """Write the report of one or several runs as one HTML file that needs no network.
+
+    Args:
+        stores: the runs, in the order of the legends.
+        output: the HTML file.
+        measured: a run drawn as points over the others.
+        figures: a folder that gets every figure as a file too; it is made where it is missing.
+        figure_format: png, svg or pdf.
+        overwrite: replace files that exist.
+
+    Returns:
+        The files written, the page first.
+
+    Raises:
+        InputError: a file exists, or cannot be written; nothing has been written then.
+    """
+    output = Path(output)
+    check_output(output, overwrite=overwrite)
+    everyone = runs_of(list(stores), measured)
+    lines = [run for run in everyone if not run.measured_overlay]
+    overlay = next((run for run in everyone if run.measured_overlay), None)
+    drawn, left_out = draw_all(lines, overlay)
+    pictures = _picture_paths(drawn, Path(figures), figure_format, overwrite=overwrite) if figures else []
+    page = render(everyone, drawn, left_out)
+    for one, path in zip(drawn, pictures, strict=bool(figures)):
+        save_figure(one.figure, path, overwrite=overwrite)
+    write_file(output, page, overwrite=overwrite)
+    return [output, *pictures]
+
+
+def _picture_paths(drawn: Sequence[Drawn], folder: Path, figure_format: str, *, overwrite: bool) -> list[Path]:
+    """Where the figures go; every place is looked at before the first file is written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made a folder for figures: {error.strerror}") from error
+    paths = [folder / f"{one.entry.name}.{figure_format}" for one in drawn]
+    for path in paths:
+        check_output(path, overwrite=overwrite)
+    return paths

@@ -1,0 +1,93 @@
+import json
+from typing import Any
+
+import pytest
+
+from pcielab.report import figures
+
+from .conftest import MakeStore, bandwidth_scalars, parameters, system
+
+
+def rows_of(figure: figures.Figure) -> list[dict[str, Any]]:
+    """Every row that the figure carries."""
+    datasets = json.loads(figure.to_json(validate=True))["datasets"]
+    return [row for rows in datasets.values() for row in rows]
+
+
+def sweep(sizes: list[int], **changes: Any) -> list[dict[str, Any]]:
+    return [
+        {"family": "mine", "parameters": parameters("bw-rd", size, **changes), "scalars": bandwidth_scalars(size)}
+        for size in sizes
+    ]
+
+
+def test_every_figure_is_a_valid_specification(make_store: MakeStore) -> None:
+    store = make_store("a")
+    for draw in (
+        figures.bandwidth_by_offset, figures.bandwidth_by_size, figures.bandwidth_by_window,
+        figures.latency_by_size,
+        figures.latency_by_window, figures.latency_cdf, figures.latency_tail, figures.modelled_interactions,
+    ):  # fmt: skip
+        assert rows_of(draw(store)), draw.__name__
+
+
+def test_the_bound_of_the_link_lies_above_the_run(make_store: MakeStore) -> None:
+    rows = rows_of(figures.bandwidth_by_size(make_store("a")))
+    reads = [row for row in rows if row["operation"] == "bw-rd"]
+    bound = {row["size_bytes"]: row["bandwidth"] for row in reads if row.get("reference", "").startswith("bound")}
+    drawn = {row["size_bytes"]: row["bandwidth"] for row in reads if row["role"] == "line"}
+    assert set(drawn) == {64, 256, 257, 512, 2048}
+    assert all(drawn[size] <= bound[size] for size in drawn)
+    # 40 Gb/s in frames of 512 + 4 B, 20 B between them.
+    need = {row["size_bytes"]: row["bandwidth"] for row in reads if row.get("reference", "").startswith("needed")}
+    assert need[512] == pytest.approx(40 * 512 / 536)
+
+
+def test_a_suite_of_ones_own_is_drawn(make_store: MakeStore) -> None:
+    rows = rows_of(figures.bandwidth_by_size(make_store("a", sweep([100, 200, 300], cache="cold"))))
+    assert sorted(row["size_bytes"] for row in rows if row["role"] == "line") == [100, 200, 300]
+
+
+def test_the_widest_sweep_is_drawn_and_a_repeated_row_once(make_store: MakeStore) -> None:
+    tests = sweep([64, 128, 64]) + sweep([512, 640, 700, 768], window_bytes=1 << 20)
+    rows = rows_of(figures.bandwidth_by_size(make_store("a", tests)))
+    assert [row["size_bytes"] for row in rows if row["role"] == "line"] == [64, 128]
+
+
+def test_a_single_size_is_no_figure(make_store: MakeStore) -> None:
+    with pytest.raises(figures.MissingDataError, match="bw_dma_sz_sweep"):
+        figures.bandwidth_by_size(make_store("a", sweep([64])))
+
+
+def test_failed_rows_are_not_drawn(make_store: MakeStore) -> None:
+    tests = [*sweep([64, 128]), sweep([256])[0] | {"status": "failed", "message": "no", "scalars": []}]
+    rows = rows_of(figures.bandwidth_by_size(make_store("a", tests)))
+    assert [row["size_bytes"] for row in rows if row["role"] == "line"] == [64, 128]
+
+
+def test_the_measured_overlay_is_points(make_store: MakeStore) -> None:
+    figure = figures.latency_by_size(make_store("a"), measured=make_store("b", origin="measured"))
+    roles = {(row["run"], row["role"]) for row in rows_of(figure)}
+    assert roles == {("made-up · SIMULATED", "line"), ("made-up · MEASURED", "points")}
+
+
+def test_the_tail_ends_at_the_slowest_transaction(make_store: MakeStore) -> None:
+    rows = [row for row in rows_of(figures.latency_tail(make_store("a"))) if row["test"].startswith("LAT_RD")]
+    assert min(row["beyond"] for row in rows) == pytest.approx(2 / 1111113, rel=0.01)
+    assert all(row["latency_ns"] >= 39 * 40 / 3 - 0.001 for row in rows)
+
+
+def test_the_change_is_from_the_run_without_an_iommu(make_store: MakeStore) -> None:
+    halved = [
+        test | {"scalars": [scalar | {"value": scalar["value"] / 2} for scalar in test["scalars"]]}
+        for window in (4096, 65536)
+        for test in sweep([64], window_bytes=window)
+    ]
+    whole = [test for window in (4096, 65536) for test in sweep([64], window_bytes=window)]
+    on = make_store("on", halved, system=system(name="on", iommu="four-kib-pages"))
+    off = make_store("off", whole)
+    rows = [row for row in rows_of(figures.iommu_against_none([on, off])) if "change" in row]
+    assert {row["change"] for row in rows} == {-50.0}
+    another_host = make_store("another", halved, system=system(iommu="super-pages", host={"name": "host-b"}))
+    with pytest.raises(figures.MissingDataError, match="IOMMU"):
+        figures.iommu_against_none([another_host, off])

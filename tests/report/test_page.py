@@ -1,0 +1,118 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from pcielab.report import write_report
+
+from .conftest import MakeStore, bandwidth_scalars, parameters, small_paper_suite, system
+
+
+def page_of(tmp_path: Path, *stores: object, **options: object) -> str:
+    output = tmp_path / "report.html"
+    write_report(list(stores), output, **options)  # type: ignore[arg-type]
+    return output.read_text(encoding="utf-8")
+
+
+def body_of(page: str) -> str:
+    """What a reader reads: the page without its scripts and styles."""
+    return re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
+
+
+def test_nothing_is_fetched(tmp_path: Path, make_store: MakeStore) -> None:
+    page = page_of(tmp_path, make_store("a"))
+    body = body_of(page)
+    assert not re.search(r"""\b(?:src|href|action|data)\s*=\s*["']?(?:https?:)?//""", body)
+    assert not re.search(r"@import|url\(", page.split("<style>")[1].split("</style>")[0])
+    assert "default-src 'none'" in body
+    assert "connect-src" not in body
+
+
+def test_says_what_was_run_on_what(tmp_path: Path, make_store: MakeStore) -> None:
+    store = make_store("a", overrides={"host.iommu.walk_ns": 300})
+    body = body_of(page_of(tmp_path, store))
+    for expected in (
+        "SIMULATED",
+        "made-up",
+        "walk_ns = 300",
+        "Gen3 x8, MPS 256, MRRS 512",
+        "adaptive",
+        "NOT CALIBRATED",
+    ):
+        assert expected in body
+    assert re.search(r"<dt>seed</dt><dd>7</dd>", body)
+    assert "A machine &lt;made up&gt; for tests" in body
+
+
+def test_every_table_says_its_origin(tmp_path: Path, make_store: MakeStore) -> None:
+    body = body_of(page_of(tmp_path, make_store("a"), measured=make_store("b", origin="measured")))
+    captions = re.findall(r"<caption>(.*?)</caption>", body)
+    assert len(captions) > 10
+    assert all("SIMULATED" in caption or "MEASURED" in caption for caption in captions)
+
+
+def test_shows_every_row_and_what_went_wrong(tmp_path: Path, make_store: MakeStore) -> None:
+    wrong = [
+        {"status": "failed", "message": "bus <error>"},
+        {"status": "not-supported", "message": "the card has no command path"},
+        {"status": "interrupted", "message": "stopped"},
+    ]
+    tests = list(small_paper_suite())
+    tests += [{"family": "broken", "parameters": parameters("bw-rd", 64), **fault} for fault in wrong]
+    body = body_of(page_of(tmp_path, make_store("a", tests)))
+    tables = body.split('<section id="tables">')[1]
+    rows = re.findall(r"<tr(?: class=\"[a-z-]+\")?><td", tables)
+    assert len(rows) == len(tests)
+    assert "failed: bus &lt;error&gt;" in body
+    assert "not-supported: the card has no command path" in body
+    assert '<span class="fault interrupted">1 interrupted</span>' in body
+
+
+def test_a_single_test_still_gives_a_report(tmp_path: Path, make_store: MakeStore) -> None:
+    test = {"family": "single", "parameters": parameters("bw-rd", 64), "scalars": bandwidth_scalars(64)}
+    body = body_of(page_of(tmp_path, make_store("a", [test], suite="single")))
+    assert "33.85 Gb/s" in body
+    assert "wire-downstream" in body
+    assert "bw_dma_sz_sweep" in body.split("Left out")[1]
+
+
+def test_a_store_without_tests_says_so(tmp_path: Path, make_store: MakeStore) -> None:
+    body = body_of(page_of(tmp_path, make_store("a", [])))
+    assert "There is no test in this store" in body
+    assert "SIMULATED" in body
+
+
+def test_an_import_without_a_profile_is_read_from_its_facts(tmp_path: Path, make_store: MakeStore) -> None:
+    link = {"rate_gtps": 8.0, "lanes": 8, "mps_bytes": 256, "mrrs_bytes": 512, "ecrc": True}
+    store = make_store(
+        "a",
+        origin="measured",
+        system=None,
+        device={"name": "card-a", "link": link},
+        host={"processor": "A processor", "command_line": "quiet intel_iommu=on,sp_off"},
+        source={"directory": "card_host-s0-s1-s1"},
+    )
+    body = body_of(page_of(tmp_path, store))
+    assert "Gen3 x8, MPS 256, MRRS 512, ECRC" in body
+    assert "A processor; IOMMU four-kib-pages; memory on another socket" in body
+
+
+@pytest.mark.parametrize(
+    "changed, figure",
+    [
+        ({"memory_socket": 1}, "fig8-remote-against-local"),
+        ({"iommu": "four-kib-pages"}, "fig9-iommu-against-none"),
+    ],
+)
+def test_two_runs_that_differ_in_one_thing_are_compared(
+    tmp_path: Path, make_store: MakeStore, changed: dict[str, object], figure: str
+) -> None:
+    base = make_store("a")
+    assert f'<figure id="{figure}">' not in page_of(tmp_path, base)
+    other = make_store("b", system=system(name="other", **changed))
+    assert f'<figure id="{figure}">' in page_of(tmp_path, base, other, overwrite=True)
+
+
+def test_runs_of_one_system_have_different_names(tmp_path: Path, make_store: MakeStore) -> None:
+    body = body_of(page_of(tmp_path, make_store("first"), make_store("second")))
+    assert "made-up (second) · SIMULATED" in body
