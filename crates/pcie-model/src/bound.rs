@@ -20,6 +20,10 @@ pub enum Bound {
     Latency,
     /// DMAs that the device can start.
     DeviceRate,
+    /// What passes between two stores of a core on the link.
+    StoreInterval,
+    /// Stores that the core can make.
+    CoreStores,
 }
 
 /// The rate that one bound alone would allow.

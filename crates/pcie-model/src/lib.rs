@@ -5,7 +5,7 @@
 //! Nothing here simulates: queues, caches and orderings are `pcie-sim`'s.
 //!
 //! Sources: Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018, sections 2, 3 and
-//! 7; PCI Express Base Specification; IEEE 802.3.
+//! 7; PCI Express Base Specification; IEEE 802.3; for [`pio`], the kPIO+WC paper named there.
 
 mod bandwidth;
 mod bound;
@@ -16,6 +16,7 @@ mod limits;
 mod load;
 mod model;
 mod nic;
+pub mod pio;
 mod sizing;
 
 pub use bandwidth::{Bandwidth, MAX_TRANSFER_BYTES};

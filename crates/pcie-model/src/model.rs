@@ -68,6 +68,11 @@ impl Model {
     /// The highest rate of units of work that each cost `load` and move `data_bytes` in one direction; `None` if the load
     /// is empty.
     pub fn answer(&self, load: &Load, data_bytes: u64) -> Option<Answer> {
+        Answer::from_costs(self.costs_ns(load), data_bytes)
+    }
+
+    /// The time that each bound needs for one unit of work; none where the bound is not met.
+    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 7] {
         let bytes_per_ns = self.accounting.tlp_gbps(&self.link) / 8.0;
         let returned = self.accounting.dllp_bytes_per_received_byte(&self.link, self.dllp_intervals());
         let wire_ns = |sent: f64, received: f64| (sent + returned * received) / bytes_per_ns;
@@ -80,7 +85,7 @@ impl Model {
             queue_ns(load.write_tlps, limits.posted_header_credits, limits.credit_return_ns),
             queue_ns(load.write_data_credits, limits.posted_data_credits, limits.credit_return_ns),
         );
-        let costs_ns = [
+        [
             (Bound::WireUpstream, wire_ns(load.upstream_bytes, load.downstream_bytes)),
             (Bound::WireDownstream, wire_ns(load.downstream_bytes, load.upstream_bytes)),
             (Bound::Tags, queue_ns(load.read_requests, limits.tags, limits.round_trip_ns)),
@@ -94,7 +99,6 @@ impl Model {
                 Bound::DeviceRate,
                 limits.device_mdmas_per_s.map_or(0.0, |millions| load.dmas * 1_000.0 / millions),
             ),
-        ];
-        Answer::from_costs(costs_ns, data_bytes)
+        ]
     }
 }

@@ -1,0 +1,76 @@
+//! From which size on descriptor DMA is the better way.
+
+use serde::Serialize;
+
+use super::{MAX_PAYLOAD_BYTES, MessageProfile, Messages};
+use crate::{Model, ModelError};
+
+/// Where descriptor DMA beats write-combined stores. Since the stores go up in steps of 64 B, there is a first size and a
+/// later one from which on it stays so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Crossing {
+    /// The smallest payload at which DMA is better.
+    pub first_bytes: Option<u64>,
+    /// The smallest payload from which on it is better up to 64 KiB.
+    pub from_bytes: Option<u64>,
+}
+
+/// The crossing points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Crossings {
+    /// By the latency of a message.
+    pub latency: Crossing,
+    /// By bandwidth, message after message.
+    pub bandwidth: Crossing,
+    /// By the core's time for a message.
+    pub cpu: Crossing,
+}
+
+impl Model {
+    /// Where descriptor DMA beats write-combined stores without partial flushes.
+    ///
+    /// # Errors
+    /// A value of the profile that is out of range.
+    pub fn crossings(&self, profile: &MessageProfile) -> Result<Crossings, ModelError> {
+        let mut seen = [Seen::default(); 3];
+        for payload_bytes in 1..=MAX_PAYLOAD_BYTES {
+            let answer = self.messages(profile, payload_bytes, 0)?;
+            for (seen, dma_wins) in seen.iter_mut().zip(dma_wins(&answer)) {
+                seen.add(payload_bytes, dma_wins);
+            }
+        }
+        let [latency, bandwidth, cpu] = seen.map(Seen::crossing);
+        Ok(Crossings { latency, bandwidth, cpu })
+    }
+}
+
+fn dma_wins(answer: &Messages) -> [bool; 3] {
+    let (stores, dma) = (&answer.write_combined, &answer.descriptors);
+    [
+        dma.latency_ns < stores.latency_ns,
+        dma.bandwidth.gbps > stores.bandwidth.gbps,
+        dma.cpu_ns < stores.cpu_ns,
+    ]
+}
+
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    first: Option<u64>,
+    /// The start of the latest run of sizes at which DMA wins, if the last size seen is in it.
+    run: Option<u64>,
+}
+
+impl Seen {
+    fn add(&mut self, payload_bytes: u64, dma_wins: bool) {
+        if dma_wins {
+            self.first.get_or_insert(payload_bytes);
+            self.run.get_or_insert(payload_bytes);
+        } else {
+            self.run = None;
+        }
+    }
+
+    fn crossing(self) -> Crossing {
+        Crossing { first_bytes: self.first, from_bytes: self.run }
+    }
+}

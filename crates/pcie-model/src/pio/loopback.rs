@@ -1,0 +1,89 @@
+//! A packet written by the core, looped back by the NIC and returned by DMA: how much of its latency is PCIe's.
+//!
+//! Source: Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018, section 2 and figure 2
+//! (a kernel-bypass NIC; the PCIe part was measured inside its firmware).
+
+use pcie_wire::Accounting;
+use serde::{Deserialize, Serialize};
+
+use super::{MessageProfile, Question};
+use crate::error::above_zero;
+use crate::{Load, Model, ModelError};
+
+/// Preamble and frame check sequence, which a frame has on the line only.
+const LINE_BYTES: u64 = 12;
+
+/// A loopback measured at one size; what the link, the stores and the line take of it grows with the size, the rest stays.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoopbackTimes {
+    /// Size of the packet measured.
+    pub measured_packet_bytes: u32,
+    /// From the first store until the packet is back in memory.
+    pub total_ns: f64,
+    /// PCIe's part of it.
+    pub pcie_ns: f64,
+    /// The line that the packet crosses.
+    pub line_gbps: f64,
+}
+
+/// The latency of a looped packet.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Loopback {
+    /// Size of the packet, which is the payload of a message.
+    pub packet_bytes: u64,
+    /// Stores to the device and DMA back.
+    pub pcie_ns: f64,
+    /// The NIC and the line.
+    pub nic_ns: f64,
+    /// Both.
+    pub total_ns: f64,
+    /// PCIe's part.
+    pub pcie_share: f64,
+}
+
+impl Model {
+    /// The loopback latency of a packet, or none where the profile has no measured one.
+    ///
+    /// # Errors
+    /// A size or a value of the profile that is out of range.
+    pub fn loopback(
+        &self,
+        profile: &MessageProfile,
+        packet_bytes: u64,
+    ) -> Result<Option<Loopback>, ModelError> {
+        let Some(measured) = &profile.loopback else { return Ok(None) };
+        for (key, value) in [
+            ("loopback.total_ns", measured.total_ns),
+            ("loopback.pcie_ns", measured.pcie_ns),
+            ("loopback.line_gbps", measured.line_gbps),
+        ] {
+            above_zero(key, value)?;
+        }
+        let reference = Self::of_measured_link(profile)?;
+        let measured_bytes = u64::from(measured.measured_packet_bytes);
+        let fixed_pcie_ns = measured.pcie_ns - reference.moving_ns(profile, measured_bytes)?;
+        let line_ns = |bytes: u64| (bytes + LINE_BYTES) as f64 * 8.0 / measured.line_gbps;
+        let fixed_nic_ns = measured.total_ns - measured.pcie_ns - line_ns(measured_bytes);
+        for (key, value, remedy) in [
+            ("loopback.pcie_ns", fixed_pcie_ns, "at least what stores and DMA take on the link"),
+            ("loopback.total_ns", fixed_nic_ns, "at least pcie_ns and the packet on the line"),
+        ] {
+            if value < 0.0 {
+                return Err(ModelError::OutOfRange { key, value, remedy });
+            }
+        }
+        let pcie_ns = fixed_pcie_ns + self.moving_ns(profile, packet_bytes)?;
+        let nic_ns = fixed_nic_ns + line_ns(packet_bytes);
+        let total_ns = pcie_ns + nic_ns;
+        Ok(Some(Loopback { packet_bytes, pcie_ns, nic_ns, total_ns, pcie_share: pcie_ns / total_ns }))
+    }
+
+    /// What the bytes of a packet take: the stores, and then the writes of the DMA.
+    fn moving_ns(&self, profile: &MessageProfile, packet_bytes: u64) -> Result<f64, ModelError> {
+        let ask = Question::new(self, profile, packet_bytes)?;
+        let stores_ns = ask.train(ask.layout.pieces(0)?).stream_ns;
+        let written = Load::dma_write(&self.link, Accounting::Spec, 0, packet_bytes);
+        Ok(stores_ns + ask.wire_ns(written.upstream_bytes))
+    }
+}

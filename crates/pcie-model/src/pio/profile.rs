@@ -1,0 +1,234 @@
+//! What is known of a core, a device and their link about sending messages: the resolved profile, as JSON brings it.
+
+use pcie_wire::{Accounting, LinkConfiguration, LinkParameters, Piece, TlpKind};
+use serde::{Deserialize, Serialize};
+
+use super::WORD_BYTES;
+use crate::ModelError;
+use crate::error::above_zero;
+
+/// How messages go from a core to a device: by stores, and by descriptors.
+///
+/// Times are those of one machine on one link. What the link took of them is taken off and put back for another link;
+/// the rest belongs to the core, the root complex and the device, and stays.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageProfile {
+    /// Short name.
+    pub name: String,
+    /// The link that the times were measured on.
+    pub link: LinkParameters,
+    /// Bytes of headers in front of the payload of every message, at least 8.
+    pub header_bytes: u32,
+    /// The core.
+    pub core: Core,
+    /// Stores on the link.
+    pub stores: StoreTimes,
+    /// The device's transmit queue.
+    pub queue: TransmitQueue,
+    /// The descriptor path.
+    pub descriptors: DescriptorPath,
+    /// A loopback through the device, where one was measured.
+    pub loopback: Option<super::LoopbackTimes>,
+}
+
+/// A core and its write-combining buffers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Core {
+    /// Write-combining buffers.
+    pub write_combining_buffers: u32,
+    /// Filling one buffer of 64 B with stores.
+    pub fill_ns: f64,
+    /// A fence: it flushes the buffers that are not full.
+    pub fence_ns: f64,
+    /// Taking a lock that another core held.
+    pub lock_ns: f64,
+}
+
+/// When full buffers follow each other on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreTimes {
+    /// From the first to the second buffer of a message sent alone.
+    pub first_interval_ns: f64,
+    /// From one buffer to the next in a stream.
+    pub stream_interval_ns: f64,
+}
+
+/// The transmit queue of the device, which buffers are written to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransmitQueue {
+    /// Its space, in whole buffers.
+    pub capacity_bytes: u32,
+    /// The device takes 64 B out of it in this time.
+    pub drain_ns: f64,
+    /// From the space being free on the device to the core knowing it.
+    pub credit_return_ns: f64,
+}
+
+/// Descriptor DMA: what crosses the link for a message, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DescriptorPath {
+    /// The doorbell's store.
+    pub doorbell_bytes: u32,
+    /// A descriptor.
+    pub descriptor_bytes: u32,
+    /// What the device writes back of a descriptor.
+    pub write_back_bytes: u32,
+    /// An interrupt's write.
+    pub interrupt_bytes: u32,
+    /// Messages that one doorbell, one descriptor read and one write-back are for.
+    pub messages_per_doorbell: u32,
+    /// Messages that one interrupt is for.
+    pub messages_per_interrupt: u32,
+    /// Messages between their doorbell and their payload at one time.
+    pub messages_in_flight: u32,
+    /// From the doorbell to the descriptor's completion, packet start to packet start.
+    pub descriptor_ns: f64,
+    /// From the doorbell to the request of the payload.
+    pub payload_request_ns: f64,
+    /// From the doorbell to the payload's completion.
+    pub payload_ns: f64,
+    /// Payload of the message that these times are of.
+    pub measured_payload_bytes: u32,
+    /// What the core does for a message: the descriptor, the fence behind it, the doorbell.
+    pub cpu_ns: f64,
+}
+
+/// What belongs to the machine in the measured times, once the link's part is taken off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MachineTimes {
+    /// Between two full buffers in a stream, beyond what the first takes on the link.
+    pub store_gap_ns: f64,
+    /// On top of that between the first two buffers of a message sent alone.
+    pub first_store_ns: f64,
+    /// From the doorbell's arrival to the descriptor's request.
+    pub doorbell_ns: f64,
+    /// From a read request's arrival to the start of its completion.
+    pub read_ns: f64,
+    /// From the descriptor's arrival to the payload's request.
+    pub parse_ns: f64,
+}
+
+impl MessageProfile {
+    /// The link that the times were measured on.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn measured_link(&self) -> Result<LinkConfiguration, ModelError> {
+        Ok(LinkConfiguration::try_from(self.link)?)
+    }
+
+    /// The machine's part of the measured times.
+    ///
+    /// # Errors
+    /// A number that is out of range, or a time that is shorter than what the link needs for it; names the key.
+    pub fn machine_times(&self) -> Result<MachineTimes, ModelError> {
+        self.check()?;
+        let link = self.measured_link()?;
+        let wire_ns = |kind, bytes| tlp_ns(&link, Accounting::Spec, kind, bytes);
+        let path = &self.descriptors;
+        let batch = path.descriptor_bytes * path.messages_per_doorbell;
+        let request_ns = wire_ns(TlpKind::MemoryRead, batch);
+        let read_ns = path.payload_ns - path.payload_request_ns - request_ns;
+        let times = MachineTimes {
+            store_gap_ns: self.stores.stream_interval_ns
+                - wire_ns(TlpKind::MemoryWrite, super::BUFFER_BYTES as u32),
+            first_store_ns: self.stores.first_interval_ns - self.stores.stream_interval_ns,
+            read_ns,
+            doorbell_ns: path.descriptor_ns
+                - wire_ns(TlpKind::MemoryWrite, path.doorbell_bytes)
+                - request_ns
+                - read_ns,
+            parse_ns: path.payload_request_ns
+                - path.descriptor_ns
+                - wire_ns(TlpKind::CompletionWithData, batch),
+        };
+        for (key, value, remedy) in [
+            ("stores.stream_interval_ns", times.store_gap_ns, "at least what 64 B take on the measured link"),
+            ("stores.first_interval_ns", times.first_store_ns, "at least stores.stream_interval_ns"),
+            (
+                "descriptors.payload_ns",
+                times.read_ns,
+                "more than payload_request_ns and the request on the link",
+            ),
+            (
+                "descriptors.descriptor_ns",
+                times.doorbell_ns,
+                "at least the doorbell, the request and a read as long as the payload's",
+            ),
+            (
+                "descriptors.payload_request_ns",
+                times.parse_ns,
+                "at least descriptor_ns and the descriptor on the link",
+            ),
+        ] {
+            if value < 0.0 {
+                return Err(ModelError::OutOfRange { key, value, remedy });
+            }
+        }
+        Ok(times)
+    }
+
+    fn check(&self) -> Result<(), ModelError> {
+        let path = &self.descriptors;
+        for (key, value) in [
+            ("core.write_combining_buffers", self.core.write_combining_buffers),
+            ("descriptors.doorbell_bytes", path.doorbell_bytes),
+            ("descriptors.descriptor_bytes", path.descriptor_bytes),
+            ("descriptors.write_back_bytes", path.write_back_bytes),
+            ("descriptors.interrupt_bytes", path.interrupt_bytes),
+            ("descriptors.messages_per_doorbell", path.messages_per_doorbell),
+            ("descriptors.messages_per_interrupt", path.messages_per_interrupt),
+            ("descriptors.messages_in_flight", path.messages_in_flight),
+            ("descriptors.measured_payload_bytes", path.measured_payload_bytes),
+        ] {
+            if !(1..=MOST_COUNT).contains(&value) {
+                return Err(ModelError::OutOfRange { key, value: f64::from(value), remedy: "1 to 4096" });
+            }
+        }
+        for (key, value) in [
+            ("core.fill_ns", self.core.fill_ns),
+            ("core.fence_ns", self.core.fence_ns),
+            ("core.lock_ns", self.core.lock_ns),
+            ("stores.first_interval_ns", self.stores.first_interval_ns),
+            ("stores.stream_interval_ns", self.stores.stream_interval_ns),
+            ("queue.drain_ns", self.queue.drain_ns),
+            ("queue.credit_return_ns", self.queue.credit_return_ns),
+            ("descriptors.descriptor_ns", path.descriptor_ns),
+            ("descriptors.payload_request_ns", path.payload_request_ns),
+            ("descriptors.payload_ns", path.payload_ns),
+            ("descriptors.cpu_ns", path.cpu_ns),
+        ] {
+            above_zero(key, value)?;
+        }
+        let header = u64::from(self.header_bytes);
+        if !(WORD_BYTES..=1024).contains(&header) {
+            return Err(ModelError::OutOfRange {
+                key: "header_bytes",
+                value: header as f64,
+                remedy: "8 to 1024: a header holds at least the message's length",
+            });
+        }
+        let capacity = u64::from(self.queue.capacity_bytes);
+        if capacity == 0 || !capacity.is_multiple_of(super::BUFFER_BYTES) {
+            return Err(ModelError::OutOfRange {
+                key: "queue.capacity_bytes",
+                value: capacity as f64,
+                remedy: "a multiple of 64 above 0",
+            });
+        }
+        Ok(())
+    }
+}
+
+const MOST_COUNT: u32 = 4096;
+
+/// What a TLP about `bytes` from an aligned address takes on the link, in ns.
+pub(super) fn tlp_ns(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, bytes: u32) -> f64 {
+    let wire_bytes = accounting.tlp_bytes(link, kind, Piece { address: 0, length: bytes });
+    f64::from(wire_bytes) * 8.0 / accounting.tlp_gbps(link)
+}
