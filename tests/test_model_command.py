@@ -151,3 +151,39 @@ def test_a_wrong_nic_file_is_named(tmp_path: Path, old: str, new: str, message: 
     assert (done.exit_code, done.stdout) == (2, "")
     assert f"{path}: " in done.stderr
     assert message in done.stderr
+
+
+def test_pio_gives_the_papers_numbers() -> None:
+    done = pcielab("model", "pio", "--messages", "64", "--format", "json")
+    ways = {row["way"]: row for row in json.loads(done.stdout)}
+    assert ways["uncached"]["wire_efficiency_percent"] == pytest.approx(25)
+    assert ways["write-combined"]["wire_efficiency_percent"] == pytest.approx(72.7, abs=0.05)
+    assert ways["write-combined"]["latency_ns"] == pytest.approx(232)
+    assert ways["descriptors"]["latency_ns"] == pytest.approx(1736)
+    assert ways["descriptors"]["control_percent"] == pytest.approx(42.7, abs=0.05)
+
+
+def test_pio_shows_steps_crossings_and_a_loopback() -> None:
+    steps = rows("model", "pio", "--messages", "64", "--show", "steps", "--format", "csv")
+    assert [float(row["at_ns"]) for row in steps] == pytest.approx([232, 0, 832, 1504, 1736])
+    crossings = rows("model", "pio", "--show", "crossings", "--format", "csv")
+    assert 2048 < int(crossings[0]["from_bytes"]) < 4096
+    refused = pcielab("model", "pio", "--show", "loopback")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "exanic-2018" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "option, value, found",
+    [
+        ("--messages", "65537", "--messages: 65537"),
+        ("--flushes", "99", "--flushes: 99"),
+        ("--buffers", "0", "--buffers: 0"),
+        ("--gen", "9", "--gen: 9"),
+        ("--profile", "kpio", "did you mean kpio-2012"),
+    ],
+)
+def test_pio_refuses_by_option(option: str, value: str, found: str) -> None:
+    done = pcielab("model", "pio", option, value)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert found in done.stderr

@@ -1,5 +1,6 @@
 //! `pcie-model` for Python: questions come in as JSON, answers go out as JSON.
 
+use pcie_model::pio::MessageProfile;
 use pcie_model::{Ethernet, Interactions, Model, ModelError, ModelParameters, sizing};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,15 @@ struct SizingQuestion {
     clock_ghz: Option<f64>,
     latencies_ns: Vec<f64>,
     frames_bytes: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MessagesQuestion {
+    model: ModelParameters,
+    profile: MessageProfile,
+    payloads_bytes: Vec<u64>,
+    flushes: u64,
 }
 
 /// The highest bandwidth of DMA transfers of each size.
@@ -74,10 +84,44 @@ fn model_sizing(question: &str) -> PyResult<String> {
     write(rows)
 }
 
+/// Messages of each size, by stores and by descriptors.
+#[pyfunction]
+fn model_messages(py: Python<'_>, question: &str) -> PyResult<String> {
+    let MessagesQuestion { model, profile, payloads_bytes, flushes } = read(question)?;
+    let model = Model::try_from(model).map_err(input_error)?;
+    py.detach(|| write(payloads_bytes.iter().map(|&bytes| model.messages(&profile, bytes, flushes))))
+}
+
+/// From which size on descriptor DMA beats stores.
+#[pyfunction]
+fn model_message_crossings(py: Python<'_>, question: &str) -> PyResult<String> {
+    let MessagesQuestion { model, profile, .. } = read(question)?;
+    let model = Model::try_from(model).map_err(input_error)?;
+    py.detach(|| write(std::iter::once(model.crossings(&profile))))
+}
+
+/// The loopback latency of packets of each size.
+#[pyfunction]
+fn model_loopback(question: &str) -> PyResult<String> {
+    let MessagesQuestion { model, profile, payloads_bytes, .. } = read(question)?;
+    let model = Model::try_from(model).map_err(input_error)?;
+    write(payloads_bytes.iter().map(|&bytes| model.loopback(&profile, bytes)))
+}
+
+/// Whether a profile of messages can be.
+#[pyfunction]
+fn model_check_messages(profile: &str) -> PyResult<()> {
+    read::<MessageProfile>(profile)?.machine_times().map(drop).map_err(input_error)
+}
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model_bandwidth, module)?)?;
     module.add_function(wrap_pyfunction!(model_check_nic, module)?)?;
     module.add_function(wrap_pyfunction!(model_nic, module)?)?;
+    module.add_function(wrap_pyfunction!(model_check_messages, module)?)?;
+    module.add_function(wrap_pyfunction!(model_loopback, module)?)?;
+    module.add_function(wrap_pyfunction!(model_message_crossings, module)?)?;
+    module.add_function(wrap_pyfunction!(model_messages, module)?)?;
     module.add_function(wrap_pyfunction!(model_sizing, module)?)
 }
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from pcielab import model
+from pcielab.cli import model_pio
 from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
@@ -29,6 +30,8 @@ Line = Annotated[float, typer.Option("--line", help="Ethernet line rate in Gb/s,
 Vlan = Annotated[bool, typer.Option("--vlan", help="Frames carry a VLAN tag on the line.")]
 GapOption = Annotated[Gap, typer.Option("--gap", help="The gap between packets.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+
+app.command("pio")(model_pio.pio)
 
 
 @app.command("bandwidth")

@@ -140,6 +140,11 @@ _OPTION_OF_KEY = {
     "latency_ns": "--latency-ns",
     "latencies_ns": "--latency-ns",
     "clock_ghz": "--clock-ghz",
+    "payload_bytes": "--messages",
+    "payloads_bytes": "--messages",
+    "flushes": "--flushes",
+    "write_combining_buffers": "--buffers",
+    "messages_in_flight": "--in-flight",
 }
 
 

@@ -9,7 +9,21 @@
 Sizes are in bytes, rates in Gb/s, times in ns. Everything is modelled, nothing measured.
 """
 
-from pcielab.model.answers import Answer, Bandwidth, Ceiling, NicThroughput, PathSizing, Sizing
+from pcielab.model.answers import (
+    Answer,
+    Bandwidth,
+    Ceiling,
+    Crossing,
+    Crossings,
+    Loopback,
+    Messages,
+    NicThroughput,
+    PathSizing,
+    Sending,
+    Sizing,
+)
+from pcielab.model.message_questions import crossings, loopback, messages
+from pcielab.model.messages import MessageProfile, load_message_profile, shipped_message_profiles
 from pcielab.model.nic import NicProfile, Step, load_nic, shipped_nics
 from pcielab.model.questions import Accounting, Ethernet, Gap, Limits, Link, bandwidth, nic, sizing
 
@@ -18,18 +32,29 @@ __all__ = [
     "Answer",
     "Bandwidth",
     "Ceiling",
+    "Crossing",
+    "Crossings",
     "Ethernet",
     "Gap",
     "Limits",
     "Link",
+    "Loopback",
+    "MessageProfile",
+    "Messages",
     "NicProfile",
     "NicThroughput",
     "PathSizing",
+    "Sending",
     "Sizing",
     "Step",
     "bandwidth",
+    "crossings",
+    "load_message_profile",
     "load_nic",
+    "loopback",
+    "messages",
     "nic",
+    "shipped_message_profiles",
     "shipped_nics",
     "sizing",
 ]

@@ -12,6 +12,8 @@ Bound = Literal[
     "non-posted-credits",
     "latency",
     "device-rate",
+    "store-interval",
+    "core-stores",
 ]
 
 
@@ -74,3 +76,55 @@ class Sizing(_Answer):
     packets_in_flight: int
     tx: PathSizing
     rx: PathSizing
+
+
+class Sending(_Answer):
+    """One way of sending a message; `bandwidth` counts payload."""
+
+    downstream_tlps: float
+    downstream_bytes: float
+    upstream_bytes: float
+    wire_efficiency: float
+    latency_ns: float
+    cpu_ns: float
+    bandwidth: Answer
+
+
+class Messages(_Answer):
+    """A message of one size, sent by uncached stores, by write-combined stores and by descriptor DMA."""
+
+    payload_bytes: int
+    message_bytes: int
+    buffers: int
+    signatures: int
+    uncached: Sending
+    write_combined: Sending
+    descriptors: Sending
+    descriptor_ns: float
+    payload_request_ns: float
+    control_share: float
+
+
+class Crossing(_Answer):
+    """The smallest payload at which DMA is better, and the one from which on it stays so up to 64 KiB."""
+
+    first_bytes: int | None
+    from_bytes: int | None
+
+
+class Crossings(_Answer):
+    """Where descriptor DMA beats write-combined stores."""
+
+    latency: Crossing
+    bandwidth: Crossing
+    cpu: Crossing
+
+
+class Loopback(_Answer):
+    """The latency of a packet written by stores, looped back, and returned by DMA."""
+
+    packet_bytes: int
+    pcie_ns: float
+    nic_ns: float
+    total_ns: float
+    pcie_share: float

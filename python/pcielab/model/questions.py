@@ -84,11 +84,11 @@ def bandwidth(
 ) -> list[Bandwidth]:
     """The highest bandwidth of transfers of each size, starting `offset_bytes` above a 4 KiB boundary."""
     question = {
-        "model": _model(link, accounting, limits),
+        "model": model_json(link, accounting, limits),
         "sizes_bytes": list(sizes_bytes),
         "offset_bytes": offset_bytes,
     }
-    return _BANDWIDTHS.validate_json(_core.model_bandwidth(_json(question)))
+    return _BANDWIDTHS.validate_json(_core.model_bandwidth(question_json(question)))
 
 
 def nic(
@@ -102,12 +102,12 @@ def nic(
 ) -> list[NicThroughput]:
     """The rates that a device reaches with Ethernet frames of each size, FCS included."""
     question = {
-        "model": _model(link, accounting, limits),
+        "model": model_json(link, accounting, limits),
         "device": device.as_question(),
         "ethernet": asdict(ethernet or Ethernet()),
         "frames_bytes": list(frames_bytes),
     }
-    return _THROUGHPUTS.validate_json(_core.model_nic(_json(question)))
+    return _THROUGHPUTS.validate_json(_core.model_nic(question_json(question)))
 
 
 def sizing(
@@ -126,14 +126,20 @@ def sizing(
         "latencies_ns": list(latencies_ns),
         "frames_bytes": list(frames_bytes),
     }
-    return _SIZINGS.validate_json(_core.model_sizing(_json(question)))
+    return _SIZINGS.validate_json(_core.model_sizing(question_json(question)))
 
 
-def _model(link: Link, accounting: Accounting, limits: Limits | None) -> dict[str, Any]:
+def model_json(link: Link, accounting: Accounting, limits: Limits | None) -> dict[str, Any]:
+    """The model that a question is put to, as the compiled half takes it."""
     return {"link": asdict(link), "accounting": accounting, "limits": asdict(limits or Limits())}
 
 
-def _json(question: dict[str, Any]) -> str:
+def question_json(question: dict[str, Any]) -> str:
+    """A question as the compiled half takes it.
+
+    Raises:
+        InputError: A number in it is none that it could read.
+    """
     _check_numbers(question)
     return json.dumps(question)
 

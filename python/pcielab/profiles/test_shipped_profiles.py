@@ -24,7 +24,7 @@ FILES = [
 
 
 def test_the_promised_systems_are_there() -> None:
-    assert sorted([*MEASURED, "netfpga-hsw", "gen5-x16"]) == SYSTEMS
+    assert sorted([*MEASURED, "netfpga-hsw", "gen5-x16", "kpio-2012"]) == SYSTEMS
 
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))

@@ -1,0 +1,158 @@
+"""`pcielab model pio`: messages by stores through write-combining buffers, against descriptor DMA."""
+
+from dataclasses import replace
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from pcielab import model
+from pcielab.cli.model_options import errors_name_options
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.model import Accounting, Link, MessageProfile
+from pcielab.quantities import parse_bytes, parse_range
+
+
+class Show(StrEnum):
+    """What is printed."""
+
+    MESSAGES = "messages"
+    STEPS = "steps"
+    CROSSINGS = "crossings"
+    LOOPBACK = "loopback"
+
+
+def _option(option: str, text: str, panel: str) -> typer.models.OptionInfo:
+    info: typer.models.OptionInfo = typer.Option(option, help=text, rich_help_panel=panel, show_default=False)
+    return info
+
+
+def pio(
+    sizes: Annotated[
+        str, typer.Option("--messages", help="Payload bytes: 64, or first:last[:step].", metavar="LIST|RANGE")
+    ] = "20,64,256,1K,4K,16K,64K",
+    show: Annotated[
+        Show,
+        typer.Option(
+            "--show",
+            help="`messages`: bytes, latency, CPU time, bandwidth of each way; `steps`: a message's time line; "
+            "`crossings`: from where on DMA wins; `loopback`: a packet out by stores and back by DMA.",
+        ),
+    ] = Show.MESSAGES,
+    profile: Annotated[
+        str, typer.Option("--profile", help=f"{', '.join(model.shipped_message_profiles())}, or a .toml file.")
+    ] = "kpio-2012",
+    flushes: Annotated[int, typer.Option("--flushes", min=0, help="Partial flushes in each message.")] = 0,
+    buffers: Annotated[int | None, _option("--buffers", "Write-combining buffers of the core.", "Machine")] = None,
+    in_flight: Annotated[
+        int | None, _option("--in-flight", "Messages that descriptor DMA has under way.", "Machine")
+    ] = None,
+    gen: Annotated[int | None, _option("--gen", "Generation, 1 to 7.", "Link")] = None,
+    lanes: Annotated[int | None, _option("--lanes", "Width: 1, 2, 4, 8, 12, 16 or 32.", "Link")] = None,
+    mps: Annotated[str | None, _option("--mps", "Maximum Payload Size, 128 to 4096.", "Link")] = None,
+    mrrs: Annotated[str | None, _option("--mrrs", "Maximum Read Request Size, 128 to 4096.", "Link")] = None,
+    addr: Annotated[int | None, _option("--addr", "Bits of addresses, 32 or 64.", "Link")] = None,
+    accounting: Annotated[
+        Accounting, typer.Option("--accounting", help="How bytes are counted.", rich_help_panel="Link")
+    ] = Accounting.SPEC,
+    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+) -> None:
+    """Messages written by the core (uncached, or through write-combining buffers) against descriptor DMA.
+
+    The link is the profile's unless an option changes it: what the link takes of the profile's times changes with
+    it, and the rest stays. Latencies are those of one message by itself, in ns; bandwidth counts payload, message
+    after message.
+
+    Examples:
+    `pcielab model pio --messages 20,64`
+
+    `pcielab model pio --show crossings --gen 5 --lanes 16`
+
+    `pcielab model pio --show loopback --profile exanic-2018 --messages 64,128,1500`
+    """
+    chosen = model.load_message_profile(profile).with_changes(buffers=buffers, in_flight=in_flight)
+    measured = chosen.link
+    link = replace(
+        measured,
+        generation=gen or measured.generation,
+        lanes=lanes or measured.lanes,
+        mps_bytes=parse_bytes(mps, "--mps") if mps else measured.mps_bytes,
+        mrrs_bytes=parse_bytes(mrrs, "--mrrs") if mrrs else measured.mrrs_bytes,
+        address_bits=addr or measured.address_bits,
+        flit_mode=None if gen else measured.flit_mode,
+    )
+    payloads = parse_range(sizes, "--messages")
+    with errors_name_options():
+        rows = _rows(show, chosen, link, payloads, flushes, accounting)
+    title = (
+        f"modelled ({accounting}): {chosen.name}, Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, "
+        f"{link.address_bits}-bit addresses"
+    )
+    print_rows(rows, output_format, title)
+
+
+def _rows(
+    show: Show, profile: MessageProfile, link: Link, payloads: list[int], flushes: int, accounting: Accounting
+) -> list[dict[str, Cell]]:
+    if show is Show.CROSSINGS:
+        found = model.crossings(profile, link=link, accounting=accounting)
+        return [
+            {"by": by, "first_bytes": crossing.first_bytes, "from_bytes": crossing.from_bytes}
+            for by, crossing in (
+                ("latency", found.latency),
+                ("bandwidth", found.bandwidth),
+                ("cpu-time", found.cpu),
+            )
+        ]
+    if show is Show.LOOPBACK:
+        return [
+            {
+                "packet_bytes": answer.packet_bytes,
+                "total_ns": answer.total_ns,
+                "pcie_ns": answer.pcie_ns,
+                "nic_ns": answer.nic_ns,
+                "pcie_percent": 100 * answer.pcie_share,
+            }
+            for answer in model.loopback(profile, payloads, link=link)
+        ]
+    answers = model.messages(profile, payloads, link=link, flushes=flushes, accounting=accounting)
+    rows_of = _steps if show is Show.STEPS else _ways
+    return [row for answer in answers for row in rows_of(answer)]
+
+
+def _ways(answer: model.Messages) -> list[dict[str, Cell]]:
+    ways = {
+        "uncached": answer.uncached,
+        "write-combined": answer.write_combined,
+        "descriptors": answer.descriptors,
+    }
+    return [
+        {
+            "payload_bytes": answer.payload_bytes,
+            "way": way,
+            "buffers": answer.buffers if way == "write-combined" else None,
+            "downstream_bytes": sending.downstream_bytes,
+            "upstream_bytes": sending.upstream_bytes,
+            "wire_efficiency_percent": 100 * sending.wire_efficiency,
+            "control_percent": 100 * answer.control_share if way == "descriptors" else 0.0,
+            "latency_ns": sending.latency_ns,
+            "cpu_ns": sending.cpu_ns,
+            "gbps": sending.bandwidth.gbps,
+            "bound": sending.bandwidth.bound,
+        }
+        for way, sending in ways.items()
+    ]
+
+
+def _steps(answer: model.Messages) -> list[dict[str, Cell]]:
+    steps = [
+        ("write-combined", "payload", answer.write_combined.latency_ns),
+        ("descriptors", "doorbell", 0.0),
+        ("descriptors", "descriptor", answer.descriptor_ns),
+        ("descriptors", "payload-request", answer.payload_request_ns),
+        ("descriptors", "payload", answer.descriptors.latency_ns),
+    ]
+    return [
+        {"payload_bytes": answer.payload_bytes, "way": way, "step": step, "at_ns": at_ns}
+        for way, step, at_ns in steps
+    ]

@@ -1,0 +1,75 @@
+"""Questions about messages: stores through write-combining buffers, uncached stores, descriptor DMA."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from pcielab import _core
+from pcielab.errors import InputError
+from pcielab.model.answers import Crossings, Loopback, Messages
+from pcielab.model.messages import MessageProfile
+from pcielab.model.questions import Accounting, Link, model_json, question_json
+
+_MESSAGES = TypeAdapter(list[Messages])
+_CROSSINGS = TypeAdapter(list[Crossings])
+_LOOPBACKS = TypeAdapter(list[Loopback | None])
+
+
+def messages(
+    profile: MessageProfile,
+    payloads_bytes: Sequence[int],
+    *,
+    link: Link | None = None,
+    flushes: int = 0,
+    accounting: Accounting = Accounting.SPEC,
+) -> list[Messages]:
+    """Messages of each payload, 1 B to 64 KiB, in each of the three ways.
+
+    Args:
+        profile: of core and device.
+        payloads_bytes: sizes.
+        link: another one than the profile's times were measured on.
+        flushes: partial flushes that cut the buffers of a message.
+        accounting: of the bytes on the link.
+    """
+    question = _question(profile, payloads_bytes, link, flushes, accounting)
+    return _MESSAGES.validate_json(_core.model_messages(question))
+
+
+def crossings(
+    profile: MessageProfile, *, link: Link | None = None, accounting: Accounting = Accounting.SPEC
+) -> Crossings:
+    """From which payload on descriptor DMA beats write-combined stores, by latency, bandwidth and CPU time."""
+    question = _question(profile, [], link, 0, accounting)
+    return _CROSSINGS.validate_json(_core.model_message_crossings(question))[0]
+
+
+def loopback(profile: MessageProfile, packets_bytes: Sequence[int], *, link: Link | None = None) -> list[Loopback]:
+    """The latency of packets written by stores, looped back and returned by DMA.
+
+    Raises:
+        InputError: The profile has no measured loopback, or a size is out of range.
+    """
+    question = _question(profile, packets_bytes, link, 0, Accounting.SPEC)
+    answers = _LOOPBACKS.validate_json(_core.model_loopback(question))
+    found = [answer for answer in answers if answer is not None]
+    if len(found) < len(answers):
+        raise InputError(f"profile {profile.name}: has no [loopback]: give one that has, such as exanic-2018")
+    return found
+
+
+def _question(
+    profile: MessageProfile,
+    payloads_bytes: Sequence[int],
+    link: Link | None,
+    flushes: int,
+    accounting: Accounting,
+) -> str:
+    question: dict[str, Any] = {
+        "model": model_json(link or profile.link, accounting, None),
+        "profile": profile.as_question(),
+        "payloads_bytes": list(payloads_bytes),
+        "flushes": flushes,
+    }
+    return question_json(question)
