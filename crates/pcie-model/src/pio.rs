@@ -252,13 +252,11 @@ impl<'a> Question<'a> {
             + self.times.read_ns;
         let payload_request_ns =
             descriptor_ns + wire_ns(TlpKind::CompletionWithData, batch) + self.times.parse_ns;
-        let read_bytes = |bytes| {
-            Load::dma_read(&self.model.link, self.model.accounting, 0, bytes).downstream_bytes
-        };
+        let read_bytes =
+            |bytes| Load::dma_read(&self.model.link, self.model.accounting, 0, bytes).downstream_bytes;
         let measured_bytes = u64::from(path.measured_payload_bytes + self.profile.header_bytes);
         let longer_bytes = read_bytes(self.layout.frame_bytes) - read_bytes(measured_bytes);
-        let payload_ns =
-            payload_request_ns + request_ns + self.times.read_ns + self.wire_ns(longer_bytes);
+        let payload_ns = payload_request_ns + request_ns + self.times.read_ns + self.wire_ns(longer_bytes);
         Steps { descriptor_ns, payload_request_ns, payload_ns }
     }
 }

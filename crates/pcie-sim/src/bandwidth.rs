@@ -6,7 +6,7 @@
 
 mod card;
 mod completer;
-mod complex;
+pub(crate) mod complex;
 mod engine;
 
 pub use engine::BandwidthRun;

@@ -11,6 +11,7 @@ mod io_tlb;
 mod latency;
 mod lines;
 mod machine;
+pub mod pio;
 mod port;
 #[cfg(test)]
 mod test_systems;

@@ -26,6 +26,12 @@ pub enum Stream {
     Idle = 8,
     /// Refreshes met by page walks.
     WalkRefresh = 9,
+    /// Which of the full write-combining buffers leaves next.
+    EvictionOrder = 10,
+    /// Write-combining buffers that something else needs.
+    Pressure = 11,
+    /// Payload of messages.
+    Payload = 12,
 }
 
 /// One sequence of draws.

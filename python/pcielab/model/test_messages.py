@@ -8,7 +8,8 @@ import pytest
 from pcielab import model
 from pcielab.errors import InputError
 
-FIXTURE = Path(__file__).parents[3] / "crates/pcie-model/tests/fixtures/kpio-2012.json"
+CRATES = Path(__file__).parents[3] / "crates"
+FIXTURE = CRATES / "pcie-model/tests/fixtures/kpio-2012.json"
 
 
 @pytest.mark.parametrize("name", model.shipped_message_profiles())
@@ -19,7 +20,10 @@ def test_shipped_profiles_can_be_asked(name: str) -> None:
 
 
 def test_the_crates_test_what_is_shipped() -> None:
-    assert model.load_message_profile("kpio-2012").as_question() == json.loads(FIXTURE.read_text())
+    profile = model.load_message_profile("kpio-2012")
+    assert profile.as_question() == json.loads(FIXTURE.read_text())
+    system = (CRATES / "pcie-sim/tests/fixtures/kpio-2012.json").read_text()
+    assert profile.resolved_system.to_json() == system.strip()
 
 
 def test_the_default_profile_gives_the_papers_numbers() -> None:

@@ -11,7 +11,7 @@ use pcie_workload::LINE_BYTES;
 
 /// The root complex.
 #[derive(Debug)]
-pub(super) struct Complex<'a> {
+pub(crate) struct Complex<'a> {
     machine: &'a Machine,
     state: State,
     completer: Completer,
@@ -30,7 +30,7 @@ pub(super) struct Complex<'a> {
 }
 
 impl<'a> Complex<'a> {
-    pub(super) fn new(machine: &'a Machine, key: TestKey, mut state: State, first: u64) -> Self {
+    pub(crate) fn new(machine: &'a Machine, key: TestKey, mut state: State, first: u64) -> Self {
         let host = &machine.system.host;
         state.io_tlb.set_capacity(host.iommu.tlb.busy_entries);
         // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
@@ -54,7 +54,7 @@ impl<'a> Complex<'a> {
     }
 
     /// A read request arrives; returns when it is admitted, and when its data are there.
-    pub(super) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
+    pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
         let complex = &self.machine.system.host.root_complex;
         let admitted = now.max(self.request_gate).max(self.posted_done);
         self.request_gate = admitted + Picoseconds::from_ns(complex.request_interval_ns);
@@ -86,7 +86,7 @@ impl<'a> Complex<'a> {
     }
 
     /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
-    pub(super) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
+    pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let complex = &self.machine.system.host.root_complex;
         let gate = now.max(self.write_gate);
         self.write_gate = gate + Picoseconds::from_ns(complex.write_interval_ns);
@@ -128,14 +128,14 @@ impl<'a> Complex<'a> {
     }
 
     /// The data of a request are there: it can be answered.
-    pub(super) fn data_ready(&mut self, request: u32, piece: Piece) {
+    pub(crate) fn data_ready(&mut self, request: u32, piece: Piece) {
         let cuts = self.machine.completions(piece);
         let single = piece.length <= self.machine.system.link.mps_bytes;
         self.completer.add(Ready { request, single, cuts });
     }
 
     /// The next completion to send, the request that it answers, and whether it is the last of that.
-    pub(super) fn next_completion(&mut self) -> Option<(u32, Piece, bool)> {
+    pub(crate) fn next_completion(&mut self) -> Option<(u32, Piece, bool)> {
         self.completer.next()
     }
 }

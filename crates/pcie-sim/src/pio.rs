@@ -1,0 +1,133 @@
+//! Messages from cores to a device, simulated: stores through write-combining buffers into a transmit queue, and descriptor
+//! DMA beside them.
+//!
+//! Stores ([`StoresRun`]): a core fills buffers with words and goes on; a buffer leaves when it is full, or before that
+//! when something else needs it, in any order; without a free one the core stalls. What arrives is put in its place in the
+//! queue by its address, and the filter takes it out in order, a buffer at a time. The core opens a buffer only where the
+//! queue has space that it knows of, so a full queue stalls cores and loses nothing. Descriptors ([`DescriptorsRun`]): the
+//! device reads descriptor and payload through the ports, the root complex, the caches and the memory of the system.
+//!
+//! Every byte is carried: what leaves the filter can be held against what the core wrote. Times that no component here
+//! explains (the gap between buffers, the device between its reads) are the machine's part of the measured times, as
+//! `pcie_model::pio` computes it.
+//!
+//! Source: the kPIO+WC paper (see `pcie_model::pio`), section III; Intel 64 and IA-32 Architectures Software Developer's
+//! Manual, "Write Combining (WC) Memory Location".
+
+mod descriptors;
+mod filter;
+mod frame;
+mod queue;
+mod stores;
+
+pub use descriptors::{DescriptorMessage, DescriptorsOutcome, DescriptorsRun};
+pub use frame::{SIGNATURE, frame};
+pub use stores::{
+    Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
+    StoresRun,
+};
+
+use crate::machine::{Machine, SystemError};
+use pcie_model::ModelError;
+use pcie_model::pio::{MachineTimes, MessageProfile};
+use pcie_time::Picoseconds;
+use pcie_wire::{LinkConfiguration, LinkParameters, Piece, TlpKind};
+use thiserror::Error;
+
+/// Why messages cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum MessageSystemError {
+    /// The profile of messages is wrong.
+    #[error("profile {profile}: {error}")]
+    Profile {
+        /// Name of the profile.
+        profile: String,
+        /// What is wrong with it.
+        error: ModelError,
+    },
+    /// The system is wrong.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// The message and its descriptors do not fit the host buffer.
+    #[error("system {system}: chunk_bytes is {bytes}: messages need {needed} or more")]
+    Buffer {
+        /// Name of the system.
+        system: String,
+        /// Bytes of its host buffer.
+        bytes: u64,
+        /// Bytes that messages need.
+        needed: u64,
+    },
+}
+
+/// Cores, a device, and the system between them, ready to be simulated.
+#[derive(Clone, Debug)]
+pub struct MessageMachine {
+    machine: Machine,
+    profile: MessageProfile,
+    times: MachineTimes,
+    link: LinkConfiguration,
+}
+
+/// The part of the host buffer that messages use: descriptors, write-backs and payload.
+const HOST_BYTES: u64 = 1 << 20;
+
+impl MessageMachine {
+    /// Puts a profile of messages on a system, whose link may be another than the one that the profile was measured on.
+    ///
+    /// # Errors
+    /// Names the key that is wrong.
+    pub fn new(machine: Machine, profile: MessageProfile) -> Result<Self, MessageSystemError> {
+        let wrong = |error| MessageSystemError::Profile { profile: profile.name.clone(), error };
+        let times = profile.machine_times().map_err(wrong)?;
+        let parameters = LinkParameters {
+            address_bits: profile.link.address_bits,
+            ecrc: false,
+            ..LinkParameters::from(*machine.link())
+        };
+        let link = LinkConfiguration::try_from(parameters).map_err(|error| wrong(error.into()))?;
+        let system = machine.system();
+        if system.chunk_bytes < HOST_BYTES {
+            return Err(MessageSystemError::Buffer {
+                system: system.name.clone(),
+                bytes: system.chunk_bytes,
+                needed: HOST_BYTES,
+            });
+        }
+        Ok(Self { machine, profile, times, link })
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> &MessageProfile {
+        &self.profile
+    }
+
+    /// The system.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
+        self.link.tlp_bytes(kind, piece)
+    }
+
+    fn downlink(&self) -> crate::port::Port {
+        let root = &self.machine.system.host.root_complex;
+        crate::port::Port::new(&self.link, root.downlink_quantum_bytes, root.downlink_stretch)
+    }
+
+    fn uplink(&self) -> crate::port::Port {
+        let system = &self.machine.system;
+        let stretch = system.host.root_complex.uplink_stretch;
+        crate::port::Port::new(&self.link, system.device.uplink_quantum_bytes, stretch)
+    }
+
+    fn flight(&self) -> Picoseconds {
+        Picoseconds::from_ns(self.machine.system.host.root_complex.flight_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,373 @@
+//! The event loop of messages by descriptor DMA: doorbell, descriptor, payload, write-back, interrupt.
+//!
+//! One core, one queue of descriptors. A doorbell, a descriptor read and a write-back are for a group of messages, as many
+//! as the profile says; groups are under way side by side as far as the messages in flight allow.
+
+use super::{HOST_BYTES, MessageMachine};
+use crate::bandwidth::complex::Complex;
+use crate::history::TestKey;
+use crate::port::Port;
+use pcie_model::pio::DescriptorPath;
+use pcie_time::{EventQueue, Picoseconds};
+use pcie_wire::{CompletionPolicy, Piece, SplitAt, TlpKind};
+use std::collections::VecDeque;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DescriptorMessage {
+    /// The start of the doorbell's TLP.
+    pub doorbell: Picoseconds,
+    /// The start of the first request of the descriptor.
+    pub descriptor_request: Picoseconds,
+    /// The start of its first completion.
+    pub descriptor: Picoseconds,
+    /// The start of the first request of the payload.
+    pub payload_request: Picoseconds,
+    /// The start of its first completion.
+    pub payload: Picoseconds,
+    /// The end of its last completion.
+    pub received: Picoseconds,
+    /// The end of the write-back that it is part of.
+    pub written_back: Picoseconds,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescriptorsOutcome {
+    /// Every message.
+    pub messages: Vec<DescriptorMessage>,
+    /// What the payload of the profile's measured message takes on the link.
+    pub measured_payload: Picoseconds,
+    /// Bytes of TLPs to the device.
+    pub downstream_bytes: u64,
+    /// Bytes of TLPs to the host.
+    pub upstream_bytes: u64,
+    /// Bytes of doorbells, descriptors and write-backs among both.
+    pub control_bytes: u64,
+    /// Until the last message was written back.
+    pub elapsed: Picoseconds,
+}
+
+impl DescriptorsOutcome {
+    /// As the source counts it: from the doorbell to the start of the payload's completion, for the message measured; what
+    /// another takes longer on the link counts.
+    #[must_use]
+    pub fn latency(&self, message: &DescriptorMessage) -> Picoseconds {
+        (message.received - message.doorbell).since(self.measured_payload)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The core rings for a group.
+    Ring(u32),
+    /// The device asks for the descriptors of a group.
+    AskDescriptors(u32),
+    /// The device asks for the payloads of a group.
+    AskPayloads(u32),
+    /// A request arrives at the root complex.
+    Request(u32),
+    /// The data of a request are there.
+    Data(u32),
+    /// The downlink can send another TLP.
+    Downlink,
+    /// The last completion of a request has arrived.
+    Answered(u32),
+    /// A group is done: the next may be rung for.
+    Done(u32),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    piece: Piece,
+    group: u32,
+    /// The message whose payload is asked for; none for descriptors.
+    message: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    requests: u32,
+    payloads: u32,
+}
+
+/// Messages by descriptors, to be simulated from an idle machine.
+#[derive(Debug)]
+pub struct DescriptorsRun<'a> {
+    machine: &'a MessageMachine,
+    path: DescriptorPath,
+    frame_bytes: u64,
+    count: u32,
+    events: EventQueue<Event>,
+    now: Picoseconds,
+    uplink: Port,
+    downlink: Port,
+    downlink_planned: bool,
+    complex: Complex<'a>,
+    requests: Vec<Request>,
+    waiting: VecDeque<u32>,
+    tags: u32,
+    open: Vec<Open>,
+    /// Bytes of each message that are still to come.
+    to_come: Vec<u64>,
+    next_group: u32,
+    outcome: DescriptorsOutcome,
+}
+
+/// Where descriptors and what is written back of them lie in the host buffer; payloads follow.
+const PAYLOAD_OFFSET: u64 = HOST_BYTES / 2;
+
+impl<'a> DescriptorsRun<'a> {
+    /// `count` messages with frames of `frame_bytes`, headers included, written by the CPU before.
+    #[must_use]
+    pub fn new(machine: &'a MessageMachine, key: TestKey, count: u32, frame_bytes: u64) -> Self {
+        let system = &machine.machine;
+        let mut state = system.boot();
+        system.warm_from_host(&mut state, HOST_BYTES, key);
+        let path = machine.profile.descriptors;
+        let groups = count.div_ceil(path.messages_per_doorbell);
+        let mut run = Self {
+            machine,
+            path,
+            frame_bytes,
+            count,
+            events: EventQueue::default(),
+            now: Picoseconds::ZERO,
+            uplink: machine.uplink(),
+            downlink: machine.downlink(),
+            downlink_planned: false,
+            complex: Complex::new(system, key, state, 0),
+            requests: Vec::new(),
+            waiting: VecDeque::new(),
+            tags: system.system.link.tags,
+            open: vec![Open::default(); groups as usize],
+            to_come: vec![frame_bytes; count as usize],
+            next_group: 0,
+            outcome: DescriptorsOutcome {
+                messages: vec![DescriptorMessage::default(); count as usize],
+                measured_payload: measured_payload(machine),
+                ..DescriptorsOutcome::default()
+            },
+        };
+        for _ in 0..(path.messages_in_flight / path.messages_per_doorbell).max(1) {
+            run.ring_next();
+        }
+        run
+    }
+
+    /// Simulates until every message is written back.
+    #[must_use]
+    pub fn run(mut self) -> DescriptorsOutcome {
+        while let Some((time, event)) = self.events.pop() {
+            self.now = time;
+            self.handle(event);
+        }
+        self.outcome.elapsed =
+            self.outcome.messages.iter().map(|message| message.written_back).max().unwrap_or_default();
+        self.outcome
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Ring(group) => self.ring(group),
+            Event::AskDescriptors(group) => {
+                let bytes = u64::from(self.path.descriptor_bytes) * self.group(group).len() as u64;
+                self.ask(group, None, u64::from(group) * 64 % PAYLOAD_OFFSET, bytes);
+            }
+            Event::AskPayloads(group) => {
+                for message in self.group(group) {
+                    self.open[group as usize].payloads += 1;
+                    self.ask(group, Some(message), PAYLOAD_OFFSET, self.frame_bytes);
+                }
+            }
+            Event::Request(request) => {
+                let piece = self.requests[request as usize].piece;
+                let (_, data) = self.complex.admit(piece, self.now);
+                self.events.push(data, Event::Data(request));
+            }
+            Event::Data(request) => {
+                self.complex.data_ready(request, self.requests[request as usize].piece);
+                self.answer();
+            }
+            Event::Downlink => {
+                self.downlink_planned = false;
+                self.answer();
+            }
+            Event::Answered(request) => self.answered(request),
+            Event::Done(group) => self.done(group),
+        }
+    }
+
+    /// The messages of a group.
+    fn group(&self, group: u32) -> std::ops::Range<u32> {
+        let batch = self.path.messages_per_doorbell;
+        group * batch..((group + 1) * batch).min(self.count)
+    }
+
+    fn ring_next(&mut self) {
+        if (self.next_group as usize) < self.open.len() {
+            self.events.push(self.now, Event::Ring(self.next_group));
+            self.next_group += 1;
+        }
+    }
+
+    fn ring(&mut self, group: u32) {
+        let piece = Piece { address: 0, length: self.path.doorbell_bytes };
+        let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
+        let start = self.now.max(self.downlink.free_at());
+        let left = self.downlink.send(self.now, bytes);
+        self.outcome.downstream_bytes += u64::from(bytes);
+        self.outcome.control_bytes += u64::from(bytes);
+        for message in self.group(group) {
+            self.outcome.messages[message as usize].doorbell = start;
+        }
+        let parsed = Picoseconds::from_ns(self.machine.times.doorbell_ns);
+        self.events.push(left + self.machine.flight() + parsed, Event::AskDescriptors(group));
+    }
+
+    /// Makes the requests of a read, and sends them as far as there are tags.
+    fn ask(&mut self, group: u32, message: Option<u32>, offset: u64, bytes: u64) {
+        for piece in self.machine.link.read_requests(offset, bytes, SplitAt::AlignedAddress) {
+            self.open[group as usize].requests += u32::from(message.is_none());
+            self.requests.push(Request { piece, group, message });
+            self.waiting.push_back(self.requests.len() as u32 - 1);
+        }
+        self.send_requests();
+    }
+
+    fn send_requests(&mut self) {
+        while self.tags > 0 {
+            let Some(number) = self.waiting.pop_front() else { return };
+            self.tags -= 1;
+            let request = self.requests[number as usize];
+            let bytes = self.machine.tlp_bytes(TlpKind::MemoryRead, request.piece);
+            let start = self.now.max(self.uplink.free_at());
+            let left = self.uplink.send(self.now, bytes);
+            self.outcome.upstream_bytes += u64::from(bytes);
+            match request.message {
+                Some(message) => {
+                    stamp(&mut self.outcome.messages[message as usize].payload_request, start);
+                }
+                None => {
+                    self.outcome.control_bytes += u64::from(bytes);
+                    for message in self.group(request.group) {
+                        stamp(&mut self.outcome.messages[message as usize].descriptor_request, start);
+                    }
+                }
+            }
+            self.events.push(left + self.machine.flight(), Event::Request(number));
+        }
+    }
+
+    fn answer(&mut self) {
+        if self.downlink_planned {
+            return;
+        }
+        if self.downlink.free_at() > self.now {
+            self.plan_downlink();
+            return;
+        }
+        let Some((number, piece, last)) = self.complex.next_completion() else { return };
+        let bytes = self.machine.tlp_bytes(TlpKind::CompletionWithData, piece);
+        let left = self.downlink.send(self.now, bytes);
+        self.outcome.downstream_bytes += u64::from(bytes);
+        let request = self.requests[number as usize];
+        match request.message {
+            Some(message) => stamp(&mut self.outcome.messages[message as usize].payload, self.now),
+            None => {
+                self.outcome.control_bytes += u64::from(bytes);
+                for message in self.group(request.group) {
+                    stamp(&mut self.outcome.messages[message as usize].descriptor, self.now);
+                }
+            }
+        }
+        if last {
+            self.events.push(left + self.machine.flight(), Event::Answered(number));
+        }
+        self.plan_downlink();
+    }
+
+    fn plan_downlink(&mut self) {
+        self.downlink_planned = true;
+        self.events.push(self.downlink.free_at(), Event::Downlink);
+    }
+
+    fn answered(&mut self, number: u32) {
+        self.tags += 1;
+        let request = self.requests[number as usize];
+        match request.message {
+            None => {
+                let open = &mut self.open[request.group as usize];
+                open.requests -= 1;
+                if open.requests == 0 {
+                    let parsed = Picoseconds::from_ns(self.machine.times.parse_ns);
+                    self.events.push(self.now + parsed, Event::AskPayloads(request.group));
+                }
+            }
+            Some(message) => self.payload_arrived(request, message),
+        }
+        self.send_requests();
+    }
+
+    fn payload_arrived(&mut self, request: Request, message: u32) {
+        self.outcome.messages[message as usize].received = self.now;
+        let to_come = &mut self.to_come[message as usize];
+        *to_come -= u64::from(request.piece.length);
+        if *to_come > 0 {
+            return;
+        }
+        let open = &mut self.open[request.group as usize];
+        open.payloads -= 1;
+        if open.payloads == 0 {
+            self.events.push(self.now, Event::Done(request.group));
+        }
+    }
+
+    /// Writes a group back, interrupts, and rings for the next.
+    fn done(&mut self, group: u32) {
+        let messages = self.group(group);
+        let length = self.path.write_back_bytes * messages.len() as u32;
+        let offset = u64::from(group) * 64 % PAYLOAD_OFFSET;
+        let mut left = self.now;
+        for piece in self.machine.link.writes(offset, u64::from(length), SplitAt::AlignedAddress) {
+            left = self.write(piece, true);
+        }
+        let every = self.path.messages_per_interrupt;
+        if messages.clone().any(|message| (message + 1).is_multiple_of(every)) {
+            self.write(Piece { address: offset, length: self.path.interrupt_bytes }, false);
+        }
+        for message in messages {
+            self.outcome.messages[message as usize].written_back = left;
+        }
+        self.ring_next();
+    }
+
+    fn write(&mut self, piece: Piece, is_control: bool) -> Picoseconds {
+        let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
+        let left = self.uplink.send(self.now, bytes);
+        self.outcome.upstream_bytes += u64::from(bytes);
+        self.outcome.control_bytes += if is_control { u64::from(bytes) } else { 0 };
+        self.complex.write(piece, left + self.machine.flight());
+        left
+    }
+}
+
+/// Notes the first time that something happens.
+fn stamp(place: &mut Picoseconds, now: Picoseconds) {
+    if *place == Picoseconds::ZERO {
+        *place = now;
+    }
+}
+
+/// What the completions of the profile's measured payload take on the link.
+fn measured_payload(machine: &MessageMachine) -> Picoseconds {
+    let profile = &machine.profile;
+    let bytes = u64::from(profile.descriptors.measured_payload_bytes + profile.header_bytes);
+    let mut port = machine.downlink();
+    let link = &machine.link;
+    link.read_requests(0, bytes, SplitAt::AlignedAddress)
+        .flat_map(|request| link.completions(request, CompletionPolicy::AtMpsBoundaries))
+        .map(|piece| port.send(Picoseconds::ZERO, machine.tlp_bytes(TlpKind::CompletionWithData, piece)))
+        .last()
+        .unwrap_or_default()
+}

@@ -1,0 +1,109 @@
+//! The end-of-packet filter: takes buffers out of the queue in order, and gives out frames without their signatures.
+//!
+//! A frame ends at the first signature. One whose payload holds a signature by chance ends too early, which its own length
+//! gives away: it is dropped and counted, and the next frame starts where the stated length says. (The source leaves such
+//! frames to their checksum, and does not say how its filter finds the next one.)
+
+use super::frame::{SIGNATURE, Word, stated_bytes};
+use pcie_model::pio::WORD_BYTES;
+
+/// What a buffer completed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Leaving {
+    /// A frame, as the core wrote it.
+    Frame(Vec<u8>),
+    /// A frame with a signature inside.
+    Dropped,
+}
+
+/// The filter of one queue.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Filter {
+    frame: Option<Partial>,
+}
+
+#[derive(Clone, Debug)]
+struct Partial {
+    bytes: Vec<u8>,
+    stated_bytes: usize,
+    ended: bool,
+}
+
+impl Partial {
+    fn new(first: &Word) -> Self {
+        Self { bytes: Vec::new(), stated_bytes: stated_bytes(first), ended: false }
+    }
+
+    /// Words still to come, the first signature behind the frame included.
+    fn words_left(&self) -> usize {
+        self.stated_bytes.div_ceil(WORD_BYTES as usize) + 1 - self.bytes.len() / WORD_BYTES as usize
+    }
+}
+
+impl Filter {
+    /// Words that the next buffer holds of its frame, the first signature included, given its first word.
+    pub(super) fn words_of_next(&self, first: &Word, most: usize) -> usize {
+        let left = self.frame.as_ref().map_or_else(|| Partial::new(first).words_left(), Partial::words_left);
+        left.min(most)
+    }
+
+    /// Takes the next buffer; returns what it completed.
+    pub(super) fn take(&mut self, words: &[Word]) -> Option<Leaving> {
+        let first = words.first()?;
+        let mut partial = self.frame.take().unwrap_or_else(|| Partial::new(first));
+        for word in words.iter().take(partial.words_left()) {
+            if partial.words_left() == 1 {
+                let intact = !partial.ended && *word == SIGNATURE;
+                partial.bytes.truncate(partial.stated_bytes);
+                return Some(if intact { Leaving::Frame(partial.bytes) } else { Leaving::Dropped });
+            }
+            partial.ended |= *word == SIGNATURE;
+            partial.bytes.extend_from_slice(word);
+        }
+        self.frame = Some(partial);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::{frame, words};
+    use super::*;
+
+    fn leaving(frames: &[Vec<u8>]) -> Vec<Leaving> {
+        let mut filter = Filter::default();
+        let mut out = Vec::new();
+        for frame in frames {
+            let used = frame.len().div_ceil(8) as u64;
+            for buffer in words(frame, (used + 1).next_multiple_of(8) - used).chunks(8) {
+                out.extend(filter.take(buffer));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn signatures_are_taken_out_wherever_a_frame_ends() {
+        let frames: Vec<_> = [1, 8, 12, 20, 21, 64, 84, 500].map(|bytes| frame(36, &vec![7; bytes])).to_vec();
+        assert_eq!(leaving(&frames), frames.into_iter().map(Leaving::Frame).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_signature_anywhere_in_a_frame_drops_this_frame_alone() {
+        let next = frame(8, &[9; 100]);
+        for place in 0..15 {
+            let mut payload = vec![3; 120];
+            payload[8 * place..8 * place + 8].copy_from_slice(&SIGNATURE);
+            let found = leaving(&[frame(8, &payload), next.clone()]);
+            assert_eq!(found, [Leaving::Dropped, Leaving::Frame(next.clone())], "word {place}");
+        }
+    }
+
+    #[test]
+    fn a_signature_across_two_words_is_payload() {
+        let mut payload = vec![3; 120];
+        payload[12..20].copy_from_slice(&SIGNATURE);
+        let frame = frame(8, &payload);
+        assert_eq!(leaving(std::slice::from_ref(&frame)), [Leaving::Frame(frame)]);
+    }
+}

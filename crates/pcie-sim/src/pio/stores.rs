@@ -1,0 +1,547 @@
+//! The event loop of messages by stores: cores, their buffers, the link, the queues.
+
+use super::MessageMachine;
+use super::filter::Leaving;
+use super::frame::{Word, words};
+use super::queue::{BUFFER_WORDS, TransmitQueue};
+use crate::history::TestKey;
+use crate::port::Port;
+use pcie_model::pio::WORD_BYTES;
+use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
+use pcie_wire::{Piece, TlpKind};
+use std::collections::VecDeque;
+
+/// In which order the full buffers of a core leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvictionOrder {
+    /// As they became full.
+    InOrder,
+    /// Any of them: write-combined memory is weakly ordered.
+    Random,
+}
+
+/// How the last buffer of a message is made to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Signatures fill it.
+    Stuffed,
+    /// One signature ends the message, and a fence flushes the buffer.
+    Fenced,
+}
+
+/// How several cores use the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    /// A queue for each core.
+    OwnQueues,
+    /// One queue; who holds its lock writes a message.
+    OneQueue,
+}
+
+/// When a core starts its next message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Once the one before has left the device.
+    Alone,
+    /// As soon as it has written the one before.
+    Stream,
+}
+
+/// How messages are stored.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StorePlan {
+    /// Through write-combining buffers, or word by word, uncached.
+    pub combine: bool,
+    /// Order of eviction.
+    pub eviction: EvictionOrder,
+    /// Share of the stores behind which something else takes the buffer, so that it leaves in part.
+    pub pressure: f64,
+    /// End of a message.
+    pub ending: Ending,
+    /// Several cores.
+    pub sharing: Sharing,
+    /// Time between messages.
+    pub pace: Pace,
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StoreMessage {
+    /// The core began with it.
+    pub started: Picoseconds,
+    /// The core had written it.
+    pub written: Picoseconds,
+    /// TLPs that it took.
+    pub tlps: u32,
+    /// The start of its first TLP.
+    pub first_store: Picoseconds,
+    /// The start of its last TLP.
+    pub last_store: Picoseconds,
+    /// When one more TLP could follow.
+    pub next_store: Picoseconds,
+    /// It left the filter, whole or dropped.
+    pub left: Picoseconds,
+}
+
+impl StoreMessage {
+    /// As the source counts it: from the first TLP to the last, or until another could follow if there is one alone.
+    #[must_use]
+    pub fn latency(&self) -> Picoseconds {
+        if self.tlps > 1 { self.last_store - self.first_store } else { self.next_store - self.first_store }
+    }
+}
+
+/// A frame that left a filter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// The queue that it was in.
+    pub queue: u32,
+    /// The message, as `StoresOutcome::messages` counts them.
+    pub message: usize,
+    /// Its bytes.
+    pub frame: Vec<u8>,
+}
+
+/// How long cores waited, altogether.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stalls {
+    /// For a free buffer.
+    pub buffers: Picoseconds,
+    /// For space in the queue.
+    pub queue: Picoseconds,
+    /// For the lock.
+    pub lock: Picoseconds,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StoresOutcome {
+    /// Every message: those of the first core, those of the second, and so on.
+    pub messages: Vec<StoreMessage>,
+    /// Frames, in the order in which they left.
+    pub delivered: Vec<Delivered>,
+    /// Frames dropped since a signature was in their payload.
+    pub dropped: u64,
+    /// Waiting.
+    pub stalls: Stalls,
+    /// Writes to the device.
+    pub tlps: u64,
+    /// Their bytes on the link.
+    pub wire_bytes: u64,
+    /// Writes that found no place: always 0, since cores know the queue's space.
+    pub lost: u64,
+    /// From the first core's start to the last frame.
+    pub elapsed: Picoseconds,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Buffer,
+    Space,
+    Lock,
+    /// For the message before to be delivered.
+    Delivery,
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// A core goes on.
+    Step(usize),
+    /// A core has written the words of a buffer, which leaves.
+    Written(usize, Flushed),
+    /// The link can take another TLP.
+    Port,
+    /// A TLP has left: its buffer is free.
+    Left(usize),
+    /// A TLP arrives.
+    Arrived(Flushed),
+    /// A buffer has gone through the filter of a queue.
+    Drained(usize),
+    /// Cores learn how far a queue is.
+    Credit(usize, u64),
+}
+
+/// A buffer, or a part of one, on its way.
+#[derive(Clone, Debug)]
+struct Flushed {
+    queue: usize,
+    message: usize,
+    buffer: u64,
+    first_word: usize,
+    words: Vec<Word>,
+}
+
+#[derive(Clone, Debug)]
+struct Writing {
+    message: usize,
+    words: Vec<Word>,
+    next_word: usize,
+    first_buffer: u64,
+}
+
+#[derive(Clone, Debug)]
+struct CoreState {
+    queue: usize,
+    todo: VecDeque<(usize, Vec<u8>)>,
+    writing: Option<Writing>,
+    free_buffers: u32,
+    flushed: VecDeque<Flushed>,
+    waiting: Option<(Waiting, Picoseconds)>,
+    /// It may start a message: it holds the lock, or needs none.
+    admitted: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lock {
+    holder: Option<usize>,
+    last: Option<usize>,
+    waiting: VecDeque<usize>,
+}
+
+/// Messages by stores, to be simulated from an idle machine.
+#[derive(Debug)]
+pub struct StoresRun<'a> {
+    machine: &'a MessageMachine,
+    plan: StorePlan,
+    events: EventQueue<Event>,
+    now: Picoseconds,
+    cores: Vec<CoreState>,
+    queues: Vec<TransmitQueue>,
+    /// The messages in each queue, in order.
+    in_queue: Vec<VecDeque<(usize, usize)>>,
+    lock: Lock,
+    port: Port,
+    port_planned: bool,
+    next_core: usize,
+    order: Draws,
+    pressure: Draws,
+    evicted: u64,
+    stored: u64,
+    outcome: StoresOutcome,
+}
+
+impl<'a> StoresRun<'a> {
+    /// Frames for each core (see [`frame`](super::frame)), of 64 KiB of payload at most.
+    #[must_use]
+    pub fn new(
+        machine: &'a MessageMachine,
+        plan: StorePlan,
+        key: TestKey,
+        frames: Vec<Vec<Vec<u8>>>,
+    ) -> Self {
+        let queues = match plan.sharing {
+            Sharing::OwnQueues => frames.len(),
+            Sharing::OneQueue => frames.len().min(1),
+        };
+        let (buffers, ending) = if plan.combine {
+            (machine.profile.core.write_combining_buffers, plan.ending)
+        } else {
+            // An uncached store leaves by itself, before the next one: nothing has to be stuffed.
+            (1, Ending::Fenced)
+        };
+        let mut count = 0;
+        let cores: Vec<_> = frames
+            .into_iter()
+            .enumerate()
+            .map(|(core, frames)| CoreState {
+                queue: core.min(queues - 1),
+                todo: frames
+                    .into_iter()
+                    .map(|frame| {
+                        count += 1;
+                        (count - 1, frame)
+                    })
+                    .collect(),
+                writing: None,
+                free_buffers: buffers,
+                flushed: VecDeque::new(),
+                waiting: None,
+                admitted: plan.sharing == Sharing::OwnQueues,
+            })
+            .collect();
+        let mut events = EventQueue::default();
+        for core in 0..cores.len() {
+            events.push(Picoseconds::ZERO, Event::Step(core));
+        }
+        Self {
+            machine,
+            plan,
+            events,
+            now: Picoseconds::ZERO,
+            cores,
+            queues: vec![TransmitQueue::new(machine.profile.queue.capacity_bytes, ending); queues],
+            in_queue: vec![VecDeque::new(); queues],
+            lock: Lock::default(),
+            port: machine.downlink(),
+            port_planned: false,
+            next_core: 0,
+            order: key.draws(Stream::EvictionOrder),
+            pressure: key.draws(Stream::Pressure),
+            evicted: 0,
+            stored: 0,
+            outcome: StoresOutcome {
+                messages: vec![StoreMessage::default(); count],
+                ..StoresOutcome::default()
+            },
+        }
+    }
+
+    /// Simulates until every message has left.
+    #[must_use]
+    pub fn run(mut self) -> StoresOutcome {
+        while let Some((time, event)) = self.events.pop() {
+            self.now = time;
+            self.handle(event);
+        }
+        self.outcome.elapsed =
+            self.outcome.messages.iter().map(|message| message.left).max().unwrap_or_default();
+        self.outcome
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Step(core) => self.step(core),
+            Event::Written(core, flushed) => self.written(core, flushed),
+            Event::Port => {
+                self.port_planned = false;
+                self.pump();
+            }
+            Event::Left(core) => {
+                self.cores[core].free_buffers += 1;
+                self.wake(core, Waiting::Buffer);
+            }
+            Event::Arrived(flushed) => {
+                let queue = &mut self.queues[flushed.queue];
+                self.outcome.lost +=
+                    u64::from(!queue.put(flushed.buffer, flushed.first_word, &flushed.words));
+                self.start_drain(flushed.queue);
+            }
+            Event::Drained(queue) => self.drained(queue),
+            Event::Credit(queue, head) => {
+                self.queues[queue].known_head = head;
+                for core in 0..self.cores.len() {
+                    if self.cores[core].queue == queue {
+                        self.wake(core, Waiting::Space);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets a core go on if it waits for this, and counts its waiting.
+    fn wake(&mut self, core: usize, cause: Waiting) {
+        let Some((waiting, since)) = self.cores[core].waiting else { return };
+        if waiting != cause {
+            return;
+        }
+        self.cores[core].waiting = None;
+        let waited = self.now - since;
+        match cause {
+            Waiting::Buffer => self.outcome.stalls.buffers += waited,
+            Waiting::Space => self.outcome.stalls.queue += waited,
+            Waiting::Lock => self.outcome.stalls.lock += waited,
+            Waiting::Delivery => {}
+        }
+        self.step(core);
+    }
+
+    fn wait(&mut self, core: usize, cause: Waiting) {
+        self.cores[core].waiting = Some((cause, self.now));
+    }
+
+    /// A core starts a message or fills its next buffer, as far as it can.
+    fn step(&mut self, core: usize) {
+        if self.cores[core].writing.is_none() {
+            if self.cores[core].todo.is_empty() {
+                return;
+            }
+            if !self.cores[core].admitted && !self.take_lock(core) {
+                return;
+            }
+            self.start_message(core);
+        }
+        let Some(writing) = &self.cores[core].writing else { return };
+        let buffer = writing.first_buffer + (writing.next_word / BUFFER_WORDS) as u64;
+        if !self.queues[self.cores[core].queue].has_space(buffer) {
+            self.wait(core, Waiting::Space);
+        } else if self.cores[core].free_buffers == 0 {
+            self.wait(core, Waiting::Buffer);
+        } else {
+            self.fill(core, buffer);
+        }
+    }
+
+    /// Asks for the lock; false if it is held, or has to travel first.
+    fn take_lock(&mut self, core: usize) -> bool {
+        if self.lock.holder.is_some_and(|holder| holder != core) {
+            self.lock.waiting.push_back(core);
+            self.wait(core, Waiting::Lock);
+            return false;
+        }
+        self.lock.holder = Some(core);
+        self.cores[core].admitted = true;
+        if self.lock.last.replace(core).is_some_and(|last| last != core) {
+            let travels = Picoseconds::from_ns(self.machine.profile.core.lock_ns);
+            self.outcome.stalls.lock += travels;
+            self.events.push(self.now + travels, Event::Step(core));
+            return false;
+        }
+        true
+    }
+
+    fn release_lock(&mut self, core: usize) {
+        if self.plan.sharing == Sharing::OwnQueues {
+            return;
+        }
+        self.cores[core].admitted = false;
+        self.lock.holder = None;
+        if let Some(next) = self.lock.waiting.pop_front() {
+            self.wake(next, Waiting::Lock);
+        }
+    }
+
+    fn start_message(&mut self, core: usize) {
+        let state = &mut self.cores[core];
+        let Some((message, frame)) = state.todo.pop_front() else { return };
+        let used = (frame.len() as u64).div_ceil(WORD_BYTES);
+        let whole_buffers = (used + 1).next_multiple_of(BUFFER_WORDS as u64);
+        let stuffed = self.plan.combine && self.plan.ending == Ending::Stuffed;
+        let words = words(&frame, if stuffed { whole_buffers - used } else { 1 });
+        let queue = &mut self.queues[state.queue];
+        let first_buffer = queue.next;
+        queue.next += whole_buffers / BUFFER_WORDS as u64;
+        self.in_queue[state.queue].push_back((message, core));
+        state.writing = Some(Writing { message, words, next_word: 0, first_buffer });
+        self.outcome.messages[message].started = self.now;
+    }
+
+    /// Fills a buffer up to where it leaves: when it is full, when the message ends, or when something else needs it.
+    fn fill(&mut self, core: usize, buffer: u64) {
+        let state = &mut self.cores[core];
+        let Some(writing) = &mut state.writing else { return };
+        let first_word = writing.next_word % BUFFER_WORDS;
+        let most = if self.plan.combine { BUFFER_WORDS - first_word } else { 1 };
+        let mut count = 0;
+        while count < most && writing.next_word < writing.words.len() {
+            count += 1;
+            writing.next_word += 1;
+            self.stored += 1;
+            if self.pressure.fraction(self.stored) < self.plan.pressure {
+                break;
+            }
+        }
+        state.free_buffers -= 1;
+        let words = writing.words[writing.next_word - count..writing.next_word].to_vec();
+        let flushed = Flushed { queue: state.queue, message: writing.message, buffer, first_word, words };
+        let by_fence = self.plan.combine
+            && writing.next_word == writing.words.len()
+            && !writing.words.len().is_multiple_of(BUFFER_WORDS);
+        let is_second = writing.next_word > count && self.outcome.messages[writing.message].tlps <= 1;
+        let times = &self.machine.profile.core;
+        let mut ns = times.fill_ns * count as f64 / BUFFER_WORDS as f64;
+        if by_fence {
+            ns += times.fence_ns;
+        }
+        let mut end = self.now + Picoseconds::from_ns(ns);
+        if self.plan.pace == Pace::Alone && self.plan.combine && is_second {
+            // The first two buffers of a message by itself are further apart; what holds up the second is not known.
+            let follows = self.port.free_at() + Picoseconds::from_ns(self.machine.times.first_store_ns);
+            end = end.max(follows);
+        }
+        self.events.push(end, Event::Written(core, flushed));
+    }
+
+    fn written(&mut self, core: usize, flushed: Flushed) {
+        self.cores[core].flushed.push_back(flushed);
+        self.pump();
+        let done = |writing: &mut Writing| writing.next_word == writing.words.len();
+        if let Some(writing) = self.cores[core].writing.take_if(done) {
+            self.outcome.messages[writing.message].written = self.now;
+            self.release_lock(core);
+            if self.plan.pace == Pace::Alone {
+                self.wait(core, Waiting::Delivery);
+                return;
+            }
+        }
+        self.step(core);
+    }
+
+    /// Gives the port a TLP, if it can take one: cores take turns.
+    fn pump(&mut self) {
+        if self.port_planned {
+            return;
+        }
+        if self.port.free_at() > self.now {
+            self.plan_port();
+            return;
+        }
+        let count = self.cores.len();
+        let turn = (0..count).map(|ahead| (self.next_core + ahead) % count);
+        let Some(core) = turn.into_iter().find(|&core| !self.cores[core].flushed.is_empty()) else { return };
+        self.next_core = (core + 1) % count;
+        let waiting = &mut self.cores[core].flushed;
+        let place = match self.plan.eviction {
+            EvictionOrder::InOrder => 0,
+            EvictionOrder::Random => self.order.below(self.evicted, waiting.len() as u64) as usize,
+        };
+        self.evicted += 1;
+        let Some(flushed) = waiting.remove(place) else { return };
+        self.send(core, flushed);
+    }
+
+    fn send(&mut self, core: usize, flushed: Flushed) {
+        let length = (flushed.words.len() as u64 * WORD_BYTES) as u32;
+        let address = flushed.first_word as u64 * WORD_BYTES;
+        let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, Piece { address, length });
+        let left = self.port.send(self.now, bytes);
+        self.port.hold(Picoseconds::from_ns(self.machine.times.store_gap_ns));
+        let message = &mut self.outcome.messages[flushed.message];
+        if message.tlps == 0 {
+            message.first_store = self.now;
+        }
+        message.tlps += 1;
+        message.last_store = self.now;
+        message.next_store = self.port.free_at();
+        self.outcome.tlps += 1;
+        self.outcome.wire_bytes += u64::from(bytes);
+        self.events.push(left, Event::Left(core));
+        self.events.push(left + self.machine.flight(), Event::Arrived(flushed));
+        self.plan_port();
+    }
+
+    fn plan_port(&mut self) {
+        self.port_planned = true;
+        self.events.push(self.port.free_at(), Event::Port);
+    }
+
+    fn start_drain(&mut self, queue: usize) {
+        if !self.queues[queue].draining && self.queues[queue].is_ready() {
+            self.queues[queue].draining = true;
+            let drain = Picoseconds::from_ns(self.machine.profile.queue.drain_ns);
+            self.events.push(self.now + drain, Event::Drained(queue));
+        }
+    }
+
+    fn drained(&mut self, queue: usize) {
+        self.queues[queue].draining = false;
+        if let Some(leaving) = self.queues[queue].drain() {
+            self.leave(queue, leaving);
+        }
+        let back = self.machine.flight() + Picoseconds::from_ns(self.machine.profile.queue.credit_return_ns);
+        let head = self.queues[queue].head();
+        self.events.push(self.now + back, Event::Credit(queue, head));
+        self.start_drain(queue);
+    }
+
+    fn leave(&mut self, queue: usize, leaving: Leaving) {
+        let Some((message, core)) = self.in_queue[queue].pop_front() else { return };
+        self.outcome.messages[message].left = self.now;
+        match leaving {
+            Leaving::Frame(frame) => {
+                self.outcome.delivered.push(Delivered { queue: queue as u32, message, frame });
+            }
+            Leaving::Dropped => self.outcome.dropped += 1,
+        }
+        self.wake(core, Waiting::Delivery);
+    }
+}

@@ -1,0 +1,299 @@
+use super::frame::stated_bytes;
+use super::*;
+use crate::history::TestKey;
+use pcie_model::pio::Layout;
+use pcie_model::{Limits, Model};
+use pcie_wire::Accounting;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const KEY: TestKey = TestKey { seed: 1, test: 0 };
+
+fn profile() -> MessageProfile {
+    serde_json::from_str(include_str!("../../../pcie-model/tests/fixtures/kpio-2012.json")).unwrap()
+}
+
+fn machine_with(change: impl FnOnce(&mut MessageProfile)) -> MessageMachine {
+    let system = serde_json::from_str(include_str!("../../tests/fixtures/kpio-2012.json")).unwrap();
+    let mut profile = profile();
+    change(&mut profile);
+    MessageMachine::new(Machine::new(system).unwrap(), profile).unwrap()
+}
+
+fn kpio() -> MessageMachine {
+    machine_with(|_| ())
+}
+
+fn plan() -> StorePlan {
+    StorePlan {
+        combine: true,
+        eviction: EvictionOrder::InOrder,
+        pressure: 0.0,
+        ending: Ending::Stuffed,
+        sharing: Sharing::OwnQueues,
+        pace: Pace::Stream,
+    }
+}
+
+fn same(count: usize, payload_bytes: usize) -> Vec<Vec<u8>> {
+    vec![frame(36, &vec![0x5A; payload_bytes]); count]
+}
+
+fn stores(machine: &MessageMachine, plan: StorePlan, frames: Vec<Vec<Vec<u8>>>) -> StoresOutcome {
+    StoresRun::new(machine, plan, KEY, frames).run()
+}
+
+fn close(found: f64, expected: f64, within: f64) {
+    assert!((found - expected).abs() <= within, "{found} for {expected}");
+}
+
+#[test]
+fn a_message_by_itself_takes_what_the_trace_shows() {
+    let alone = StorePlan { pace: Pace::Alone, ..plan() };
+    for (bytes, latency_ns) in [(20, 108.0), (64, 232.0), (1024, 232.0 + 15.0 * 108.0)] {
+        let found = stores(&kpio(), alone, vec![same(3, bytes)]);
+        for message in &found.messages {
+            close(message.latency().as_ns(), latency_ns, 0.1);
+        }
+    }
+}
+
+#[test]
+fn descriptors_take_the_steps_of_the_trace() {
+    let outcome = DescriptorsRun::new(&kpio(), KEY, 3, 100).run();
+    for message in &outcome.messages {
+        let since = |time: Picoseconds| (time - message.doorbell).as_ns();
+        close(since(message.descriptor), 832.0, 0.5);
+        close(since(message.payload_request), 1504.0, 0.5);
+        close(since(message.payload), 1736.0, 0.5);
+        close(outcome.latency(message).as_ns(), 1736.0, 0.5);
+    }
+    // 28 + 24 + 36 + 40 bytes of 300.
+    let all = outcome.upstream_bytes + outcome.downstream_bytes;
+    assert_eq!((outcome.control_bytes, all), (3 * 128, 3 * 300));
+}
+
+#[test]
+fn simulation_and_model_agree_where_nothing_is_in_the_way() {
+    let machine = kpio();
+    let model = Model::of_measured_link(&profile()).unwrap();
+    for bytes in [1, 64, 200, 1000, 4096] {
+        let answer = model.messages(&profile(), bytes, 0).unwrap();
+        for (combine, sending) in [(true, &answer.write_combined), (false, &answer.uncached)] {
+            let count = 200;
+            let found = stores(&machine, StorePlan { combine, ..plan() }, vec![same(count, bytes as usize)]);
+            assert_eq!(found.wire_bytes as f64, sending.downstream_bytes * count as f64);
+            let (first, last) = (found.messages[0], found.messages[count - 1]);
+            let each_ns = (last.first_store - first.first_store).as_ns() / (count - 1) as f64;
+            let gbps = bytes as f64 * 8.0 / each_ns;
+            close(gbps / sending.bandwidth.gbps, 1.0, 0.02);
+        }
+        let found = DescriptorsRun::new(&machine, KEY, 4, bytes + 36).run();
+        let latency_ns = found.latency(&found.messages[0]).as_ns();
+        close(latency_ns / answer.descriptors.latency_ns, 1.0, 0.03);
+    }
+}
+
+#[test]
+fn descriptors_in_flight_are_bounded_by_the_link() {
+    let gbps = |in_flight, batch| {
+        let machine = machine_with(|profile| {
+            profile.descriptors.messages_in_flight = in_flight;
+            profile.descriptors.messages_per_doorbell = batch;
+        });
+        let outcome = DescriptorsRun::new(&machine, KEY, 400, 100).run();
+        400.0 * 64.0 * 8.0 / outcome.elapsed.as_ns()
+    };
+    assert!(gbps(2, 1) > 1.9 * gbps(1, 1));
+    // The system's ports carry SKPs, and no DLLPs.
+    let no_dllps = Limits {
+        ack_interval_symbols: Some(u32::MAX),
+        update_fc_interval_symbols: Some(u32::MAX),
+        ..Limits::default()
+    };
+    let model = Model::new(profile().measured_link().unwrap(), Accounting::Spec, no_dllps).unwrap();
+    let mut bounded = profile();
+    bounded.descriptors.messages_in_flight = 64;
+    let bound = model.messages(&bounded, 64, 0).unwrap().descriptors.bandwidth;
+    assert!(gbps(64, 1) <= bound.gbps, "{} above {}", gbps(64, 1), bound.gbps);
+    assert!(gbps(64, 1) > 0.9 * bound.gbps, "{} far below {}", gbps(64, 1), bound.gbps);
+    assert!(gbps(64, 8) > gbps(64, 1));
+}
+
+#[test]
+fn a_core_stalls_once_its_buffers_are_used_up() {
+    let written_ns = |buffers, bytes| {
+        let machine = machine_with(|profile| profile.core.write_combining_buffers = buffers);
+        let found = stores(&machine, plan(), vec![same(1, bytes)]);
+        ((found.messages[0].written - found.messages[0].started).as_ns(), found.stalls.buffers.as_ns())
+    };
+    let ten_buffers = 640 - 8 - 36;
+    assert_eq!(written_ns(10, ten_buffers), (32.0, 0.0));
+    let (written, stalled) = written_ns(10, ten_buffers + 64);
+    close(written, 32.0 + stalled + 3.2, 0.01);
+    assert!(stalled > 50.0, "{stalled}");
+    assert!(written_ns(4, ten_buffers).0 > 5.0 * 108.0);
+}
+
+#[test]
+fn a_full_queue_stalls_and_loses_nothing() {
+    let machine = machine_with(|profile| {
+        profile.queue.capacity_bytes = 128;
+        profile.queue.drain_ns = 1000.0;
+    });
+    for eviction in [EvictionOrder::InOrder, EvictionOrder::Random] {
+        let found = stores(&machine, StorePlan { eviction, ..plan() }, vec![same(20, 1000)]);
+        assert_eq!((found.lost, found.dropped, found.delivered.len()), (0, 0, 20));
+        assert!(found.stalls.queue.as_ns() > 100_000.0);
+        // 17 buffers a message, each a microsecond and the way of the credit.
+        assert!(found.elapsed.as_ns() > 20.0 * 17.0 * 1000.0);
+    }
+}
+
+#[test]
+fn cores_with_a_queue_each_share_the_link_and_one_queue_costs_a_lock() {
+    let four = |sharing| stores(&kpio(), StorePlan { sharing, ..plan() }, vec![same(50, 64); 4]);
+    let (own, one) = (four(Sharing::OwnQueues), four(Sharing::OneQueue));
+    assert_eq!((own.delivered.len(), one.delivered.len()), (200, 200));
+    assert_eq!(own.stalls.lock, Picoseconds::ZERO);
+    assert!(one.stalls.lock > Picoseconds::ZERO);
+    assert!(one.elapsed >= own.elapsed);
+    for queue in 0..4 {
+        assert_eq!(own.delivered.iter().filter(|delivered| delivered.queue == queue).count(), 50);
+    }
+}
+
+#[test]
+fn a_fence_saves_stuffing_and_costs_the_core() {
+    let found = |ending| stores(&kpio(), StorePlan { ending, ..plan() }, vec![same(10, 64)]);
+    let (stuffed, fenced) = (found(Ending::Stuffed), found(Ending::Fenced));
+    assert_eq!(stuffed.wire_bytes - fenced.wire_bytes, 10 * 16);
+    assert!(fenced.messages[0].written > stuffed.messages[0].written + Picoseconds::from_ns(39.0));
+}
+
+#[test]
+fn wrong_profiles_and_systems_are_named() {
+    let system: crate::profile::System =
+        serde_json::from_str(include_str!("../../tests/fixtures/kpio-2012.json")).unwrap();
+    let mut wrong = profile();
+    wrong.core.fill_ns = -1.0;
+    let error = MessageMachine::new(Machine::new(system.clone()).unwrap(), wrong).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "profile kpio-2012: core.fill_ns: -1 is out of range: give a number above 0"
+    );
+    let small = crate::profile::System { chunk_bytes: 4096, ..system };
+    let error = MessageMachine::new(Machine::new(small).unwrap(), profile()).unwrap_err();
+    assert!(error.to_string().ends_with("chunk_bytes is 4096: messages need 1048576 or more"), "{error}");
+}
+
+fn payloads() -> impl Strategy<Value = Vec<Vec<Vec<u8>>>> {
+    vec(vec(vec(any::<u8>(), 1..700), 0..12), 1..4)
+}
+
+fn plans() -> impl Strategy<Value = StorePlan> {
+    (
+        any::<bool>(),
+        prop::sample::select(vec![EvictionOrder::InOrder, EvictionOrder::Random]),
+        prop::sample::select(vec![0.0, 0.05, 0.5, 1.0]),
+        prop::sample::select(vec![Ending::Stuffed, Ending::Fenced]),
+        prop::sample::select(vec![Sharing::OwnQueues, Sharing::OneQueue]),
+        prop::sample::select(vec![Pace::Alone, Pace::Stream]),
+    )
+        .prop_map(|(combine, eviction, pressure, ending, sharing, pace)| StorePlan {
+            combine,
+            eviction,
+            pressure,
+            ending,
+            sharing,
+            pace,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Random sizes, orders of eviction, partial flushes, cores, buffers and queues.
+    #[test]
+    fn what_the_core_wrote_is_what_leaves_the_filter(
+        payloads in payloads(),
+        plan in plans(),
+        buffers in 1u32..12,
+        queue_buffers in 1u32..40,
+        seed in any::<u64>(),
+    ) {
+        let machine = machine_with(|profile| {
+            profile.core.write_combining_buffers = buffers;
+            profile.queue.capacity_bytes = 64 * queue_buffers;
+        });
+        let frames: Vec<Vec<Vec<u8>>> =
+            payloads.iter().map(|core| core.iter().map(|payload| frame(36, payload)).collect()).collect();
+        let found = StoresRun::new(&machine, plan, TestKey { seed, test: 0 }, frames.clone()).run();
+        prop_assert_eq!((found.lost, found.dropped), (0, 0));
+        let sent: Vec<_> = frames.concat();
+        prop_assert_eq!(found.delivered.len(), sent.len());
+        for delivered in &found.delivered {
+            prop_assert_eq!(&delivered.frame, &sent[delivered.message]);
+        }
+        // Each queue keeps the order of each core.
+        for queue in 0..frames.len() as u32 {
+            let order: Vec<_> =
+                found.delivered.iter().filter(|one| one.queue == queue).map(|one| one.message).collect();
+            if plan.sharing == Sharing::OwnQueues {
+                prop_assert!(order.is_sorted());
+            }
+        }
+        prop_assert_eq!(
+            found.tlps,
+            found.messages.iter().map(|message| u64::from(message.tlps)).sum::<u64>()
+        );
+        if plan.combine && plan.pressure == 0.0 {
+            let whole: u64 = payloads
+                .concat()
+                .iter()
+                .map(|payload| Layout::new(payload.len() as u64, 36).unwrap().buffers)
+                .sum();
+            prop_assert_eq!(found.tlps, whole);
+        }
+    }
+
+    /// Signatures in the payload, at any word of any message.
+    #[test]
+    fn a_message_with_a_signature_inside_is_dropped_and_no_other(
+        sizes in vec(12usize..400, 1..16),
+        planted in vec(any::<prop::sample::Index>(), 0..6),
+        plan in plans(),
+        seed in any::<u64>(),
+    ) {
+        let mut frames: Vec<_> = sizes.iter().map(|bytes| frame(36, &vec![1; *bytes])).collect();
+        let mut hit = vec![false; frames.len()];
+        for (nth, index) in planted.iter().enumerate() {
+            let message = index.index(frames.len());
+            // Behind the header, whole words of the message.
+            let words = frames[message].len() / 8 - 5;
+            if words > 0 {
+                let word = 5 + (nth * 7 + message) % words;
+                frames[message][8 * word..8 * word + 8].copy_from_slice(&SIGNATURE);
+                hit[message] = true;
+            }
+        }
+        let machine = kpio();
+        let found = StoresRun::new(&machine, plan, TestKey { seed, test: 0 }, vec![frames.clone()]).run();
+        prop_assert_eq!(found.dropped, hit.iter().filter(|hit| **hit).count() as u64);
+        prop_assert_eq!(found.lost, 0);
+        let left: Vec<_> = found.delivered.iter().map(|one| one.message).collect();
+        let intact: Vec<_> = (0..frames.len()).filter(|&message| !hit[message]).collect();
+        prop_assert_eq!(left, intact);
+        for delivered in &found.delivered {
+            prop_assert_eq!(&delivered.frame, &frames[delivered.message]);
+        }
+    }
+
+    /// The signature as the first word would state a length that no frame has.
+    #[test]
+    fn a_frame_never_starts_with_a_signature(payload in vec(any::<u8>(), 1..200)) {
+        let first: [u8; 8] = frame(8, &payload)[..8].try_into().unwrap();
+        prop_assert!(stated_bytes(&SIGNATURE) > 1 << 20);
+        prop_assert_ne!(first, SIGNATURE);
+    }
+}
