@@ -9,6 +9,7 @@ __all__ = [
     "RunError",
     "StoreWriter",
     "__version__",
+    "check_message_suite",
     "check_suite",
     "check_system",
     "model_bandwidth",
@@ -20,6 +21,7 @@ __all__ = [
     "model_nic",
     "model_sizing",
     "run_simulated",
+    "run_simulated_messages",
 ]
 
 __version__: str
@@ -38,6 +40,7 @@ class StoreWriter:
     def __exit__(self, *_exception: object) -> None: ...
 
 def check_system(system: str) -> None: ...
+def check_message_suite(suite: str) -> None: ...
 def check_suite(suite: str) -> None: ...
 def model_bandwidth(question: str) -> str: ...
 def model_check_nic(device: str) -> None: ...
@@ -57,6 +60,17 @@ def run_simulated(
     samples: str,
     jobs: int,
     resume: bool,
+    overwrite: bool,
+    progress: Callable[[int, int, str, str], None],
+) -> None: ...
+def run_simulated_messages(
+    path: str | PathLike[str],
+    system: str,
+    profile: str,
+    suite: str,
+    manifest: str,
+    *,
+    seed: int,
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
 ) -> None: ...

@@ -8,14 +8,15 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pcielab import __version__, _core
 from pcielab.errors import InputError
-from pcielab.profiles import ResolvedSystem
-from pcielab.suites import Suite
+from pcielab.model import MessageProfile
+from pcielab.profiles import ResolvedSystem, resolve
+from pcielab.suites import MessageSuite, Suite
 
 Samples: TypeAlias = Literal["full", "adaptive"]
 Progress: TypeAlias = Callable[[int, int, str, str], None]
@@ -31,7 +32,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _manifest(system: ResolvedSystem, suite: Suite, seed: int) -> dict[str, Any]:
+def _manifest(system: ResolvedSystem, suite: Suite | MessageSuite, seed: int) -> dict[str, Any]:
     return {
         "origin": "simulated",
         "version": __version__,
@@ -88,6 +89,49 @@ def simulate(
         samples=samples,
         jobs=jobs or available_cores(),
         resume=resume,
+        overwrite=overwrite,
+        progress=progress,
+    )
+
+
+def simulate_messages(
+    profile: MessageProfile,
+    suite: MessageSuite,
+    output: Path | str,
+    *,
+    sets: Sequence[str] = (),
+    seed: int = 1,
+    overwrite: bool = False,
+    progress: Progress = _no_progress,
+) -> None:
+    """Run a suite of messages on the system of `profile` into a new store at `output`.
+
+    Args:
+        profile: Core and device; see `pcielab.model.load_message_profile`.
+        suite: Which tests; see `pcielab.suites.load_message_suite`.
+        output: Path of the store.
+        sets: Changes to the profile's system, as `host.root_complex.read_ns=300`.
+        seed: Names the run.
+        overwrite: Replace the store that is there, if one is.
+        progress: Called after every test; an exception stops the run.
+
+    Raises:
+        InputError: The system or suite cannot be run, or the output exists or cannot be written.
+        RunError: The run was stopped or failed; what was finished is in the store.
+    """
+    if seed < 0 or seed >= 1 << 63:
+        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
+    system = resolve(profile.system, sets)
+    manifest = _manifest(system, suite, seed)
+    manifest["title"] = f"{profile.title}, suite {suite.name}"
+    manifest["messages"] = profile.as_question()
+    _core.run_simulated_messages(
+        output,
+        system.to_json(),
+        json.dumps(profile.as_question()),
+        suite.to_json(),
+        json.dumps(manifest),
+        seed=seed,
         overwrite=overwrite,
         progress=progress,
     )

@@ -6,16 +6,20 @@
 
 mod device;
 mod host;
+mod messages;
 mod outcome;
 mod runner;
 mod sampling;
 mod simulated;
+mod simulated_messages;
 mod statistics;
 
 pub use device::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start};
 pub use host::{Host, HostFacts};
+pub use messages::{MessageDevice, MessageProgress, MessageResult, MessageRunError, run_messages};
 pub use outcome::Outcome;
 pub use runner::{Options, Progress, RunError, Runner};
 pub use sampling::Samples;
 pub use simulated::{SimulatedDevice, SimulatedHost, simulated_bench};
+pub use simulated_messages::SimulatedMessages;
 pub use statistics::Histogram;

@@ -4,11 +4,14 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pcie_bench::{Options, Progress, RunError as Failure, Runner, Samples, simulated_bench};
+use pcie_bench::{
+    MessageRunError, Options, Progress, RunError as Failure, Runner, Samples, SimulatedMessages,
+    run_messages, simulated_bench,
+};
 use pcie_sim::Machine;
 use pcie_sim::profile::System;
 use pcie_store::Manifest;
-use pcie_workload::Suite;
+use pcie_workload::{MessageSuite, Suite};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
@@ -17,7 +20,9 @@ use crate::error::{InputError, RunError};
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_system, module)?)?;
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
-    module.add_function(wrap_pyfunction!(run_simulated, module)?)
+    module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
+    module.add_function(wrap_pyfunction!(run_simulated, module)?)?;
+    module.add_function(wrap_pyfunction!(run_simulated_messages, module)?)
 }
 
 fn parse<T: DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
@@ -85,6 +90,56 @@ fn run_simulated(
         (None, Err(error @ (Failure::Suite(_) | Failure::OtherRun { .. }))) => {
             Err(InputError::new_err(error.to_string()))
         }
+        (None, Err(error)) => Err(RunError::new_err(error.to_string())),
+    }
+}
+
+/// Refuses a suite of messages with a test that no machine could carry out.
+#[pyfunction]
+fn check_message_suite(suite: &str) -> PyResult<()> {
+    let suite: MessageSuite = parse("suite", suite)?;
+    suite.validate().map_err(|error| InputError::new_err(error.to_string()))
+}
+
+/// Runs a suite of messages on a simulated system into a store; see `run_simulated`.
+#[pyfunction]
+#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, overwrite, progress))]
+#[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
+fn run_simulated_messages(
+    py: Python<'_>,
+    path: PathBuf,
+    system: &str,
+    profile: &str,
+    suite: &str,
+    manifest: &str,
+    seed: u64,
+    overwrite: bool,
+    progress: Py<PyAny>,
+) -> PyResult<()> {
+    let suite: MessageSuite = parse("suite", suite)?;
+    let manifest = Manifest::from_entries(parse("manifest", manifest)?).map_err(crate::store::raised)?;
+    let mut device = SimulatedMessages::new(parse("system", system)?, parse("profile", profile)?, seed)
+        .map_err(|error| InputError::new_err(error.to_string()))?;
+    let mut raised = None;
+    let result = py.detach(|| {
+        let mut report = |done: usize, total: usize, family: &str, name: &str| {
+            let last = Some((family.to_owned(), name.to_owned()));
+            let state = Progress { done, total, last };
+            match Python::attach(|py| call(py, &progress, &state)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    raised.get_or_insert(error);
+                    ControlFlow::Break(())
+                }
+            }
+        };
+        run_messages(&suite, &mut device, &path, manifest, overwrite, &mut report)
+    });
+    match (raised, result) {
+        (Some(error), _) => Err(error),
+        (None, Ok(())) => Ok(()),
+        (None, Err(MessageRunError::Store(error))) => Err(crate::store::raised(error)),
+        (None, Err(error @ MessageRunError::Suite(_))) => Err(InputError::new_err(error.to_string())),
         (None, Err(error)) => Err(RunError::new_err(error.to_string())),
     }
 }

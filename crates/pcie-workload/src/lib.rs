@@ -5,11 +5,16 @@
 //! produced its published data.
 
 mod addresses;
+mod messages;
 mod suite;
 mod test;
 mod units;
 
 pub use addresses::{AddressList, LIST_LENGTH};
+pub use messages::{
+    BufferEviction, MessagePace, MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord,
+    QueueSharing, Way,
+};
 pub use suite::{Suite, SuiteError};
 pub use test::{CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, Test, TestError, TestRecord};
 pub use units::Units;

@@ -11,10 +11,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from pcielab.cli.output import Format, print_rows
 from pcielab.errors import InputError
+from pcielab.model import load_message_profile
 from pcielab.profiles import resolve
-from pcielab.simulate import simulate
+from pcielab.simulate import simulate, simulate_messages
 from pcielab.store import open_store
-from pcielab.suites import Suite, load_suite, single_test
+from pcielab.suites import Suite, is_message_suite, load_message_suite, load_suite, single_test
 
 _QUIET_SECONDS = 2.0
 
@@ -89,10 +90,40 @@ def _single_row(path: Path) -> dict[str, str | int | float | None]:
     return {"name": str(row["name"]), "status": str(row["status"]), "origin": store.origin, **measured}
 
 
+def _run_messages(
+    suite: str,
+    profile: str,
+    sets: list[str],
+    output: Path,
+    seed: int,
+    resume: bool,
+    overwrite: bool,
+    single: dict[str, object],
+) -> None:
+    given = [f"--{name.replace('_', '-')}" for name, value in single.items() if value is not None]
+    if given:
+        raise InputError(f"{', '.join(given)}: describes a single test: leave it out with --suite {suite}")
+    if resume:
+        raise InputError(f"--resume: suite {suite} takes seconds and is not gone on with: give --overwrite")
+    chosen = load_message_suite(suite)
+    machine = load_message_profile(profile)
+    with _Bar() as bar:
+        simulate_messages(machine, chosen, output, sets=sets, seed=seed, overwrite=overwrite, progress=bar.update)
+    Console(stderr=True).print(f"{len(chosen.tests)} tests simulated on {machine.name}: {output}", highlight=False)
+
+
 def run(
     output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
     device: Annotated[str, typer.Option("--device", help="Back end: sim, the simulator.")] = "sim",
-    profile: Annotated[str, typer.Option("--profile", help="System: a shipped one or a file.")] = "hsw2620",
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            help="System: a shipped one or a file [default: hsw2620]; for a suite of messages, a profile of core "
+            "and device [default: kpio-2012].",
+            show_default=False,
+        ),
+    ] = None,
     sets: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
@@ -142,6 +173,8 @@ def run(
         pcielab run --test bw-rd --size 64 --window 64M --profile ib-000-nosp -o one.db
 
         pcielab run --set host.iommu.walk_ns=500 --profile ib-000-nosp --suite demo -o what-if.db
+
+        pcielab run --suite kpio -o messages.db
     """
     if device != "sim":
         raise InputError(f"--device {device}: unknown: give sim")
@@ -157,8 +190,11 @@ def run(
         "outstanding": outstanding,
         "transactions": transactions,
     }
+    if suite is not None and test is None and is_message_suite(suite):
+        _run_messages(suite, profile or "kpio-2012", sets or [], output, seed, resume, overwrite, single)
+        return
     chosen = _chosen_suite(suite, test, single)
-    system = resolve(profile, sets or ())
+    system = resolve(profile or "hsw2620", sets or ())
     with _Bar() as bar:
         simulate(
             system,

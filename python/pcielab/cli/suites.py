@@ -23,6 +23,9 @@ def list_suites(
     for name in suites.names():
         suite = suites.load_suite(name)
         rows.append({"name": suite.name, "tests": len(suite.tests), "title": suite.title})
+    for name in suites.message_suite_names():
+        messages = suites.load_message_suite(name)
+        rows.append({"name": messages.name, "tests": len(messages.tests), "title": messages.title})
     print_rows(rows, output_format)
 
 
@@ -32,21 +35,25 @@ def show(
     output_format: Formats = Format.TABLE,
 ) -> None:
     """Show the families of a suite, or all its tests."""
-    suite = suites.load_suite(name)
+    suite = suites.load_message_suite(name) if suites.is_message_suite(name) else suites.load_suite(name)
     if output_format is Format.TABLE:
-        print_rows(_families(suite), output_format, title=f"{suite.title}: {len(suite.tests)} tests")
+        print_rows(_families(suite.tests), output_format, title=f"{suite.title}: {len(suite.tests)} tests")
     else:
         print_rows([_flat(test) for test in suite.tests], output_format)
 
 
-def _families(suite: suites.Suite) -> list[dict[str, Cell]]:
+def _families(tests: list[dict[str, Any]]) -> list[dict[str, Cell]]:
     """A row for each family, in the order in which they come first."""
-    counted: dict[str, list[suites.Test]] = {}
-    for test in suite.entries:
-        counted.setdefault(test.family, []).append(test)
+    counted: dict[str, list[dict[str, Any]]] = {}
+    for test in tests:
+        counted.setdefault(test["family"], []).append(test)
     return [
-        {"family": family, "tests": len(tests), "benchmarks": " ".join(dict.fromkeys(test.name for test in tests))}
-        for family, tests in counted.items()
+        {
+            "family": family,
+            "tests": len(members),
+            "benchmarks": " ".join(dict.fromkeys(test["name"] for test in members)),
+        }
+        for family, members in counted.items()
     ]
 
 

@@ -144,6 +144,45 @@ CATALOGUE: tuple[Entry, ...] = (
         "The same for latency.",
         lambda runs, measured: figures.latency_by_offset(runs, measured=measured),
     ),
+    Entry(
+        "message-steps",
+        "Messages",
+        "Where the time of a small message goes: stores are there at once, descriptor DMA waits for two round "
+        "trips and for the device between them (table 1 of the kPIO+WC paper).",
+        lambda runs, measured: figures.message_steps(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "message-latency-by-size",
+        "Messages",
+        "Stores are ahead until the link's time for their headers outweighs the descriptor's round trips. Their "
+        "steps are whole buffers of 64 B (figure 7 of the kPIO+WC paper).",
+        lambda runs, measured: figures.message_latency_by_size(runs, measured=measured),
+    ),
+    Entry(
+        "message-bandwidth-by-size",
+        "Messages",
+        "Message after message. Each buffer begun costs a whole one, which makes the saw-tooth (figure 8 of the "
+        "kPIO+WC paper).",
+        lambda runs, measured: figures.message_bandwidth_by_size(runs, measured=measured),
+    ),
+    Entry(
+        "message-latency-by-link",
+        "Messages",
+        "The same machine on later links: what the link takes shrinks, what core and device take stays.",
+        lambda runs, measured: figures.message_latency_by_link(runs, measured=measured),
+    ),
+    Entry(
+        "message-bandwidth-by-link",
+        "Messages",
+        "The same for bandwidth.",
+        lambda runs, measured: figures.message_bandwidth_by_link(runs, measured=measured),
+    ),
+    Entry(
+        "fig2-loopback",
+        "Messages",
+        "A packet written by stores, looped back by the NIC and returned by DMA: most of the latency is PCIe.",
+        lambda runs, measured: figures.modelled_loopback(_all_runs(runs, measured)),
+    ),
 )
 
 

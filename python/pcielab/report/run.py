@@ -34,6 +34,14 @@ PARAMETER_COLUMNS = (
     "stride_units",
     "outstanding",
     "details",
+    "way",
+    "generation",
+    "lanes",
+    "cores",
+    "sharing",
+    "eviction",
+    "pressure",
+    "pace",
 )
 _EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")
 

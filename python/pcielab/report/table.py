@@ -20,6 +20,14 @@ _HEADS: Mapping[str, str] = {
     "stride_units": "stride (units)",
     "outstanding": "outstanding",
     "details": "details",
+    "way": "way",
+    "generation": "generation",
+    "lanes": "lanes",
+    "cores": "cores",
+    "sharing": "queues",
+    "eviction": "eviction",
+    "pressure": "pressure",
+    "pace": "pace",
 }
 # Metric, head, decimals, and what its value is divided by.
 _METRICS: tuple[tuple[str, str, int, float], ...] = (
@@ -36,6 +44,10 @@ _METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("p99", "99 % (ns)", 1, 1.0),
     ("p999", "99.9 % (ns)", 1, 1.0),
     ("maximum", "max (ns)", 1, 1.0),
+    ("cpu", "core (ns)", 1, 1.0),
+    ("downstream_bytes", "bytes down", 1, 1.0),
+    ("upstream_bytes", "bytes up", 1, 1.0),
+    ("control_share", "control (%)", 1, 0.01),
     ("outliers", "outliers", 0, 1.0),
     ("samples", "samples", 0, 1.0),
 )
@@ -118,7 +130,7 @@ def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
 
 def _worth_saying(column: str, value: object) -> bool:
     """Whether a parameter that all rows share says anything: offsets of 0 and a stride of 1 do not."""
-    plain = {"host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1, "details": False}
+    plain = {"host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1, "details": False, "pressure": 0}
     return not pd.isna(value) and plain.get(column) != value  # type: ignore[call-overload]
 
 

@@ -1,11 +1,24 @@
 """Suites: which tests to run, and in which order, kept in TOML.
 
-`load_suite` reads a shipped suite or a file; `single_test` makes the one test that a command line describes. What
-a test does to a machine belongs to the simulator.
+`load_suite` reads a shipped suite or a file, `load_message_suite` one of messages; `single_test` makes the one
+test that a command line describes. What a test does to a machine belongs to the simulator.
 """
 
 from pcielab.suites.benchmark import BENCHMARKS, Parameters, Test
 from pcielab.suites.load import Suite, load_suite, names
+from pcielab.suites.messages import MessageSuite, is_message_suite, load_message_suite, message_suite_names
 from pcielab.suites.single import single_test
 
-__all__ = ["BENCHMARKS", "Parameters", "Suite", "Test", "load_suite", "names", "single_test"]
+__all__ = [
+    "BENCHMARKS",
+    "MessageSuite",
+    "Parameters",
+    "Suite",
+    "Test",
+    "is_message_suite",
+    "load_message_suite",
+    "load_suite",
+    "message_suite_names",
+    "names",
+    "single_test",
+]

@@ -41,7 +41,7 @@ pub enum Sharing {
 /// When a core starts its next message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Once the one before has left the device.
+    /// Once the one before has left the device, and the link is idle.
     Alone,
     /// As soon as it has written the one before.
     Stream,
@@ -159,6 +159,8 @@ enum Event {
     Drained(usize),
     /// Cores learn how far a queue is.
     Credit(usize, u64),
+    /// A core's message is done, and the link idle behind it.
+    Idle(usize),
 }
 
 /// A buffer, or a part of one, on its way.
@@ -317,6 +319,7 @@ impl<'a> StoresRun<'a> {
                 self.start_drain(flushed.queue);
             }
             Event::Drained(queue) => self.drained(queue),
+            Event::Idle(core) => self.wake(core, Waiting::Delivery),
             Event::Credit(queue, head) => {
                 self.queues[queue].known_head = head;
                 for core in 0..self.cores.len() {
@@ -542,6 +545,6 @@ impl<'a> StoresRun<'a> {
             }
             Leaving::Dropped => self.outcome.dropped += 1,
         }
-        self.wake(core, Waiting::Delivery);
+        self.events.push(self.now.max(self.port.free_at()), Event::Idle(core));
     }
 }

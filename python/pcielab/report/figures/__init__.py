@@ -19,6 +19,14 @@ from pcielab.report.figures.distribution import latency_cdf, latency_tail
 from pcielab.report.figures.frame import Figure
 from pcielab.report.figures.interaction import modelled_interactions
 from pcielab.report.figures.latency import latency_by_size
+from pcielab.report.figures.loopback import modelled_loopback
+from pcielab.report.figures.message import (
+    message_bandwidth_by_link,
+    message_bandwidth_by_size,
+    message_latency_by_link,
+    message_latency_by_size,
+)
+from pcielab.report.figures.message_steps import message_steps
 from pcielab.report.figures.offset import bandwidth_by_offset, latency_by_offset
 from pcielab.report.figures.window import bandwidth_by_window, latency_by_window
 from pcielab.report.selection import MissingDataError
@@ -36,5 +44,11 @@ __all__ = [
     "latency_cdf",
     "latency_tail",
     "local_against_remote",
+    "message_bandwidth_by_link",
+    "message_bandwidth_by_size",
+    "message_latency_by_link",
+    "message_latency_by_size",
+    "message_steps",
     "modelled_interactions",
+    "modelled_loopback",
 ]

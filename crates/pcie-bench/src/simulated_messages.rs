@@ -1,0 +1,182 @@
+//! The simulator as a device that takes messages.
+
+use crate::device::DeviceError;
+use crate::messages::{MessageDevice, MessageResult};
+use pcie_model::pio::MessageProfile;
+use pcie_sim::pio::{
+    DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine, MessageSystemError, Pace,
+    Sharing, StoreMessage, StorePlan, StoresRun, frame,
+};
+use pcie_sim::profile::System;
+use pcie_sim::{Machine, TestKey};
+use pcie_time::{Draws, Picoseconds, Stream};
+use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, Way};
+
+/// Cores and a device on a simulated system.
+#[derive(Debug)]
+pub struct SimulatedMessages {
+    system: System,
+    profile: MessageProfile,
+    seed: u64,
+}
+
+impl SimulatedMessages {
+    /// Checks the system and the profile.
+    ///
+    /// # Errors
+    /// Names what is wrong.
+    pub fn new(system: System, profile: MessageProfile, seed: u64) -> Result<Self, MessageSystemError> {
+        MessageMachine::new(Machine::new(system.clone())?, profile.clone())?;
+        Ok(Self { system, profile, seed })
+    }
+
+    /// The machine, with the link that a test asks for.
+    fn machine(&self, test: &MessageTest) -> Result<MessageMachine, MessageSystemError> {
+        let mut system = self.system.clone();
+        if let Some(generation) = test.generation {
+            system.link.generation = generation;
+            system.link.flit = generation >= 6;
+        }
+        if let Some(lanes) = test.lanes {
+            system.link.lanes = lanes;
+        }
+        MessageMachine::new(Machine::new(system)?, self.profile.clone())
+    }
+
+    fn by_stores(
+        &self,
+        machine: &MessageMachine,
+        key: TestKey,
+        test: &MessageTest,
+        plan: StorePlan,
+    ) -> Result<MessageResult, DeviceError> {
+        let draws = key.draws(Stream::Payload);
+        let mut index = 0;
+        let frames: Vec<Vec<_>> = (0..test.cores)
+            .map(|_| {
+                (0..test.messages)
+                    .map(|_| frame(self.profile.header_bytes, &payload(draws, &mut index, test.size_bytes)))
+                    .collect()
+            })
+            .collect();
+        let outcome = StoresRun::new(machine, plan, key, frames.clone()).run();
+        let sent = frames.concat();
+        let changed = outcome.delivered.iter().any(|one| one.frame != sent[one.message]);
+        if changed || outcome.lost > 0 || outcome.delivered.len() as u64 + outcome.dropped < sent.len() as u64
+        {
+            return Err(DeviceError::Failed("a message did not arrive as it was written".into()));
+        }
+        let messages = &outcome.messages;
+        let after_first = |at: fn(&StoreMessage) -> Picoseconds| {
+            mean(messages.iter().map(|message| at(message).since(message.first_store).as_ns()))
+        };
+        Ok(MessageResult {
+            latencies_ns: messages.iter().map(|message| message.latency().as_ns()).collect(),
+            elapsed_ns: outcome.elapsed.as_ns(),
+            cpu_ns: messages.iter().map(|message| (message.written - message.started).as_ns()).collect(),
+            downstream_bytes: outcome.wire_bytes,
+            dropped: outcome.dropped,
+            stalls_ns: vec![
+                ("buffers", outcome.stalls.buffers.as_ns()),
+                ("queue", outcome.stalls.queue.as_ns()),
+                ("lock", outcome.stalls.lock.as_ns()),
+            ],
+            steps_ns: vec![
+                ("first-store", 0.0),
+                ("last-store", after_first(|message| message.last_store)),
+                ("left-filter", after_first(|message| message.left)),
+            ],
+            ..MessageResult::default()
+        })
+    }
+
+    fn by_descriptors(
+        &self,
+        machine: &MessageMachine,
+        key: TestKey,
+        test: &MessageTest,
+    ) -> Result<MessageResult, DeviceError> {
+        if test.cores != 1 {
+            return Err(DeviceError::NotSupported("descriptors are simulated for one core".into()));
+        }
+        let frame_bytes = test.size_bytes + u64::from(self.profile.header_bytes);
+        let outcome = DescriptorsRun::new(machine, key, test.messages, frame_bytes).run();
+        let messages = &outcome.messages;
+        let after_doorbell = |at: fn(&DescriptorMessage) -> Picoseconds| {
+            mean(messages.iter().map(|message| at(message).since(message.doorbell).as_ns()))
+        };
+        Ok(MessageResult {
+            latencies_ns: messages.iter().map(|message| outcome.latency(message).as_ns()).collect(),
+            elapsed_ns: outcome.elapsed.as_ns(),
+            downstream_bytes: outcome.downstream_bytes,
+            upstream_bytes: outcome.upstream_bytes,
+            control_bytes: outcome.control_bytes,
+            steps_ns: vec![
+                ("doorbell", 0.0),
+                ("descriptor-request", after_doorbell(|message| message.descriptor_request)),
+                ("descriptor", after_doorbell(|message| message.descriptor)),
+                ("payload-request", after_doorbell(|message| message.payload_request)),
+                ("payload", after_doorbell(|message| message.payload)),
+                ("received", after_doorbell(|message| message.received)),
+                ("written-back", after_doorbell(|message| message.written_back)),
+            ],
+            ..MessageResult::default()
+        })
+    }
+}
+
+impl MessageDevice for SimulatedMessages {
+    fn name(&self) -> String {
+        self.profile.name.clone()
+    }
+
+    fn send(&mut self, position: u64, test: &MessageTest) -> Result<MessageResult, DeviceError> {
+        let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
+        let key = TestKey { seed: self.seed, test: position };
+        match plan(test) {
+            Some(plan) => self.by_stores(&machine, key, test, plan),
+            None => self.by_descriptors(&machine, key, test),
+        }
+    }
+}
+
+/// How messages are stored; none where they go by descriptors.
+fn plan(test: &MessageTest) -> Option<StorePlan> {
+    let (combine, ending) = match test.way {
+        Way::Uncached => (false, Ending::Stuffed),
+        Way::WriteCombined => (true, Ending::Stuffed),
+        Way::WriteCombinedFenced => (true, Ending::Fenced),
+        Way::Descriptors => return None,
+    };
+    Some(StorePlan {
+        combine,
+        eviction: match test.eviction {
+            BufferEviction::InOrder => EvictionOrder::InOrder,
+            BufferEviction::Random => EvictionOrder::Random,
+        },
+        pressure: test.pressure,
+        ending,
+        sharing: match test.sharing {
+            QueueSharing::OwnQueues => Sharing::OwnQueues,
+            QueueSharing::OneQueue => Sharing::OneQueue,
+        },
+        pace: match test.pace {
+            MessagePace::Alone => Pace::Alone,
+            MessagePace::Stream => Pace::Stream,
+        },
+    })
+}
+
+fn payload(draws: Draws, index: &mut u64, bytes: u64) -> Vec<u8> {
+    let words = bytes.div_ceil(8);
+    let mut payload: Vec<u8> =
+        (*index..*index + words).flat_map(|word| draws.bits(word).to_le_bytes()).collect();
+    *index += words;
+    payload.truncate(bytes as usize);
+    payload
+}
+
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}

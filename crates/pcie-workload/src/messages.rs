@@ -1,0 +1,187 @@
+//! Messages from cores to a device: what a row of a suite of messages asks for.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// How a message goes to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// Stores of 8 B, each a TLP.
+    Uncached,
+    /// Stores through write-combining buffers, stuffed with signatures.
+    WriteCombined,
+    /// The same with a single signature and a fence.
+    WriteCombinedFenced,
+    /// Doorbell, descriptor and DMA.
+    Descriptors,
+}
+
+/// How several cores use the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueSharing {
+    /// A queue for each core.
+    OwnQueues,
+    /// One queue and a lock.
+    OneQueue,
+}
+
+/// When a core sends its next message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MessagePace {
+    /// Once the one before is done.
+    Alone,
+    /// At once.
+    Stream,
+}
+
+/// In which order full write-combining buffers leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferEviction {
+    /// As they became full.
+    InOrder,
+    /// Any of them.
+    Random,
+}
+
+/// A test of messages. As JSON it is canonical: these keys, in this order, each of them present.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageTest {
+    /// Cores that send.
+    pub cores: u32,
+    /// Order of eviction.
+    pub eviction: BufferEviction,
+    /// Generation of the link; null for the system's own link.
+    pub generation: Option<u32>,
+    /// Lanes of the link; null for the system's own.
+    pub lanes: Option<u32>,
+    /// Messages of each core.
+    pub messages: u32,
+    /// Time between messages.
+    pub pace: MessagePace,
+    /// Share of the stores behind which something else takes the buffer.
+    pub pressure: f64,
+    /// Queues.
+    pub sharing: QueueSharing,
+    /// Payload of a message.
+    pub size_bytes: u64,
+    /// The way.
+    pub way: Way,
+}
+
+/// A test as it stands in a suite.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageTestRecord {
+    /// What it belongs to.
+    pub family: String,
+    /// Its name, such as `WC_STREAM`.
+    pub name: String,
+    /// Its parameters.
+    pub parameters: MessageTest,
+}
+
+/// A suite of messages. Tests are independent of each other: each starts on an idle machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageSuite {
+    /// Its name.
+    pub name: String,
+    /// One line for people.
+    pub title: String,
+    /// Its tests.
+    pub tests: Vec<MessageTestRecord>,
+}
+
+/// Why a test of messages can be carried out by no machine.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("suite {suite}: test {position} ({family}): {key} is {value}: give {remedy}")]
+pub struct MessageSuiteError {
+    suite: String,
+    position: usize,
+    family: String,
+    key: &'static str,
+    value: f64,
+    remedy: &'static str,
+}
+
+const MAX_PAYLOAD_BYTES: u64 = 1 << 16;
+const MAX_CORES: u32 = 256;
+const MAX_MESSAGES: u32 = 1 << 20;
+
+impl MessageTest {
+    fn problem(&self) -> Option<(&'static str, f64, &'static str)> {
+        let in_range = |key, value: u64, most: u64, remedy| {
+            (!(1..=most).contains(&value)).then_some((key, value as f64, remedy))
+        };
+        in_range("size_bytes", self.size_bytes, MAX_PAYLOAD_BYTES, "1 byte to 64 KiB")
+            .or_else(|| in_range("cores", u64::from(self.cores), u64::from(MAX_CORES), "1 to 256"))
+            .or_else(|| in_range("messages", u64::from(self.messages), u64::from(MAX_MESSAGES), "1 to 2^20"))
+            .or_else(|| {
+                (!(0.0..=1.0).contains(&self.pressure)).then_some((
+                    "pressure",
+                    self.pressure,
+                    "a share, 0 to 1",
+                ))
+            })
+    }
+}
+
+impl MessageSuite {
+    /// Refuses a suite with a test that no machine could carry out.
+    ///
+    /// # Errors
+    /// Names the first such test, its key, its value and what would be right.
+    pub fn validate(&self) -> Result<(), MessageSuiteError> {
+        for (position, test) in self.tests.iter().enumerate() {
+            if let Some((key, value, remedy)) = test.parameters.problem() {
+                let (suite, family) = (self.name.clone(), test.family.clone());
+                return Err(MessageSuiteError { suite, position, family, key, value, remedy });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_tests_are_named_with_their_key() {
+        let test = MessageTest {
+            cores: 1,
+            eviction: BufferEviction::InOrder,
+            generation: None,
+            lanes: None,
+            messages: 1,
+            pace: MessagePace::Alone,
+            pressure: 0.0,
+            sharing: QueueSharing::OwnQueues,
+            size_bytes: 64,
+            way: Way::WriteCombined,
+        };
+        let message = |parameters: MessageTest| {
+            let record = MessageTestRecord { family: "f".into(), name: "WC".into(), parameters };
+            let suite = MessageSuite { name: "mine".into(), title: "t".into(), tests: vec![record] };
+            suite.validate().map_err(|error| error.to_string())
+        };
+        assert_eq!(message(test.clone()), Ok(()));
+        for (wrong, key) in [
+            (
+                MessageTest { size_bytes: 65_537, ..test.clone() },
+                "size_bytes is 65537: give 1 byte to 64 KiB",
+            ),
+            (MessageTest { cores: 0, ..test.clone() }, "cores is 0"),
+            (MessageTest { messages: 0, ..test.clone() }, "messages is 0"),
+            (MessageTest { pressure: 1.5, ..test.clone() }, "pressure is 1.5"),
+        ] {
+            let found = message(wrong).unwrap_err();
+            assert!(found.starts_with("suite mine: test 0 (f): ") && found.contains(key), "{found}");
+        }
+    }
+}

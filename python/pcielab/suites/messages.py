@@ -1,0 +1,184 @@
+"""Suites of messages: which messages to send, by which way, on which link. TOML files under `suites/messages`."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from pcielab import _core, shipped
+from pcielab.errors import InputError
+from pcielab.profiles.part import Count, Part, Share
+from pcielab.profiles.provenance import Provenance
+from pcielab.profiles.read import read_toml
+from pcielab.suites.files import Sizes
+from pcielab.validation import explain
+
+Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors"]
+Axis: TypeAlias = Literal["way", "size", "link", "cores", "sharing", "eviction", "pressure"]
+AXES: tuple[Axis, ...] = ("link", "way", "cores", "sharing", "eviction", "pressure", "size")
+_NAMES: dict[Way, str] = {
+    "uncached": "UC",
+    "write-combined": "WC",
+    "write-combined-fenced": "WC_FENCE",
+    "descriptors": "DMA",
+}
+_LINK = re.compile(r"gen([1-7])-x(1|2|4|8|12|16|32)")
+
+
+def _link(value: object) -> object:
+    if not isinstance(value, str) or not _LINK.fullmatch(value):
+        raise PydanticCustomError("link", "give generation and lanes, such as gen3-x8")
+    return value
+
+
+LinkName = Annotated[str, BeforeValidator(_link)]
+
+
+class MessageGroup(Part):
+    """Tests that share a family, as lists that are combined with each other."""
+
+    family: str = Field(min_length=1)
+    """What the results belong to."""
+    loop: list[Axis] = Field(default=[])
+    """What varies, outermost first: every list with more than one entry must be named."""
+    ways: list[Way] = Field(min_length=1)
+    """How messages go to the device."""
+    sizes: Sizes
+    """Payload: bytes, `"4K"`, or a range such as `"32:1504:16"`, both ends included."""
+    links: list[LinkName] = Field(default=[])
+    """Links, such as `gen3-x8`; without any, the one of the profile's system."""
+    cores: list[Count] = Field(default=[1], min_length=1)
+    """Cores that send."""
+    sharing: list[Literal["own-queues", "one-queue"]] = Field(default=["own-queues"], min_length=1)
+    """A queue for each core, or one and a lock."""
+    evictions: list[Literal["in-order", "random"]] = Field(default=["in-order"], min_length=1)
+    """Order in which full buffers leave."""
+    pressures: list[Share] = Field(default=[0.0], min_length=1)
+    """Share of the stores behind which something else takes the buffer."""
+    pace: Literal["alone", "stream"]
+    """A core sends its next message once the one before is done, or at once."""
+    messages: Count
+    """Messages of each core."""
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if len(set(self.loop)) < len(self.loop):
+            raise ValueError(f"loop = {self.loop}: each entry once")
+        unnamed = [axis for axis, values in self._axes().items() if len(values) > 1 and axis not in self.loop]
+        if unnamed:
+            raise ValueError(f"loop = {self.loop}: add {', '.join(unnamed)}, of which there is more than one")
+        return self
+
+    def _axes(self) -> dict[Axis, list[Any]]:
+        return {
+            "way": list(self.ways),
+            "size": list(self.sizes),
+            "link": list(self.links) or [None],
+            "cores": list(self.cores),
+            "sharing": list(self.sharing),
+            "eviction": list(self.evictions),
+            "pressure": list(self.pressures),
+        }
+
+    def unfold(self) -> Iterator[dict[str, Any]]:
+        """The tests of the group, in the order in which they run."""
+        axes = self._axes()
+        order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
+        for values in product(*(axes[axis] for axis in order)):
+            at = dict(zip(order, values, strict=True))
+            link = _LINK.fullmatch(at["link"]) if at["link"] else None
+            parameters = {
+                "cores": at["cores"],
+                "eviction": at["eviction"],
+                "generation": int(link[1]) if link else None,
+                "lanes": int(link[2]) if link else None,
+                "messages": self.messages,
+                "pace": self.pace,
+                "pressure": at["pressure"],
+                "sharing": at["sharing"],
+                "size_bytes": at["size"],
+                "way": at["way"],
+            }
+            name = f"{_NAMES[at['way']]}_{self.pace.upper()}"
+            yield {"family": self.family, "name": name, "parameters": parameters}
+
+
+class MessageSuiteFile(Part):
+    """A file under `suites/messages`."""
+
+    name: str = Field(min_length=1)
+    """Short name."""
+    title: str = Field(min_length=1)
+    """One line for people."""
+    provenance: Provenance
+    """Where the list of tests comes from."""
+    group: list[MessageGroup] = Field(min_length=1)
+    """Groups of tests, in run order."""
+
+
+@dataclass(frozen=True)
+class MessageSuite:
+    """Tests of messages; each starts on an idle machine."""
+
+    name: str
+    title: str
+    groups: tuple[MessageGroup, ...]
+    provenance: Provenance
+
+    @cached_property
+    def tests(self) -> list[dict[str, Any]]:
+        """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
+        return [test for group in self.groups for test in group.unfold()]
+
+    def to_json(self) -> str:
+        """The suite as canonical JSON: keys sorted, no spaces, every key present."""
+        content = {"name": self.name, "title": self.title, "tests": self.tests}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def message_suite_names() -> list[str]:
+    """The shipped suites of messages."""
+    return sorted(path.stem for path in _directory().glob("*.toml"))
+
+
+def is_message_suite(name_or_path: str) -> bool:
+    """Whether `--suite` means a suite of messages: a shipped one, or a file whose groups have ways."""
+    if name_or_path in message_suite_names():
+        return True
+    path = Path(name_or_path).expanduser()
+    if path.suffix != ".toml" or not path.is_file():
+        return False
+    groups = read_toml(path).get("group")
+    return isinstance(groups, list) and any(isinstance(group, dict) and "ways" in group for group in groups)
+
+
+def load_message_suite(name_or_path: str) -> MessageSuite:
+    """The suite of messages of that name, or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
+    """
+    path = Path(name_or_path).expanduser()
+    if name_or_path in message_suite_names():
+        path = _directory() / f"{name_or_path}.toml"
+    try:
+        file = MessageSuiteFile.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise explain(error, MessageSuiteFile, str(path)) from None
+    suite = MessageSuite(file.name, file.title, tuple(file.group), file.provenance)
+    try:
+        _core.check_message_suite(suite.to_json())
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return suite
+
+
+def _directory() -> Path:
+    return shipped.directory("suites") / "messages"

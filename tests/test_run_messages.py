@@ -1,0 +1,97 @@
+"""`pcielab run` with suites of messages, as scripts use it: rows in the store, refusals that name the option."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pcielab import open_store
+from test_model_command import pcielab
+
+SMALL = """
+name = "small"
+title = "A few messages"
+
+[provenance]
+source = "test"
+
+[[group]]
+family = "message_latency_sizes"
+loop = ["way", "size"]
+ways = ["write-combined", "descriptors"]
+sizes = [20, 64]
+pace = "alone"
+messages = 2
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def test_the_papers_latencies_and_steps_are_in_the_store(suite: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    done = pcielab("run", "--suite", str(suite), "-o", str(path))
+    assert (done.exit_code, done.stdout) == (0, "")
+    store = open_store(path)
+    assert store.origin == "simulated"
+    medians = store.scalars.set_index(["way", "size_bytes"])["median"]
+    assert medians["write-combined", 20] == pytest.approx(108, abs=0.1)
+    assert medians["write-combined", 64] == pytest.approx(232, abs=0.1)
+    assert medians["descriptors", 64] == pytest.approx(1736, abs=0.1)
+    steps = store.scalar_rows.query("metric == 'at' and test == 3").set_index("subject")["value"]
+    assert steps["doorbell"] == 0
+    assert steps[["descriptor", "payload-request", "payload"]].tolist() == pytest.approx(
+        [832, 1504, 1736], abs=0.1
+    )
+
+
+def test_the_same_seed_gives_the_same_rows(suite: Path, tmp_path: Path) -> None:
+    rows = []
+    for name in ("one.db", "two.db"):
+        assert pcielab("run", "--suite", str(suite), "-o", str(tmp_path / name)).exit_code == 0
+        rows.append(list(open_store(tmp_path / name).records()))
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    "arguments, found",
+    [
+        (["--size", "64"], "--size: describes a single test"),
+        (["--resume"], "--resume: suite"),
+        (["--profile", "snb"], "no profile of messages is named 'snb'"),
+        (["--set", "host.root_complex.read=1"], "read"),
+    ],
+)
+def test_what_does_not_fit_is_refused(suite: Path, tmp_path: Path, arguments: list[str], found: str) -> None:
+    done = pcielab("run", "--suite", str(suite), "-o", str(tmp_path / "run.db"), *arguments)
+    assert done.exit_code == 2
+    assert found in done.stderr
+    assert not (tmp_path / "run.db").exists()
+
+
+@pytest.mark.parametrize(
+    "old, new, found",
+    [
+        ("messages = 2", "messages = 0", "messages = 0"),
+        ('loop = ["way", "size"]', 'loop = ["way"]', "add size"),
+        ("[20, 64]", "[20, 70000]", "size_bytes is 70000"),
+        ('pace = "alone"', 'pace = "alone"\nlinks = ["gen8-x8"]', "give generation and lanes"),
+    ],
+)
+def test_wrong_suites_are_named(suite: Path, tmp_path: Path, old: str, new: str, found: str) -> None:
+    suite.write_text(SMALL.replace(old, new))
+    done = pcielab("run", "--suite", str(suite), "-o", str(tmp_path / "run.db"))
+    assert done.exit_code == 2
+    assert str(suite) in done.stderr
+    assert found in done.stderr
+
+
+def test_suites_are_listed_and_shown() -> None:
+    listed = json.loads(pcielab("suites", "list", "--format", "json").stdout)
+    assert "kpio" in [row["name"] for row in listed]
+    shown = json.loads(pcielab("suites", "show", "kpio", "--format", "json").stdout)
+    assert shown[0]["way"] == "uncached"
