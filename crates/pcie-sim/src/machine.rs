@@ -9,6 +9,11 @@ use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, Sp
 use pcie_workload::{AddressList, LINE_BYTES, PAGE_BYTES, Path, Test};
 use thiserror::Error;
 
+/// More than any socket has; the lines of a cache are kept one by one.
+const LLC_BYTES_MOST: u64 = 2 << 30;
+/// More than any IOMMU has; each walker is kept.
+const WALKERS_MOST: u32 = 4096;
+
 /// Why a system cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SystemError {
@@ -354,6 +359,9 @@ fn check_values(system: &System) -> Result<(), SystemError> {
     if cache.llc_bytes < LINE_BYTES * u64::from(cache.ways) * u64::from(cache.slices) {
         return wrong("host.llc.llc_bytes", cache.llc_bytes.to_string(), "give at least one set per slice");
     }
+    if cache.llc_bytes > LLC_BYTES_MOST {
+        return wrong("host.llc.llc_bytes", cache.llc_bytes.to_string(), "give at most 2 GiB");
+    }
     let timer = system.device.timer;
     if timer.numerator_ns == 0 || timer.denominator == 0 || timer.cycles == 0 {
         return wrong("device.timer", format!("{timer:?}"), "give values above 0");
@@ -370,6 +378,9 @@ fn check_values(system: &System) -> Result<(), SystemError> {
     }
     if system.iommu != IommuMode::Off && system.host.iommu.walkers == 0 {
         return wrong("host.iommu.walkers", "0".into(), "give at least 1");
+    }
+    if system.host.iommu.walkers > WALKERS_MOST {
+        return wrong("host.iommu.walkers", system.host.iommu.walkers.to_string(), "give at most 4096");
     }
     let complex = &system.host.root_complex;
     let posted_units = system.link.mps_bytes.div_ceil(16);
