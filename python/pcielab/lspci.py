@@ -16,7 +16,7 @@ from pcielab.validation import explain
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
 _SLOT = re.compile(r"(?P<slot>(?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<title>\S.*)")
-_REGISTER = re.compile(r"\s+(?P<name>[A-Z][A-Za-z]+\d?):\s+(?P<value>.*)")
+_REGISTER = re.compile(r" {16}(?P<name>[A-Z][A-Za-z]+\d?):\s+(?P<value>.*)")  # deeper lines continue a register
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768
 
@@ -149,7 +149,7 @@ def _function(block: list[str]) -> Function:
     registers: dict[str, str] = {}
     name = ""
     for line in block[1:]:
-        register = _REGISTER.match(line)
+        register = _REGISTER.match(line.expandtabs())
         if register:
             name = register["name"]
             registers.setdefault(name, register["value"])

@@ -1,7 +1,7 @@
 """Run a suite on a simulated machine into a store.
 
-The simulator itself is Rust; this module puts together what it needs: the resolved system, the suite, and the manifest
-that says what was run on what.
+The simulator itself is Rust; this module puts together what it needs: the resolved system, the suite, and the
+manifest that says what was run on what.
 """
 
 import datetime

@@ -90,7 +90,7 @@ class Store:
         ]
         frame = pd.DataFrame.from_records(records, columns=None if records else ["id", "family", "name"])
         frame["status"] = [row[4] for row in rows]
-        frame["message"] = [row[5] for row in rows]
+        frame["message"] = pd.Series([row[5] for row in rows], dtype=object)
         return frame
 
     @cached_property

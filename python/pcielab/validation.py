@@ -15,35 +15,16 @@ from pydantic_core import ErrorDetails
 from pcielab.errors import InputError
 
 _SHOWN_PROBLEMS = 8
-_UNITS = {
-    "ps",
-    "ns",
-    "us",
-    "ms",
-    "s",
-    "sec",
-    "bits",
-    "b",
-    "byte",
-    "bytes",
-    "kb",
-    "kib",
-    "mb",
-    "mib",
-    "gb",
-    "gib",
-    "size",
-}
+_LISTED_WORDS = 24
+_UNITS = frozenset(["ps", "ns", "us", "ms", "s", "bits", "b", "bytes", "kb", "kib", "mb", "mib", "gb", "gib"])
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` was most likely meant to be."""
     choices = list(known)
-    same_quantity = [
-        choice for choice in choices if _quantity(choice) in (word, _quantity(word)) and choice != word
-    ]
-    if same_quantity and _quantity(same_quantity[0]) != same_quantity[0]:
-        return same_quantity[0]
+    other_unit = _in_right_unit(word, choices)
+    if other_unit is not None:
+        return other_unit
     near = difflib.get_close_matches(word, choices, n=1, cutoff=0.55)
     return near[0] if near else None
 
@@ -51,10 +32,11 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 def suggestion(word: str, known: Iterable[str]) -> str:
     """A remedy for an unknown word: the closest known one, and the known ones where they are few."""
     choices = list(known)
+    other_unit = _in_right_unit(word, choices)
+    if other_unit is not None:
+        return f"the key is {other_unit}: its unit is part of its name"
+    listed = f"known: {', '.join(choices)}" if len(choices) <= _LISTED_WORDS else ""
     match = closest(word, choices)
-    listed = f"known: {', '.join(choices)}" if len(choices) <= 24 else ""
-    if match is not None and _quantity(match) in (word, _quantity(word)) and _quantity(match) != match:
-        return f"the key is {match}: its unit is part of its name"
     if match is not None:
         return f"did you mean {match}?" + (f" ({listed})" if listed else "")
     return listed or "see the reference for the known ones"
@@ -95,6 +77,13 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown)} more")
     return InputError(f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in shown))
+
+
+def _in_right_unit(word: str, known: Iterable[str]) -> str | None:
+    """The known key for the quantity that `word` gives in another unit, or in none."""
+    return next(
+        (key for key in known if key != _quantity(key) and _quantity(key) in (word, _quantity(word))), None
+    )
 
 
 def _quantity(key: str) -> str:

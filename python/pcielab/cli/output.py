@@ -13,6 +13,10 @@ from rich.table import Table
 Cell: TypeAlias = str | int | float | bool | None
 
 
+# In a pipe or a file, nothing has to fit.
+_UNLIMITED_WIDTH = 1_000
+
+
 class Format(StrEnum):
     """How rows are printed."""
 
@@ -44,12 +48,14 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
     table = Table(title=title, title_justify="left")
     for column in columns:
         numeric = any(isinstance(row[column], int | float) for row in rows)
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
+        widest = max((len(_shown(row[column])) for row in rows), default=0)
+        # Where the terminal is narrow, heads wrap at their spaces; numbers are never cut.
+        table.add_column(
+            column.replace("_", " "),
+            justify="right" if numeric else "left",
+            overflow="fold",
+            min_width=widest if numeric else None,
+        )
     for row in rows:
         table.add_row(*(_shown(row[column]) for column in columns))
-    console = Console()
-    if not console.is_terminal:
-        # A file or a pipe has no width: nothing is cut off.
-        unbounded = console.options.update(max_width=10_000)
-        console.width = max(console.width, console.measure(table, options=unbounded).maximum)
-    console.print(table)
+    Console(width=None if sys.stdout.isatty() else _UNLIMITED_WIDTH).print(table)

@@ -82,7 +82,9 @@ def _single_row(path: Path) -> dict[str, str | int | float | None]:
     wanted = ["bandwidth", "bandwidth_low", "bandwidth_high", "rate", "average", "median", "minimum", "p95", "p99"]
     units = {"bandwidth": "gbps", "bandwidth_low": "gbps", "bandwidth_high": "gbps", "rate": "per_second"}
     measured = {
-        f"{name}_{units.get(name, 'ns')}": float(row[name]) for name in wanted if name in row and row[name] == row[name]
+        f"{name}_{units.get(name, 'ns')}": float(row[name])
+        for name in wanted
+        if name in row and row[name] == row[name]
     }
     return {"name": str(row["name"]), "status": str(row["status"]), "origin": store.origin, **measured}
 
@@ -95,7 +97,9 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
     ] = None,
-    suite: Annotated[str | None, typer.Option("--suite", help="Suite: a shipped one or a file [default: quick].")] = None,
+    suite: Annotated[
+        str | None, typer.Option("--suite", help="Suite: a shipped one or a file [default: quick].")
+    ] = None,
     test: Annotated[
         str | None, typer.Option("--test", help="One test: lat-rd, lat-wrrd, bw-rd, bw-wr or bw-rdwr.")
     ] = None,
@@ -113,7 +117,9 @@ def run(
     stride: Annotated[int | None, typer.Option("--stride", help="With --test: units, for strided.")] = None,
     outstanding: Annotated[int | None, typer.Option("--outstanding", help="With --test: most in flight.")] = None,
     transactions: Annotated[int | None, typer.Option("--transactions", help="With --test: how many.")] = None,
-    samples: Annotated[Samples, typer.Option("--samples", help="All transactions, or enough of them.")] = Samples.ADAPTIVE,
+    samples: Annotated[
+        Samples, typer.Option("--samples", help="All transactions, or enough of them.")
+    ] = Samples.ADAPTIVE,
     engine: Annotated[Engine, typer.Option("--engine", help="Simulation engine.")] = Engine.REFERENCE,
     jobs: Annotated[int, typer.Option("--jobs", help="Tests side by side; 0: one per core.")] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Names the run.")] = 1,
@@ -127,7 +133,7 @@ def run(
 
     Everything is simulated: results say so wherever they are shown.
 
-    Examples:
+    For example:
 
         pcielab run -o quick.db
 

@@ -34,13 +34,13 @@ def apply(raw: Table, changes: Mapping[str, object], where: str) -> Table:
     return raw
 
 
-def keys(model: type[BaseModel] = System, prefix: str = "") -> Iterator[str]:
+def known_keys(model: type[BaseModel] = System, prefix: str = "") -> Iterator[str]:
     """Every dotted key that a system has."""
     for name, field in model.model_fields.items():
         inner = submodel(field.annotation)
         yield prefix + name
         if inner is not None:
-            yield from keys(inner, f"{prefix}{name}.")
+            yield from known_keys(inner, f"{prefix}{name}.")
 
 
 def _value(value: object) -> object:
@@ -56,7 +56,7 @@ def _value(value: object) -> object:
 
 def _check(key: str, steps: Sequence[str], where: str) -> None:
     named = ".".join(step for step in steps if not step.isdigit())
-    known = list(keys())
+    known = list(known_keys())
     if named in known:
         return
     parent, _, last = named.rpartition(".")

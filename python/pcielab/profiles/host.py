@@ -25,8 +25,7 @@ class RootComplex(Part):
     """Half-width of the uniform spread of `read_ns`."""
     completion_order: Literal["fifo", "random", "random-small"]
     """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
-    `random-small` (any while one that fits a single completion waits, else the oldest)
-    (one completion from each in turn)."""
+    `random-small` (any while one that fits a single completion waits, else the oldest)."""
     completion_split: Literal["aligned-mps", "every-rcb"]
     """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
     merge_last_partial_line: bool

@@ -39,9 +39,8 @@ def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = 
         resolved = resolve(name, sets)
         sources = [_source(part, found) for part, found in resolved.provenance.items()]
         flat = _flat(resolved.system.model_dump())
-        return Listing(
-            resolved.system.title, sources, [_value(*item, resolved.source_of(item[0])) for item in flat]
-        )
+        values = [_value(*item, resolved.source_of(item[0])) for item in flat]
+        return Listing(resolved.system.title, sources, values)
     if sets:
         raise InputError("--set: only a system's values can be changed, with its link, host and device")
     document = check_file(kind, locate(kind, name))

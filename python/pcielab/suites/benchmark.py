@@ -83,6 +83,8 @@ def impossible(parameters: Parameters) -> tuple[str, object, str] | None:
     Source: the published suite, whose accesses stay inside a page and inside the window.
     """
     size, window = parameters.size_bytes, parameters.window_bytes
+    if size > PAGE_BYTES:
+        return "size_bytes", size, f"give at most {PAGE_BYTES}"
     for key in ("host_offset_bytes", "device_offset_bytes"):
         offset = getattr(parameters, key)
         if size + offset > PAGE_BYTES:

@@ -49,9 +49,14 @@ def _spelled_out(text: str) -> list[int]:
     try:
         return parse_range(text, "range")
     except InputError:
-        raise PydanticCustomError(
-            "range", "give a range as 'first:last' or 'first:last:step', first <= last"
-        ) from None
+        raise PydanticCustomError("range", "give first:last or first:last:step, first <= last") from None
+
+
+def _placeholders(text: str) -> set[str]:
+    try:
+        return {field for _, field, _, _ in Formatter().parse(text) if field is not None}
+    except ValueError as error:
+        raise ValueError(f"family = {text!r}: {error}") from None
 
 
 Name = Annotated[str, BeforeValidator(_known_test)]
@@ -72,9 +77,9 @@ class Group(Part):
     tests: list[Name] = Field(min_length=1)
     """Published names of the micro-benchmarks."""
     sizes: Sizes
-    """Transfer sizes: bytes, `"4K"`, or a range `"240:271"`, both ends included."""
+    """Transfer sizes: bytes, `"4K"`, or a range such as `"240:271"`, both ends included."""
     windows: Sizes
-    """Windows, likewise."""
+    """Windows: bytes, `"4K"`, or a range."""
     caches: list[Cache] = Field(min_length=1)
     """Cache states."""
     patterns: list[Pattern] = Field(min_length=1)
@@ -99,8 +104,7 @@ class Group(Part):
         unnamed = [axis for axis, values in self._axes().items() if len(values) > 1 and axis not in self.loop]
         if unnamed:
             raise ValueError(f"loop = {self.loop}: add {', '.join(unnamed)}, of which there is more than one")
-        fields = [field for _, field, _, _ in Formatter().parse(self.family) if field is not None]
-        if set(fields) - {"direction", "size"}:
+        if _placeholders(self.family) - {"direction", "size"}:
             raise ValueError(f"family = {self.family!r}: only {{direction}} and {{size}} can stand for something")
         return self
 

@@ -25,6 +25,7 @@ class Provenance:
 
     origin: str = "measured"
     device: str = "nfp6000"
+    title: str | None = None
     timer: Timer = NFP6000_TIMER
 
 
@@ -87,6 +88,7 @@ def _provenance(directory: Path) -> Provenance:
         return Provenance(
             origin=facts["origin"],
             device=facts["device"],
+            title=facts.get("title"),
             timer=Timer(Fraction(facts["tick_ns"]), int(facts["tick_cycles"])),
         )
     except (KeyError, ValueError, ZeroDivisionError) as error:
@@ -100,7 +102,7 @@ def _manifest(directory: Path, texts: dict[str, str], provenance: Provenance) ->
     name = directory.resolve().name
     return {
         "origin": provenance.origin,
-        "title": name,
+        "title": provenance.title or name,
         "suite": "paper",
         "system": None,
         "overrides": {},

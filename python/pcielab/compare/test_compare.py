@@ -1,0 +1,72 @@
+"""Comparing: the right tests pair, differences have the right sign and unit, the picture needs no network."""
+
+from pathlib import Path
+
+import pytest
+
+from pcielab import InputError, Store, open_store
+from pcielab.compare import compare, draw
+from pcielab.importers import import_pcie_bench
+
+
+def imported(directory: Path, output: Path, *changes: tuple[str, str, str]) -> Store:
+    for name, old, new in changes:
+        text = (directory / name).read_bytes().decode()
+        assert old in text
+        (directory / name).write_bytes(text.replace(old, new, 1).encode())
+    import_pcie_bench(directory, output)
+    return open_store(output)
+
+
+FASTER = ("bw_dma_sz_sweep.csv", "8.519356156310172,", "8.55,")
+# The second of two rows with the same key.
+SLOWER = (
+    "lat_cmd_details.csv",
+    "0,4\r\nLAT_CMD_RD,Rand,HWarm,0,0,8192,8,736,560.0,560.0,544,576,576.0,576.0,613.3333333333334,"
+    "466.6666666666667,466.6666666666667,",
+    "0,4\r\nLAT_CMD_RD,Rand,HWarm,0,0,8192,8,736,560.0,576.0,544,576,576.0,576.0,613.3333333333334,"
+    "466.6666666666667,480.0,",
+)
+
+
+def test_differences_are_b_minus_a_and_duplicates_pair_in_order(published: Path, tmp_path: Path) -> None:
+    a = imported(published, tmp_path / "a.db")
+    comparison = compare(a, imported(published, tmp_path / "b.db", FASTER, SLOWER))
+    assert comparison.rows["median_difference_ns"].tolist()[:3] == [0.0, 0.0, pytest.approx(40 / 3)]
+    assert comparison.rows["bandwidth_difference_percent"].tolist()[3:] == [
+        pytest.approx(100 * (8.55 / 8.519356156310172 - 1)),
+        0.0,
+        0.0,
+    ]
+    assert (comparison.alone_a, comparison.alone_b) == (0, 0)
+    assert comparison.rows["origin_b"].unique().tolist() == ["measured"]
+    summary = comparison.summary.set_index(["name", "metric"])
+    assert summary.loc[("LAT_CMD_RD", "median"), "mean"] == pytest.approx(40 / 9)
+    assert summary.loc[("BW_DMA_RD", "bandwidth"), "rows"] == 2
+
+
+def test_tests_of_other_families_pair_by_what_was_asked(published: Path, tmp_path: Path) -> None:
+    a = imported(published, tmp_path / "a.db")
+    (published / "bw_dma_sz_sweep.csv").rename(published / "bw_mine.csv")
+    (published / "lat_cmd_details.csv").unlink()
+    comparison = compare(a, imported(published, tmp_path / "b.db"))
+    assert comparison.rows["name"].tolist() == ["BW_DMA_RD", "BW_DMA_RD", "BW_DMA_RW"]
+    assert (comparison.alone_a, comparison.alone_b) == (3, 0)
+
+
+def test_runs_without_a_common_test_are_refused(published: Path, tmp_path: Path) -> None:
+    a = imported(published, tmp_path / "a.db")
+    (published / "lat_cmd_details.csv").unlink()
+    (published / "bw_dma_sz_sweep.csv").write_text(
+        (published / "bw_dma_sz_sweep.csv").read_text().replace(",8192,", ",4096,").replace("1572864.0", "2048")
+    )
+    with pytest.raises(InputError, match="no finished test in common"):
+        compare(a, imported(published, tmp_path / "b.db"))
+
+
+def test_the_picture_needs_no_network_and_shows_both_origins(published: Path, tmp_path: Path) -> None:
+    a = imported(published, tmp_path / "a.db")
+    page = draw(compare(a, a))
+    assert 'src="http' not in page
+    assert "A: nfp6000-1.2GHz_small (measured)" in page
+    assert "B: nfp6000-1.2GHz_small (measured)" in page

@@ -1,0 +1,135 @@
+"""The reference of all keys (`docs/reference/profiles.md`), written from the models themselves.
+
+Run `python -m pcielab.profiles.reference` in the root of the repository to write it again; a test holds it to the
+models.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from pcielab.profiles.card import Card
+from pcielab.profiles.files import SystemFile
+from pcielab.profiles.host import Host
+from pcielab.profiles.link import Link
+from pcielab.profiles.provenance import Provenance
+from pcielab.profiles.system import Placement
+from pcielab.validation import submodel
+
+DOCUMENT = Path("docs/reference/profiles.md")
+
+_INTRODUCTION = """\
+# Profiles
+
+<!-- Written by `python -m pcielab.profiles.reference`: change the descriptions in python/pcielab/profiles. -->
+
+A profile is a TOML file that describes a link, a host, a card (device) or a whole system. The shipped ones are in
+`profiles/links`, `profiles/hosts`, `profiles/devices` and `profiles/systems`: `pcielab profiles list` lists them,
+`pcielab profiles show NAME` prints every value with where it comes from. [Describe your
+machine](../guides/describe-your-machine.md) shows how to write one.
+
+* Units are the last word of a key: `walk_ns`, `llc_bytes`. Sizes in bytes may be written as `"15M"`.
+* Unknown keys are refused, and so are values of another type or out of range. A key without a default must be
+  there.
+* Below, keys are called what they are in a system: `host.iommu.walk_ns` is `walk_ns` in the table `[iommu]` of a
+  host file.
+* `pcielab profiles schema system|host|device|link` prints the JSON Schema of a file, for editors.
+* `--set KEY=VALUE` changes one value of a system for a what-if, by its dotted key: `host.iommu.walk_ns=300`,
+  `host.idle.clusters.0.share=0.3` (lists have indices), `host.idle=none` (for what may be absent). `--set
+  host=NAME` takes another host as a whole; `link` and `device` likewise. The table `[set]` of a system file does
+  the same.
+* `pcielab profiles show NAME --resolved` prints what the simulator is given: a system with `link`, `host` and
+  `device` put in place, every key present.
+"""
+
+_FILE = """\
+## Every file
+
+| key | values | default | meaning |
+|---|---|---|---|
+| `name` | text | | Short name; the shipped files are called by it |
+| `title` | text | | One line for people |
+| `base` | text | none | Another file of the same kind, by name or path: its values hold where this one is silent |
+"""
+
+
+def markdown() -> str:
+    """The whole reference."""
+    parts = [_INTRODUCTION, _FILE, *_tables("provenance", Provenance)]
+    parts += ["## System files\n", _table(Placement, skip={"name", "title"}), _references()]
+    for heading, key, model in (("Links", "link", Link), ("Hosts", "host", Host), ("Devices", "device", Card)):
+        parts.append(f"## {heading}\n")
+        parts += _tables(key, model)
+    return "\n".join(parts)
+
+
+def _tables(key: str, model: type[BaseModel], note: str = "") -> Iterator[str]:
+    """The table of a model, and then those of the tables in it."""
+    yield f"### `{key}`\n\n{_prose(model.__doc__ or '')}{note}\n"
+    yield _table(model)
+    for name, field in model.model_fields.items():
+        inner = submodel(field.annotation)
+        if inner is not None:
+            yield from _tables(f"{key}.{name}", inner, "" if field.is_required() else " May be absent.")
+
+
+def _table(model: type[BaseModel], skip: set[str] | None = None) -> str:
+    rows = ["| key | values | default | meaning |", "|---|---|---|---|"]
+    properties = model.model_json_schema()["properties"]
+    for name, field in model.model_fields.items():
+        if name in (skip or ()) or submodel(field.annotation) is not None:
+            continue
+        default = "" if field.is_required() else f"`{json.dumps(field.get_default())}`".replace("`null`", "none")
+        rows.append(f"| `{name}` | {_values(properties[name])} | {default} | {_meaning(field)} |")
+    return "\n".join(rows) + "\n" if len(rows) > 2 else ""
+
+
+def _references() -> str:
+    rows = ["A system file also names its parts:", "", "| key | values | default | meaning |", "|---|---|---|---|"]
+    for name in ("link", "host", "device"):
+        rows.append(f"| `{name}` | name, path or table | | {_meaning(SystemFile.model_fields[name])} |")
+    rows.append(f"| `set` | table | empty | {_meaning(SystemFile.model_fields['set_'])} |")
+    return "\n".join(rows) + "\n"
+
+
+def _meaning(field: FieldInfo) -> str:
+    return _prose(field.description or "").rstrip(".")
+
+
+def _prose(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _values(schema: dict[str, Any]) -> str:
+    """The values that a schema allows, in words."""
+    if "anyOf" in schema:
+        kinds = [option for option in schema["anyOf"] if option.get("type") != "null"]
+        sized = any(option.get("type") == "string" for option in kinds)
+        return "size in bytes" if sized else _values(kinds[0])
+    if "enum" in schema:
+        return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of: {_values(schema['items'])}"
+    if schema.get("type") in ("integer", "number"):
+        return _range(schema)
+    return {"boolean": "`true`, `false`", "string": "text", "object": "table of key to text"}[schema["type"]]
+
+
+def _range(schema: dict[str, Any]) -> str:
+    kind = "integer" if schema["type"] == "integer" else "number"
+    if "exclusiveMinimum" in schema:
+        kind += f" above {schema['exclusiveMinimum']:g}"
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if high is not None and high <= 100 and low is not None:
+        kind += f", {low:g} to {high:g}"
+    elif low is not None and "exclusiveMinimum" not in schema:
+        kind += f", {low:g} or more"
+    return kind + (f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else "")
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(markdown(), encoding="utf-8")

@@ -1,0 +1,101 @@
+"""`pcielab profiles`, `suites` and `devices`, as people and scripts run them."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PCIELAB = str(Path(sys.executable).with_name("pcielab"))
+LSPCI = """\
+02:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
+\tControl: I/O- Mem+ BusMaster+ SpecCycle-
+\tCapabilities: [c0] Express (v2) Endpoint, MSI 00
+\t\tDevCtl:\tReport errors: Correctable-
+\t\t\tRlxdOrd+ ExtTag- PhantFunc-
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes Disabled- CommClk+
+\t\tLnkSta:\tSpeed 8GT/s, Width x8, TrErr- Train-
+"""
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PCIELAB, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_lists_are_rows() -> None:
+    systems = json.loads(run("profiles", "list", "--kind", "system", "--format", "json").stdout)
+    assert {"hsw2620", "netfpga-hsw", "gen5-x16"} <= {row["name"] for row in systems}
+    suites = list(csv.DictReader(io.StringIO(run("suites", "list", "--format", "csv").stdout)))
+    assert {row["name"]: row["tests"] for row in suites} == {"demo": "274", "paper": "2472", "quick": "81"}
+    devices = json.loads(run("devices", "list", "--format", "json").stdout)
+    assert {"device": "sim", "card": "nfp6000"}.items() <= devices[-2].items()
+
+
+def test_show_prints_values_with_their_sources() -> None:
+    shown = run("profiles", "show", "snb", "--set", "host.iommu.walk_ns=300", "--format", "json")
+    rows = {row["key"]: row for row in json.loads(shown.stdout)}
+    assert rows["host.iommu.walk_ns"] == {
+        "key": "host.iommu.walk_ns",
+        "value": "300.0",
+        "source": "changed with --set",
+    }
+    assert "Where the values come from" in run("profiles", "show", "snb").stdout
+    assert json.loads(run("profiles", "show", "snb", "--resolved").stdout)["name"] == "snb"
+    assert "dma.outstanding" in run("devices", "show", "nfp6000").stdout
+
+
+def test_suites_show_prints_every_test_for_programs() -> None:
+    rows = list(csv.DictReader(io.StringIO(run("suites", "show", "paper", "--format", "csv").stdout)))
+    assert len(rows) == 2472
+    assert rows[0]["family"] == "lat_cmd_sizes"
+    assert "bw_dma_off_rd_cold" in run("suites", "show", "paper").stdout
+
+
+def test_schema_is_json() -> None:
+    assert json.loads(run("profiles", "schema", "host").stdout)["title"] == "HostFile"
+
+
+def test_a_skeleton_is_written_once(tmp_path: Path) -> None:
+    text, output = tmp_path / "lspci.txt", tmp_path / "mine.toml"
+    text.write_text(LSPCI, encoding="utf-8")
+    arguments = ("profiles", "skeleton", "--lspci", str(text), "-o", str(output))
+    made = run(*arguments)
+    assert (made.returncode, made.stdout) == (0, "")
+    assert "uncalibrated" in made.stderr
+    assert run("profiles", "show", str(output)).returncode == 0
+    again = run(*arguments)
+    assert again.returncode == 2
+    assert "--overwrite" in again.stderr
+    assert run(*arguments, "--overwrite").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("profiles", "show", "nsb"), "did you mean snb?"),
+        (("profiles", "show", "snb", "--set", "host.iommu.walk_us=1"), "the key is walk_ns"),
+        (("profiles", "show", "gen3-x8", "--kind", "link", "--resolved"), "only a system is resolved"),
+        (("profiles", "show", "nowhere.toml"), "no such system profile"),
+        (("suites", "show", "papr"), "did you mean paper?"),
+        (("devices", "show", "nfp"), "did you mean nfp6000?"),
+        (("profiles", "skeleton", "--lspci", "nowhere.txt", "-o", "mine.toml"), "cannot be read"),
+        (("profiles", "schema", "fabric"), "fabric"),
+    ],
+)
+def test_bad_input_is_explained_with_exit_code_2(
+    arguments: tuple[str, ...], expected: str, tmp_path: Path
+) -> None:
+    failed = subprocess.run([PCIELAB, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert expected in failed.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_brackets_in_a_message_reach_the_reader(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "m"\ntitle = "M"\nbase = "snb"\n[set]\nfrob = 1\n[provenance]\nsource = "me"\n')
+    assert "[set] frob" in run("profiles", "show", str(path)).stderr
