@@ -105,7 +105,12 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:
     tests = matching(aligned(run.finished), path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
-    tests = tests[tests["details"]] if tests["details"].any() else tests.drop_duplicates(["operation", "cache"])
+    # Every latency test has a histogram; the `details` families are asked for with samples enough for a tail. A run
+    # without any of them, such as a single test, shows what it has.
+    if run.finished["details"].eq(True).any():
+        tests = matching(tests, details=True)
+    else:
+        tests = tests.drop_duplicates(["operation", "cache"])
     curves = []
     for test in tests.to_dict("records"):
         distribution = run.store.distribution(int(test["id"]))
