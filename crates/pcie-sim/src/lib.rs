@@ -12,6 +12,8 @@ mod latency;
 mod lines;
 mod machine;
 mod port;
+#[cfg(test)]
+mod test_systems;
 
 pub use bandwidth::BandwidthRun;
 pub use history::{State, TestKey};
