@@ -21,7 +21,7 @@ from pcielab._core import __version__
 from pcielab.errors import InputError, RunError
 
 if TYPE_CHECKING:
-    from pcielab.profiles import ResolvedSystem, resolve
+    from pcielab.profiles.resolve import ResolvedSystem, resolve
     from pcielab.simulation import simulate
     from pcielab.store import Store, open_store
     from pcielab.suites import Suite, load_suite, single_test
