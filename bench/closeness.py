@@ -1,7 +1,7 @@
 """How close the simulated systems come to the measured ones: the table of `docs/concepts/simulated-machine.md`.
 
-Runs the published suite on every shipped system whose measurements lie in PCIELAB_DATA, keeps the stores in a working
-folder (a run that is there is gone on with), and writes the differences into the page between its two markers.
+Runs the published suite on every shipped system whose measurements lie in PCIELAB_DATA, keeps the stores in a
+working folder (a run that is there is gone on with), and writes the differences into the page between its markers.
 """
 
 import os
@@ -17,7 +17,8 @@ from pcielab.profiles import names
 PAGE = Path("docs/concepts/simulated-machine.md")
 START, END = "<!-- closeness: make closeness -->", "<!-- end of closeness -->"
 HEAD = [
-    "| system | rows | bandwidth %, median | mean | p95 | median latency ns, mean | p95 | average latency ns, median | p95 |",
+    "| system | rows | bandwidth %, median | mean | p95 "
+    "| median latency ns, mean | p95 | average latency ns, median | p95 |",
     "|---|---|---|---|---|---|---|---|---|",
 ]
 
