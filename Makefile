@@ -55,21 +55,25 @@ python-test: build
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests bench
+	$(BIN)/ruff check python tests bench
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
 
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests bench
+	$(BIN)/ruff check --fix python tests bench
 
 .PHONY: bench
 bench: build ## Measure speed: ratios against named baselines taken in the same run
 	cargo bench --workspace --quiet
 
+.PHONY: closeness
+closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
+	$(BIN)/python bench/closeness.py
+
 .PHONY: clean
 clean: ## Remove what the build made
-	rm -rf target $(VENV) demo
+	rm -rf target $(VENV) demo closeness

@@ -9,7 +9,7 @@ import pytest
 
 from pcielab import open_store, profiles
 from pcielab.exporters import export
-from pcielab.simulate import Samples, simulate
+from pcielab.simulation import Samples, simulate
 from pcielab.suites import Suite, load_suite, single_test
 
 BANDWIDTH_TRANSACTIONS = 1 << 18

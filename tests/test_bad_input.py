@@ -86,9 +86,9 @@ def refused(folder: Path, *arguments: str | Path) -> str:
         (("--set", "link.mrrs_bytes=64"), ("link.mrrs_bytes = 64", "128, 256, 512")),
         (("--set", "device_socket=1"), ("device_socket = 1", "hsw-e5-2620v3 has sockets 0 to 0")),
         (("--set", "chunk_addresses=[100]"), ("chunk_addresses.0 = 100", "multiple of 4096")),
-        (("--set", "host.llc.llc_bytes=1K"), ("host.llc.llc_bytes is 1024", "at least one set")),
-        (("--set", "host.llc.llc_bytes=1024G"), ("host.llc.llc_bytes is 1099511627776", "at most 2 GiB")),
-        (("--set", "host.iommu.walkers=1000000"), ("host.iommu.walkers is 1000000", "at most 4096")),
+        (("--set", "host.llc.llc_bytes=1K"), ("host.llc.llc_bytes is 1024", "a set per slice at least")),
+        (("--set", "host.llc.llc_bytes=1024G"), ("host.llc.llc_bytes is 1099511627776", "4 GiB at most")),
+        (("--set", "host.iommu.walkers=1000000"), ("host.iommu.walkers is 1000000", "give 1 to 4096")),
         (("--set", "host.root_complex.posted_data_credits=1"), ("1 posted data", "at least one TLP")),
     ],
 )

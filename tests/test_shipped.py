@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store, profiles, shipped
-from pcielab.simulate import simulate
+from pcielab.simulation import simulate
 from pcielab.suites import load_suite, names
 
 SYSTEMS = profiles.names("system")

@@ -177,3 +177,109 @@ impl<'a> Footprint<'a> {
         (0..units.usable_count()).flat_map(|nth| self.lines_at(units.address(units.nth_usable(nth))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::test_systems::{ib_011_nosp, snb};
+    use pcie_workload::{CacheState, Operation, Pattern};
+
+    fn test(operation: Operation, size_bytes: u64, window_bytes: u64, transactions: u64) -> Test {
+        Test {
+            cache: CacheState::Cold,
+            details: false,
+            device_offset_bytes: 0,
+            host_offset_bytes: 0,
+            operation,
+            outstanding: None,
+            path: Path::Dma,
+            pattern: Pattern::Random,
+            size_bytes,
+            stride_units: 1,
+            transactions,
+            window_bytes,
+        }
+    }
+
+    /// The state after every transaction was really made, one by one.
+    fn replayed(machine: &Machine, mut state: State, test: &Test, list: &AddressList) -> State {
+        let footprint = Footprint::new(&machine.lines, test, list);
+        for transaction in 0..test.transactions {
+            let lines = footprint.lines(transaction);
+            if let Some(page) = state.io_tlb.page(lines.start) {
+                state.io_tlb.look_up(page);
+            }
+            if AddressList::writes(test.operation, transaction, test.transactions) {
+                for line in lines {
+                    state.caches.write(&machine.lines, line);
+                }
+            }
+        }
+        state
+    }
+
+    fn assert_same(machine: &Machine, one: &mut State, other: &mut State, context: &str) {
+        for line in 0..machine.lines.buffer_lines() {
+            let (first, second) =
+                (one.caches.find(&machine.lines, line), other.caches.find(&machine.lines, line));
+            assert_eq!(first, second, "{context}: line {line}");
+        }
+        if one.io_tlb.page_count() > 0 {
+            // Each look-up drops the least recently used page, so equal answers all the way mean equal orders of use.
+            for page in (0..one.io_tlb.page_count()).rev() {
+                assert_eq!(one.io_tlb.look_up(page), other.io_tlb.look_up(page), "{context}: page {page}");
+            }
+        }
+    }
+
+    #[test]
+    fn closed_form_and_replay_leave_the_same_machine() {
+        for (machine, name) in [(snb(), "snb"), (ib_011_nosp(), "ib-011-nosp")] {
+            for (operation, size, window, transactions) in [
+                (Operation::BwWr, 64, 8192, 5_000),
+                (Operation::BwWr, 64, 4 << 20, 1_200_000),
+                (Operation::BwWr, 769, 1 << 20, 100_000),
+                (Operation::BwRdwr, 512, 2 << 20, 300_001),
+                (Operation::LatWrrd, 2048, 256 << 10, 40_000),
+                (Operation::BwRd, 64, 16 << 20, 100_000),
+            ] {
+                let test = test(operation, size, window, transactions);
+                let key = TestKey { seed: 7, test: 3 };
+                let list = AddressList::new(&test, key.draws(Stream::Addresses));
+                let mut before = machine.boot();
+                machine.thrash_from_device(&mut before, TestKey { seed: 7, test: 2 });
+                let mut expected = replayed(&machine, before.clone(), &test, &list);
+                let mut settled = before;
+                // In two parts, because sampling goes through a test in parts.
+                settled.advance(&machine.lines, &test, &list, 0..transactions / 3);
+                settled.advance(&machine.lines, &test, &list, transactions / 3..transactions);
+                assert_same(
+                    &machine,
+                    &mut settled,
+                    &mut expected,
+                    &format!("{name} {operation:?} {size} {window}"),
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn host_warm_lines_are_lost_to_a_thrash_of_the_programs_socket_only() {
+        let (local, remote) = (snb(), ib_011_nosp());
+        for (machine, device_lines_survive) in [(&local, false), (&remote, true)] {
+            let mut state = machine.boot();
+            let write = test(Operation::BwWr, 64, 8192, 100_000);
+            let key = TestKey { seed: 1, test: 0 };
+            machine.advance(
+                &mut state,
+                &write,
+                &AddressList::new(&write, key.draws(Stream::Addresses)),
+                0..write.transactions,
+            );
+            state.thrash_from_host();
+            let found = state.caches.find(&machine.lines, 5);
+            assert_eq!(found == crate::caches::Found::DeviceLine, device_lines_survive);
+        }
+    }
+}

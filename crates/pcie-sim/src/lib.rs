@@ -12,6 +12,9 @@ mod latency;
 mod lines;
 mod machine;
 mod port;
+mod refresh;
+#[cfg(test)]
+mod test_systems;
 
 pub use bandwidth::BandwidthRun;
 pub use history::{State, TestKey};

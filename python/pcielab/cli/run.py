@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from pcielab.cli.output import Format, print_rows
 from pcielab.errors import InputError, RunError
 from pcielab.profiles import resolve
-from pcielab.simulate import simulate
+from pcielab.simulation import simulate
 from pcielab.store import open_store
 from pcielab.suites import Suite, load_suite, single_test
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from pcielab.store import Store
 
-SUFFIXES = {"ns": "_ns", "B": "_bytes", "Gb/s": "_gbps", "1/s": "_per_s", "1": ""}
+SUFFIXES = {"ns": "_ns", "B": "_bytes", "Gb/s": "_gbps", "1/s": "_per_second", "1": ""}
 """What the unit of a metric adds to its name."""
 
 COUNTS = ("B", "1")

@@ -70,7 +70,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     link = link_of(run)
     yield "link", link_text(link) if link is not None else "not known"
     if manifest.get("suite"):
-        yield "suite", f"{manifest['suite']}, {len(run.rows)} tests"
+        yield "suite", f"{manifest['suite']}, {len(run.rows)} {'test' if len(run.rows) == 1 else 'tests'}"
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
     for key, value in (manifest.get("options") or {}).items():

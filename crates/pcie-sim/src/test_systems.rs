@@ -1,0 +1,19 @@
+//! Systems for tests: shipped profiles as the simulator receives them (`pcielab profiles show NAME --resolved`).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use crate::Machine;
+
+fn machine(json: &str) -> Machine {
+    Machine::new(serde_json::from_str(json).unwrap()).unwrap()
+}
+
+/// One socket, no IOMMU.
+pub(crate) fn snb() -> Machine {
+    machine(include_str!("../tests/fixtures/snb.json"))
+}
+
+/// Two sockets with memory and program on the far one, 4 KiB pages.
+pub(crate) fn ib_011_nosp() -> Machine {
+    machine(include_str!("../tests/fixtures/ib-011-nosp.json"))
+}

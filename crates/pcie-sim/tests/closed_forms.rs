@@ -1,0 +1,115 @@
+//! Where a machine is simple enough for a closed form, the simulation must give it.
+
+mod machines;
+
+use machines::{dma, ideal, latency_ns, transaction_ns};
+use pcie_workload::Operation;
+use serde_json::json;
+
+/// Gen3 x8: 8 lanes of 8 GT/s, 128b/130b.
+const BYTES_PER_NS: f64 = 8.0 * 128.0 / 130.0;
+
+fn assert_close(value: f64, expected: f64, relative: f64) {
+    assert!((value / expected - 1.0).abs() < relative, "{value} instead of {expected}");
+}
+
+#[test]
+fn reads_fill_the_downlink() {
+    for (size, completions) in [(256u64, 1.0), (512, 2.0), (2048, 8.0)] {
+        let expected = (size as f64 + 20.0 * completions) / BYTES_PER_NS;
+        let machine = ideal(&[]);
+        assert_close(
+            transaction_ns(&machine, &dma(Operation::BwRd, size, 8192), machine.boot()),
+            expected,
+            2e-3,
+        );
+    }
+}
+
+#[test]
+fn writes_fill_the_uplink() {
+    let machine = ideal(&[]);
+    for (size, tlps) in [(64u64, 1.0), (256, 1.0), (1024, 4.0)] {
+        let expected = (size as f64 + 24.0 * tlps) / BYTES_PER_NS;
+        // One request per clock is the card's limit, and its clock here is a picosecond.
+        assert_close(
+            transaction_ns(&machine, &dma(Operation::BwWr, size, 8192), machine.boot()),
+            expected,
+            2e-3,
+        );
+    }
+}
+
+#[test]
+fn few_tags_give_littles_law() {
+    for tags in [1u32, 4, 16] {
+        let machine = ideal(&[("link.tags", json!(tags))]);
+        // A request, the root complex, a completion, and the flight both ways.
+        let round_trip = 24.0 / BYTES_PER_NS + 400.0 + (64.0 + 20.0) / BYTES_PER_NS + 2.0 * 20.0;
+        let expected = round_trip / f64::from(tags);
+        assert_close(
+            transaction_ns(&machine, &dma(Operation::BwRd, 64, 8192), machine.boot()),
+            expected,
+            5e-3,
+        );
+    }
+}
+
+#[test]
+fn a_limit_on_outstanding_requests_acts_like_tags() {
+    let machine = ideal(&[]);
+    let mut test = dma(Operation::BwRd, 64, 8192);
+    test.outstanding = Some(8);
+    let tags = ideal(&[("link.tags", json!(8))]);
+    let limited = transaction_ns(&machine, &test, machine.boot());
+    let tagged = transaction_ns(&tags, &dma(Operation::BwRd, 64, 8192), tags.boot());
+    assert_close(limited, tagged, 1e-3);
+}
+
+#[test]
+fn posted_credits_bound_writes() {
+    let machine = ideal(&[
+        ("host.root_complex.posted_header_credits", json!(4)),
+        ("host.root_complex.credit_return_ns", json!(300.0)),
+    ]);
+    // Four TLPs per return of a credit: serialisation, flight, and the way back.
+    let expected = (88.0 / BYTES_PER_NS + 20.0 + 300.0) / 4.0;
+    let simulated = transaction_ns(&machine, &dma(Operation::BwWr, 64, 8192), machine.boot());
+    assert_close(simulated, expected, 0.02);
+}
+
+#[test]
+fn page_walks_bound_random_reads_beyond_the_io_tlb() {
+    let machine = ideal(&[
+        ("iommu", json!("four-kib-pages")),
+        ("host.iommu.walkers", json!(2)),
+        ("host.iommu.walk_ns", json!(200.0)),
+        ("host.iommu.walker_busy_ns", json!(200.0)),
+        ("host.iommu.same_page_walks_again", json!(false)),
+        ("host.iommu.tlb.busy_entries", json!(128)),
+        // Few in flight, so that hardly two of them wait for the same walk.
+        ("link.tags", json!(32)),
+    ]);
+    let pages = f64::from(64 << 20) / 4096.0;
+    let expected = 200.0 / 2.0 * (1.0 - 128.0 / pages);
+    let simulated = transaction_ns(&machine, &dma(Operation::BwRd, 64, 64 << 20), machine.boot());
+    assert_close(simulated, expected, 0.01);
+}
+
+#[test]
+fn an_unloaded_read_takes_the_sum_of_its_parts() {
+    let machine = ideal(&[("host.memory.miss_ns", json!(70.0))]);
+    let expected = 24.0 / BYTES_PER_NS + 400.0 + 70.0 + 84.0 / BYTES_PER_NS + 40.0;
+    let simulated = latency_ns(&machine, &dma(Operation::LatRd, 64, 8192), machine.boot(), 100);
+    assert_close(simulated, expected, 1e-5);
+}
+
+#[test]
+fn io_tlb_misses_follow_their_share() {
+    let machine = ideal(&[("iommu", json!("four-kib-pages")), ("host.iommu.walk_ns", json!(300.0))]);
+    let base = latency_ns(&machine, &dma(Operation::LatRd, 64, 8192), machine.boot(), 50_000);
+    let window = 1 << 20;
+    let simulated = latency_ns(&machine, &dma(Operation::LatRd, 64, window), machine.boot(), 50_000) - base;
+    let entries = f64::from(machine.system().host.iommu.tlb.entries);
+    assert_close(simulated, 300.0 * (1.0 - entries * 4096.0 / window as f64), 0.02);
+}

@@ -1,0 +1,107 @@
+//! Machines for the integration tests, and short ways to run a test on them.
+
+#![allow(dead_code, reason = "each integration test compiles this module for itself")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot be set up fails"
+)]
+
+use pcie_sim::{BandwidthRun, LatencyRun, Machine, State, TestKey};
+use pcie_time::Stream;
+use pcie_workload::{AddressList, CacheState, Operation, Path, Pattern, Test};
+use serde_json::{Value, json};
+
+/// The test's key in all of these: seed 1, first of its suite.
+pub const KEY: TestKey = TestKey { seed: 1, test: 0 };
+
+/// A shipped system, with changes to single keys.
+pub fn system(name: &str, changes: &[(&str, Value)]) -> Machine {
+    let text = match name {
+        "snb" => include_str!("../fixtures/snb.json"),
+        "ib-011-nosp" => include_str!("../fixtures/ib-011-nosp.json"),
+        other => panic!("no fixture {other}"),
+    };
+    let mut value: Value = serde_json::from_str(text).unwrap();
+    for (key, changed) in changes {
+        let place = value.pointer_mut(&format!("/{}", key.replace('.', "/"))).expect(key);
+        *place = changed.clone();
+    }
+    Machine::new(serde_json::from_value(value).unwrap()).unwrap()
+}
+
+/// A machine in which nothing but the link, the tags and fixed latencies takes time.
+pub fn ideal(changes: &[(&str, Value)]) -> Machine {
+    let mut all = vec![
+        ("device.kind", json!("direct")),
+        ("device.timer.numerator_ns", json!(1)),
+        ("device.timer.denominator", json!(1000)),
+        ("device.timer.cycles", json!(1)),
+        ("device.uplink_quantum_bytes", json!(1)),
+        ("device.dma.outstanding", json!(4096)),
+        ("device.dma.read_overhead_ns", json!(0.0)),
+        ("device.dma.read_piece_ns", json!(0.0)),
+        ("device.dma.next_request_ns", json!(0.0)),
+        ("device.dma.engine.read_fixed_ns", json!(0.0)),
+        ("device.dma.engine.write_fixed_ns", json!(0.0)),
+        ("device.dma.engine.segment_ns", json!(0.0)),
+        ("device.dma.engine.word_ns", json!(0.0)),
+        ("device.dma.engine.short_tail_ns", json!(0.0)),
+        ("device.dma.engine.misaligned_single_ns", json!(0.0)),
+        ("device.dma.engine.boundary_aligned_ns", json!(0.0)),
+        ("device.dma.engine.boundary_misaligned_ns", json!(0.0)),
+        ("device.dma.engine.write_gap_ns", json!(0.0)),
+        ("device.dma.engine.turnaround_ns", json!(0.0)),
+        ("host.root_complex.request_interval_ns", json!(0.0)),
+        ("host.root_complex.write_interval_ns", json!(0.0)),
+        ("host.root_complex.jitter_ns", json!(0.0)),
+        ("host.root_complex.busy_read_ns", json!(400.0)),
+        ("host.root_complex.read_ns", json!(400.0)),
+        ("host.root_complex.completion_order", json!("fifo")),
+        ("host.root_complex.downlink_quantum_bytes", json!(1)),
+        ("host.root_complex.downlink_stretch", json!(1.0)),
+        ("host.root_complex.uplink_stretch", json!(1.0)),
+        ("host.memory.miss_ns", json!(0.0)),
+        ("host.memory.busy_miss_ns", json!(0.0)),
+        ("host.memory.refresh.share", json!(0.0)),
+        ("link.tags", json!(768)),
+        ("host.root_complex.non_posted_header_credits", json!(1024)),
+    ];
+    all.extend_from_slice(changes);
+    system("snb", &all)
+}
+
+/// A random test of the DMA path on cold caches.
+pub fn dma(operation: Operation, size_bytes: u64, window_bytes: u64) -> Test {
+    Test {
+        cache: CacheState::Cold,
+        details: false,
+        device_offset_bytes: 0,
+        host_offset_bytes: 0,
+        operation,
+        outstanding: None,
+        path: Path::Dma,
+        pattern: Pattern::Random,
+        size_bytes,
+        stride_units: 1,
+        transactions: 1 << 23,
+        window_bytes,
+    }
+}
+
+/// Time per transaction of a bandwidth test in its steady state, ns.
+pub fn transaction_ns(machine: &Machine, test: &Test, state: State) -> f64 {
+    let list = AddressList::new(test, KEY.draws(Stream::Addresses));
+    let mut run = BandwidthRun::new(machine, test, &list, KEY, state, 0);
+    let start = run.run(2_000);
+    let count = 8_000;
+    (run.run(count) - start).as_ns() / count as f64
+}
+
+/// Average latency of a test, ns.
+pub fn latency_ns(machine: &Machine, test: &Test, state: State, count: u64) -> f64 {
+    let list = AddressList::new(test, KEY.draws(Stream::Addresses));
+    let mut run = LatencyRun::new(machine, test, &list, KEY, state, 0);
+    (0..count).map(|_| run.step().latency.as_ns()).sum::<f64>() / count as f64
+}
