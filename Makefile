@@ -55,20 +55,32 @@ python-test: build
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests bench
+	$(BIN)/ruff check python tests bench
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
 
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests bench
+	$(BIN)/ruff check --fix python tests bench
+
+$(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+BENCHED := -p pcie-wire -p pcie-time -p pcie-sim
 
 .PHONY: bench
-bench: build ## Measure speed: ratios against named baselines taken in the same run
-	cargo bench --workspace --quiet
+bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named baselines taken in the same run
+	mkdir -p target && touch target/bench-started
+	cargo bench $(BENCHED) --quiet -- --quiet
+	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))
+
+.PHONY: bench-record
+bench-record: ## The same, and append the results with the commit to bench/history.jsonl
+	$(MAKE) bench RECORD=bench/history.jsonl
 
 .PHONY: clean
 clean: ## Remove what the build made
