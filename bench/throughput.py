@@ -9,7 +9,7 @@ from pathlib import Path
 import simpy_models
 from pcielab import open_store
 from pcielab.profiles import ResolvedSystem
-from pcielab.simulate import simulate
+from pcielab.simulation import simulate
 from pcielab.suites import single_test
 
 _REPEATS = 3

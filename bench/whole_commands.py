@@ -14,7 +14,7 @@ from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
-from pcielab.simulate import available_cores
+from pcielab.simulation import available_cores
 from throughput import Throughput, throughputs
 
 ROOT = Path(__file__).parents[1]

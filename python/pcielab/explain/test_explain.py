@@ -12,7 +12,7 @@ from pcielab import InputError, open_store, profiles
 from pcielab._core import StoreWriter
 from pcielab.explain import Row, explain_run
 from pcielab.explain.facts import facts_of
-from pcielab.simulate import simulate
+from pcielab.simulation import simulate
 from pcielab.store import Store
 from pcielab.suites import load_suite
 
