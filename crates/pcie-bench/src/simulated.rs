@@ -86,14 +86,19 @@ impl Bench {
         mut batch: impl FnMut(State, u64, u64) -> ControlFlow<()>,
     ) {
         let total = test.transactions;
-        let length = least.next_multiple_of(list.pass());
-        if self.samples == Samples::Full || length * PLACES * 2 >= total {
+        let shortest = least.next_multiple_of(list.pass());
+        if self.samples == Samples::Full || shortest * PLACES * 2 >= total {
             let _ = batch(self.state.clone(), 0, total);
             return;
         }
         let mut simulated = 0;
         for round in 0u32.. {
-            let length = (length << round.min(32)).min(total / PLACES);
+            // Never more transactions than the test asks for: the last round makes do with what is left.
+            let left = (total - simulated) / PLACES;
+            let length = (shortest << round.min(32)).min(left - left % shortest);
+            if length == 0 {
+                return;
+            }
             let shift = (f64::from(round + 1) * 0.618_033_988_749_894_9).fract();
             let mut state = self.state.clone();
             let mut at = 0;
@@ -108,9 +113,6 @@ impl Bench {
                     return;
                 }
                 simulated += length;
-            }
-            if simulated >= total {
-                return;
             }
         }
     }
