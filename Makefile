@@ -70,9 +70,21 @@ format: $(VENV)/.installed ## Format Rust and Python
 	$(BIN)/ruff format python tests bench
 	$(BIN)/ruff check --fix python tests bench
 
+$(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+BENCHED := -p pcie-wire -p pcie-time -p pcie-sim
+
 .PHONY: bench
-bench: build ## Measure speed: ratios against named baselines taken in the same run
-	cargo bench --workspace --quiet
+bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named baselines taken in the same run
+	mkdir -p target && touch target/bench-started
+	cargo bench $(BENCHED) --quiet -- --quiet
+	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))
+
+.PHONY: bench-record
+bench-record: ## The same, and append the results with the commit to bench/history.jsonl
+	$(MAKE) bench RECORD=bench/history.jsonl
 
 .PHONY: closeness
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)

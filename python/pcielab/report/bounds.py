@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from pcielab import model
-from pcielab.report.machine import link_parameters
+from pcielab.machine import link_parameters
 from pcielab.report.run import Run
 
 # The paper's figures compare with this Ethernet rate, and with these devices.
@@ -33,7 +33,7 @@ def link_of(run: Run) -> model.Link | None:
     Addresses have 32 bits only where every piece of the host buffer is below 4 GiB, which is where cards send the
     shorter header.
     """
-    link = link_parameters(run)
+    link = link_parameters(run.manifest)
     if any(link.get(key) is None for key in ("generation", "lanes", "mps_bytes", "mrrs_bytes")):
         return None
     addresses = (run.manifest.get("system") or {}).get("chunk_addresses") or [_FOUR_GIB]
