@@ -51,6 +51,10 @@ rust-test:
 python-test: build
 	$(BIN)/python -m pytest
 
+.PHONY: test-slow
+test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
+	$(BIN)/python -m pytest -m slow
+
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check
