@@ -8,7 +8,7 @@ import pytest
 
 from pcielab import model
 from pcielab.report import figures, write_report
-from pcielab.simulate import simulate_messages
+from pcielab.simulation import simulate_messages
 from pcielab.store import Store, open_store
 from pcielab.suites import load_message_suite
 

@@ -13,6 +13,7 @@ mod lines;
 mod machine;
 pub mod pio;
 mod port;
+mod refresh;
 #[cfg(test)]
 mod test_systems;
 
