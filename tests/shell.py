@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 import traceback
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def stop_after(tests: int, signal_number: int, store: Path, *arguments: str | Pa
     )
     started = time.monotonic()
     while process.poll() is None and stored(store) < tests and time.monotonic() - started < _PATIENCE_SECONDS:
-        time.sleep(0.001)
+        time.sleep(0.002)
     process.send_signal(signal_number)
     stdout, stderr = process.communicate(timeout=_PATIENCE_SECONDS)
     return Done(process.returncode, stdout, stderr)
@@ -97,14 +97,19 @@ def _heed_interrupts() -> None:
 
 
 def stored(path: Path) -> int:
-    """How many tests a store has, while it is being written too; 0 before there is one."""
-    if not path.exists():
-        return 0
-    try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-            return int(connection.execute("SELECT count(*) FROM test").fetchone()[0])
-    except sqlite3.OperationalError:  # the moment in which the writer turns on its log
-        return 0
+    """How many tests a store has, while it is being written too; 0 before there is one.
+
+    A copy is looked at: whoever reads the store itself keeps a run from being resumed at that moment.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in ("", "-wal"):
+            with suppress(FileNotFoundError):
+                (Path(folder) / f"copy.db{suffix}").write_bytes(path.with_name(path.name + suffix).read_bytes())
+        try:
+            with closing(sqlite3.connect(Path(folder) / "copy.db")) as connection:
+                return int(connection.execute("SELECT count(*) FROM test").fetchone()[0])
+        except sqlite3.DatabaseError:  # there is none yet, or it changed while it was copied
+            return 0
 
 
 def exported(store: Path) -> bytes:

@@ -173,6 +173,11 @@ def test_a_wrong_suite_is_named_with_its_key(tmp_path: Path, old: str, new: str,
     assert expected in message
 
 
+def test_a_range_of_sizes_without_end_is_refused(tmp_path: Path) -> None:
+    message = refused(tmp_path, "model", "bandwidth", "--sizes", "1:1G")
+    assert "--sizes: '1:1G' has 1073741824 sizes: give a step" in message
+
+
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[[str], tuple[str, ...]]]:
     """Every command that reads a store, as a function of its path."""
@@ -301,6 +306,14 @@ def test_an_output_that_cannot_be_written_is_refused(
     message = refused(tmp_path, *outputs("nowhere/mine", store, published)[command])
     assert "nowhere/mine: " in message
     assert "existing" in message or "no folder" in message
+
+
+@pytest.mark.parametrize("command", ["export", "report", "compare"])
+def test_no_command_replaces_the_store_that_it_reads(store: str, tmp_path: Path, command: str) -> None:
+    before = Path(store).read_bytes()
+    message = refused(tmp_path, *outputs(store, store, tmp_path)[command], "--overwrite")
+    assert f"{store}: is the store itself" in message
+    assert Path(store).read_bytes() == before
 
 
 @pytest.mark.parametrize("command", COMMANDS)
