@@ -5,6 +5,7 @@ from os import PathLike
 from typing import final
 
 __all__ = [
+    "FabricRun",
     "FabricShares",
     "InputError",
     "RunError",
@@ -17,6 +18,7 @@ __all__ = [
     "fabric_estimate",
     "fabric_influence",
     "fabric_rounds",
+    "fabric_simulate",
     "model_bandwidth",
     "model_check_nic",
     "model_nic",
@@ -28,6 +30,17 @@ __version__: str
 
 class InputError(ValueError): ...
 class RunError(Exception): ...
+
+@final
+class FabricRun:
+    @property
+    def bandwidth(self) -> bytes: ...
+    @property
+    def load(self) -> bytes: ...
+    @property
+    def phases(self) -> list[bytes]: ...
+    @property
+    def tlp_hops(self) -> int: ...
 
 @final
 class FabricShares:
@@ -63,6 +76,7 @@ def fabric_rounds(fabric: str, sources: bytes, destinations: bytes, standalone: 
 def fabric_influence(
     fabric: str, sources: bytes, destinations: bytes, standalone: bytes, names: list[str], method: str
 ) -> str: ...
+def fabric_simulate(fabric: str, traffic: str, options: str) -> FabricRun: ...
 def model_bandwidth(question: str) -> str: ...
 def model_check_nic(device: str) -> None: ...
 def model_nic(question: str) -> str: ...

@@ -56,7 +56,7 @@ pub struct NodeParameters {
 }
 
 /// A server.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostParameters {
     /// Processors; the fabric is attached to socket 0.

@@ -13,6 +13,7 @@ mod description;
 mod error;
 pub mod estimate;
 mod flows;
+pub mod simulate;
 #[cfg(test)]
 mod test_fabrics;
 mod topology;

@@ -1,14 +1,18 @@
 //! `pcie-fabric` for Python. Fabrics come as JSON; flows, of which there may be a million, as arrays in native byte order.
 
 use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
+use pcie_fabric::simulate::{Options, Traffic, simulate};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::{InputError, RunError};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FabricShares>()?;
+    module.add_class::<FabricRun>()?;
+    module.add_function(wrap_pyfunction!(fabric_simulate, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_check, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_edges, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_estimate, module)?)?;
@@ -182,10 +186,46 @@ fn fabric_influence(
     write(&rows.collect::<Vec<_>>())
 }
 
-pub(crate) fn topology(fabric: &str) -> PyResult<Topology> {
-    let value: serde_json::Value = serde_json::from_str(fabric).map_err(input_error)?;
-    let parameters: FabricParameters = serde_path_to_error::deserialize(value).map_err(input_error)?;
-    Topology::new(parameters).map_err(input_error)
+/// What a simulation found: bandwidths by flow and loads by edge as doubles in native byte order; of each flow, the phases
+/// of each request (host, fabric, device) in ns, likewise.
+#[pyclass(frozen, get_all, module = "pcielab._core")]
+pub(crate) struct FabricRun {
+    bandwidth: Vec<u8>,
+    load: Vec<u8>,
+    phases: Vec<Vec<u8>>,
+    tlp_hops: u64,
+}
+
+/// Simulates flows on a fabric.
+#[pyfunction]
+fn fabric_simulate(py: Python<'_>, fabric: &str, traffic: &str, options: &str) -> PyResult<FabricRun> {
+    let topology = topology(fabric)?;
+    let traffic: Vec<Traffic> = read(traffic)?;
+    let options: Options = read(options)?;
+    let outcome = py.detach(|| simulate(&topology, &traffic, options)).map_err(input_error)?;
+    let bandwidth: Vec<f64> = outcome.flows.iter().map(|flow| flow.gbytes_per_s).collect();
+    let phases = outcome.flows.iter().map(|flow| {
+        let requests = flow.requests.iter();
+        requests
+            .flat_map(|one| [one.host_ns, one.fabric_ns, one.device_ns])
+            .flat_map(f64::to_ne_bytes)
+            .collect()
+    });
+    Ok(FabricRun {
+        bandwidth: doubles(&bandwidth),
+        load: doubles(&outcome.load_gbytes_per_s),
+        phases: phases.collect(),
+        tlp_hops: outcome.tlp_hops,
+    })
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(input_error)?;
+    serde_path_to_error::deserialize(value).map_err(input_error)
+}
+
+fn topology(fabric: &str) -> PyResult<Topology> {
+    Topology::new(read::<FabricParameters>(fabric)?).map_err(input_error)
 }
 
 fn estimator(method: &str) -> PyResult<fn(&[f64], &Flows) -> Allocation> {

@@ -26,6 +26,8 @@ pub enum Stream {
     Idle = 8,
     /// Refreshes met by page walks.
     WalkRefresh = 9,
+    /// Distances between requests that come at random.
+    Arrivals = 10,
 }
 
 /// One sequence of draws.

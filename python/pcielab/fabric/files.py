@@ -142,8 +142,10 @@ class Flow(Part):
     """What moves the data: `stream` is posted writes without an engine, `dma-write` a D2H without its command."""
     size_bytes: Size = 4096
     """Bytes of one request."""
-    outstanding: Count = 16
+    outstanding: Count = 1
     """Requests in flight."""
+    arrivals: Literal["even", "random"] = "even"
+    """When the requests of a flow with a standalone bandwidth come."""
     socket: Annotated[int, Field(ge=0, le=63)] = 0
     """Socket of the host that the program and its memory are on."""
     memory: str | None = None
