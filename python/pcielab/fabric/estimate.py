@@ -72,6 +72,8 @@ def influences(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") 
 
 def _arguments(fabric: Fabric, flows: pd.DataFrame) -> tuple[str, bytes, bytes, bytes, list[str]]:
     nodes = pd.Index([node.name for node in fabric.file.node])
-    ends = [nodes.get_indexer(pd.Index(flows[key])).astype(np.uint32).tobytes() for key in ("source", "destination")]
+    ends = [
+        nodes.get_indexer(pd.Index(flows[key])).astype(np.uint32).tobytes() for key in ("source", "destination")
+    ]
     standalone = flows["standalone_gbytes_per_s"].fillna(np.inf).to_numpy(dtype=np.float64).tobytes()
     return fabric.to_json(), ends[0], ends[1], standalone, flows["name"].astype(str).tolist()

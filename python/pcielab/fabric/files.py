@@ -193,7 +193,9 @@ class FabricFile(Part):
             for key, known in (("host", self.hosts), ("device", self.devices)):
                 kind = getattr(node, key)
                 if kind is not None and kind not in known:
-                    raise ValueError(f"node {node.name}: {key} = {kind!r}: is not one of [{key}s]: {', '.join(known)}")
+                    raise ValueError(
+                        f"node {node.name}: {key} = {kind!r}: is not one of [{key}s]: {', '.join(known)}"
+                    )
             if node.device is not None:
                 self._bars_exist(node, self.devices[node.device])
         return self
@@ -202,8 +204,8 @@ class FabricFile(Part):
         mapped = {memory.name for memory in device.memories if memory.bar_bytes is not None}
         if mapped != set(node.bar_addresses):
             raise ValueError(
-                f"node {node.name}: bar_addresses has {', '.join(sorted(node.bar_addresses)) or 'none'}: give one for "
-                f"each memory of {node.device} that has bar_bytes: {', '.join(sorted(mapped)) or 'none'}"
+                f"node {node.name}: bar_addresses has {', '.join(sorted(node.bar_addresses)) or 'none'}: give one "
+                f"for each memory of {node.device} that has bar_bytes: {', '.join(sorted(mapped)) or 'none'}"
             )
 
     def description(self) -> dict[str, Any]:

@@ -50,15 +50,17 @@ class Fabric:
         if chosen is None:
             raise InputError(f"{self.path}: name a set of flows (--flows): known: {', '.join(known) or 'none'}")
         if chosen in sets.sets:
-            flows = pd.DataFrame([flow.model_dump() for flow in sets.sets[chosen]], columns=list(Flow.model_fields))
+            flows = pd.DataFrame(
+                [flow.model_dump() for flow in sets.sets[chosen]], columns=list(Flow.model_fields)
+            )
             return _completed(flows, chosen, self)
         if chosen in sets.files:
             return _completed(_read(self.path.parent / sets.files[chosen]), chosen, self)
         if chosen.endswith((".csv", ".parquet")):
             return _completed(_read(Path(chosen)), chosen, self)
         raise InputError(
-            f"--flows {chosen}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by its path "
-            "(*.csv, *.parquet)"
+            f"--flows {chosen}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by its "
+            "path (*.csv, *.parquet)"
         )
 
 
@@ -78,7 +80,9 @@ def load(name_or_path: str) -> Fabric:
         path = shipped.directory("profiles") / "fabrics" / f"{name_or_path}.toml"
         if not path.is_file():
             remedy = suggestion(name_or_path, names())
-            raise InputError(f"no fabric is named {name_or_path!r}: {remedy}; a file is given by its path (*.toml)")
+            raise InputError(
+                f"no fabric is named {name_or_path!r}: {remedy}; a file is given by its path (*.toml)"
+            )
     if not path.is_file():
         raise InputError(f"{path}: no such fabric")
     try:

@@ -1,4 +1,10 @@
-"""The tree of a fabric as a picture, with what each edge carries."""
+"""The tree of a fabric as a picture, with what each edge carries.
+
+What a link carries stands below its lower node.
+"""
+
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -14,19 +20,19 @@ _LEVEL_HEIGHT = 110
 def tree(fabric: Fabric, estimate: Estimate) -> Figure:
     """The tree, root on top; links are coloured by the share of their fuller direction that is used."""
     places = _places(fabric)
-    loads = estimate.edges.set_index("edge")
+    loads = {edge["edge"]: edge for edge in estimate.edges.to_dict("records")}
     nodes = pd.DataFrame([{"node": name, "x": x, "level": level} for name, (x, level) in places.items()])
     lines, labels = [], []
     for link in fabric.file.link:
         (upper_x, upper_level), (lower_x, lower_level) = places[link.upper], places[link.lower]
-        down, up = loads.loc[f"{link.upper}->{link.lower}"], loads.loc[f"{link.lower}->{link.upper}"]
+        down, up = loads[f"{link.upper}->{link.lower}"], loads[f"{link.lower}->{link.upper}"]
         used = max(edge["load_gbytes_per_s"] / edge["capacity_gbytes_per_s"] for edge in (down, up))
         ends = {"x": upper_x, "x2": lower_x, "level": upper_level, "level2": lower_level}
         lines.append(ends | {"used": used, "link": f"{link.upper}-{link.lower}"})
-        text = [f"{arrow} {_load(edge)}" for arrow, edge in (("↓", down), ("↑", up)) if edge["load_gbytes_per_s"] > 0]
-        labels.append(
-            {"x": (upper_x + lower_x) / 2, "level": (upper_level + lower_level) / 2, "text": "\n".join(text)}
-        )
+        text = [
+            f"{arrow} {_load(edge)}" for arrow, edge in (("↓", down), ("↑", up)) if edge["load_gbytes_per_s"] > 0
+        ]
+        labels.append({"x": lower_x, "level": lower_level, "text": "\n".join(text)})
     across = alt.X("x:Q", axis=None, scale=alt.Scale(nice=False, padding=60))
     downwards = alt.Y("level:Q", axis=None, scale=alt.Scale(reverse=True, padding=30))
     links = (
@@ -48,16 +54,19 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
     )
     carried = (
         alt.Chart(pd.DataFrame(labels))
-        .mark_text(lineBreak="\n", dx=8, align="left", fontSize=11)
+        .mark_text(lineBreak="\n", dy=22, fontSize=11)
         .encode(x=across, y=downwards, text="text:N")
     )
     points = alt.Chart(nodes).mark_circle(size=500, opacity=1).encode(x=across, y=downwards)
     named = (
-        alt.Chart(nodes).mark_text(dy=-20, fontWeight="bold").encode(x=across, y=downwards, text=alt.Text("node:N"))
+        alt.Chart(nodes)
+        .mark_text(dy=-20, fontWeight="bold")
+        .encode(x=across, y=downwards, text=alt.Text("node:N"))
     )
     depth = max(level for _, level in places.values())
     title = alt.TitleParams(
-        text=fabric.title, subtitle=[f"MODELLED, {estimate.method}: GB/s of payload carried, of what the edge can carry"]
+        text=fabric.title,
+        subtitle=[f"MODELLED, {estimate.method}: GB/s of payload carried, of what the edge can carry"],
     )
     figure: Figure = alt.layer(links, carried, points, named).properties(
         width=_WIDTH, height=_LEVEL_HEIGHT * (depth + 1), title=title
@@ -65,7 +74,7 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
     return figure
 
 
-def _load(edge: pd.Series) -> str:
+def _load(edge: Mapping[Hashable, Any]) -> str:
     return f"{edge['load_gbytes_per_s']:.2f} / {edge['capacity_gbytes_per_s']:.2f}"
 
 

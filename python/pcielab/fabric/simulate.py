@@ -21,8 +21,8 @@ class Simulated:
     """What a simulation found.
 
     Attributes:
-        flows: One row per flow: flow, gbytes_per_s, requests, and average_ns, p50_ns, p90_ns, p99_ns of its requests (NaN
-            for streams, and where none was done in time).
+        flows: One row per flow: flow, gbytes_per_s, requests, and average_ns, p50_ns, p90_ns, p99_ns of its
+            requests (NaN for streams, and where none was done in time).
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s.
         phases: Of each flow by name, one row per request in order: host, fabric, device and total, ns.
         tlp_hops: TLPs times links crossed.
@@ -56,8 +56,7 @@ def simulate(
     Raises:
         InputError: A flow cannot exist; the message names it.
     """
-    records: list[dict[str, Any]] = flows.to_dict("records")
-    traffic = [{str(key): None if pd.isna(value) else value for key, value in row.items()} for row in records]
+    traffic = flow_records(flows)
     options = {
         "warm_up_ns": warm_up_us * 1e3,
         "duration_ns": duration_us * 1e3,
@@ -65,14 +64,20 @@ def simulate(
         "seed": seed,
     }
     found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic), json.dumps(options))
-    phases = {
-        str(name): _phases(requests) for name, requests in zip(flows["name"], found.phases, strict=True)
-    }
+    phases = {str(name): _phases(requests) for name, requests in zip(flows["name"], found.phases, strict=True)}
     shares = pd.DataFrame({"flow": flows["name"].to_numpy(), "gbytes_per_s": np.frombuffer(found.bandwidth)})
     summaries = pd.DataFrame([_summary(requests) for requests in phases.values()])
     edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
     return Simulated(pd.concat([shares, summaries], axis=1), edges, phases, found.tlp_hops)
+
+
+def flow_records(flows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Flows as plain data, None where a frame has NaN."""
+    return [
+        {str(key): None if pd.isna(value) else value for key, value in row.items()}
+        for row in flows.to_dict("records")
+    ]
 
 
 def _phases(requests: bytes) -> pd.DataFrame:

@@ -22,6 +22,20 @@ pub enum Discipline {
     Fifo,
 }
 
+/// What PCIe counts credits for separately, so that answers are never held up by requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum CreditKind {
+    /// Writes.
+    Posted,
+    /// Read requests.
+    NonPosted,
+    /// Answers to them.
+    Completion,
+}
+
+/// The edge that fills a queue, the node that does where it is a source, and what has it for itself.
+type QueueKey = (Option<EdgeId>, NodeId, (u32, CreditKind));
+
 /// A TLP on its way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tlp {
@@ -111,7 +125,7 @@ pub(super) struct Network {
     ports: Vec<Port>,
     queues: Vec<Queue>,
     paths: Vec<Vec<Hop>>,
-    by_key: HashMap<(Option<EdgeId>, NodeId, u32), u32>,
+    by_key: HashMap<QueueKey, u32>,
     discipline: Discipline,
     services: u64,
     pub hops: u64,
@@ -132,8 +146,15 @@ impl Network {
         }
     }
 
-    /// Adds the way from one node to another for a flow; with per-flow credits, all paths of a flow have their own.
-    pub fn add_path(&mut self, topology: &Topology, flow: u32, source: NodeId, destination: NodeId) -> u32 {
+    /// Adds the way from one node to another for TLPs of one kind of a flow.
+    pub fn add_path(
+        &mut self,
+        topology: &Topology,
+        flow: u32,
+        kind: CreditKind,
+        source: NodeId,
+        destination: NodeId,
+    ) -> u32 {
         let mut edges = vec![];
         topology.route(source, destination, &mut edges);
         let class = match self.discipline {
@@ -141,6 +162,7 @@ impl Network {
             Discipline::PerDestination => destination,
             Discipline::Fifo => 0,
         };
+        let class = (class, kind);
         let mut hops = Vec::with_capacity(edges.len());
         for (place, edge) in edges.iter().enumerate() {
             let before = place.checked_sub(1).map(|place| edges[place]);
@@ -167,7 +189,7 @@ impl Network {
         self.paths.len() as u32 - 1
     }
 
-    fn queue(&mut self, key: (Option<EdgeId>, NodeId, u32)) -> u32 {
+    fn queue(&mut self, key: QueueKey) -> u32 {
         let next = self.queues.len() as u32;
         let queue = *self.by_key.entry(key).or_insert(next);
         if queue == next {

@@ -7,7 +7,7 @@ use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
 
 use super::Options;
 use super::engine::{BarPort, Engine};
-use super::network::{Listener, Message, Network, NetworkEvent, Tlp};
+use super::network::{CreditKind, Listener, Message, Network, NetworkEvent, Tlp};
 use super::outcome::{FlowOutcome, Outcome, Phases};
 use super::traffic::{Arrivals, Placed, Primitive, Traffic, place};
 use crate::description::{DeviceParameters, HostParameters};
@@ -451,23 +451,35 @@ impl State<'_> {
     ) -> Result<Flow, FabricError> {
         let placed = place(self.topology, traffic)?;
         let Placed { source, destination, host, device, peer, .. } = placed;
-        let mut path = |from: NodeId, to: NodeId| {
-            let path = network.add_path(self.topology, number, from, to);
+        let mut path = |kind: CreditKind, from: NodeId, to: NodeId| {
+            let path = network.add_path(self.topology, number, kind, from, to);
             self.path_flow.push(number);
             path
         };
-        let mut paths = Paths { data: path(source, destination), ..Paths::default() };
+        let mut paths = Paths::default();
         match traffic.primitive {
-            Primitive::Stream | Primitive::MmioWrite | Primitive::DmaWrite => {}
             Primitive::MmioRead => {
-                paths.ask = path(host, device);
-                paths.data = path(device, host);
+                paths.ask = path(CreditKind::NonPosted, host, device);
+                paths.data = path(CreditKind::Completion, device, host);
             }
-            _ => {
-                paths.command = path(host, device);
-                paths.ask = path(device, peer.unwrap_or(host));
-                paths.completion =
-                    if traffic.primitive == Primitive::D2h { paths.data } else { path(device, host) };
+            Primitive::H2d | Primitive::D2dRead => {
+                paths.command = path(CreditKind::Posted, host, device);
+                paths.ask = path(CreditKind::NonPosted, device, peer.unwrap_or(host));
+                paths.data = path(CreditKind::Completion, source, destination);
+                paths.completion = path(CreditKind::Posted, device, host);
+            }
+            Primitive::D2h => {
+                paths.command = path(CreditKind::Posted, host, device);
+                paths.data = path(CreditKind::Posted, source, destination);
+                paths.completion = paths.data;
+            }
+            Primitive::D2dWrite => {
+                paths.command = path(CreditKind::Posted, host, device);
+                paths.data = path(CreditKind::Posted, source, destination);
+                paths.completion = path(CreditKind::Posted, device, host);
+            }
+            Primitive::Stream | Primitive::MmioWrite | Primitive::DmaWrite => {
+                paths.data = path(CreditKind::Posted, source, destination);
             }
         }
         let interval_ns = traffic.standalone_gbytes_per_s.map(|pace| {
