@@ -51,25 +51,45 @@ rust-test:
 python-test: build
 	$(BIN)/python -m pytest
 
+.PHONY: test-slow
+test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
+	$(BIN)/python -m pytest -m slow
+
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests
-	$(BIN)/ruff check python tests
+	$(BIN)/ruff format --check python tests bench
+	$(BIN)/ruff check python tests bench
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
 
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests
-	$(BIN)/ruff check --fix python tests
+	$(BIN)/ruff format python tests bench
+	$(BIN)/ruff check --fix python tests bench
+
+$(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+BENCHED := -p pcie-wire -p pcie-time -p pcie-sim
 
 .PHONY: bench
-bench: build ## Measure speed: ratios against named baselines taken in the same run
-	cargo bench --workspace --quiet
+bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named baselines taken in the same run
+	mkdir -p target && touch target/bench-started
+	cargo bench $(BENCHED) --quiet -- --quiet
+	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))
+
+.PHONY: bench-record
+bench-record: ## The same, and append the results with the commit to bench/history.jsonl
+	$(MAKE) bench RECORD=bench/history.jsonl
+
+.PHONY: closeness
+closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
+	$(BIN)/python bench/closeness.py
 
 .PHONY: clean
 clean: ## Remove what the build made
-	rm -rf target $(VENV) demo
+	rm -rf target $(VENV) demo closeness

@@ -1,10 +1,76 @@
-"""The shipped folders are found through the installed package, whichever way it was installed."""
+"""What is shipped is found through the installed package, whichever way it was installed, and runs."""
+
+from pathlib import Path
 
 import pytest
 
-from pcielab import shipped
+from pcielab import open_store, profiles, shipped
+from pcielab.simulation import simulate
+from pcielab.suites import load_suite, names
+
+SYSTEMS = profiles.names("system")
+EVERY_BENCHMARK = """\
+name = "tiny"
+title = "One of each"
+
+[provenance]
+source = "this test"
+
+[[group]]
+family = "dma_{direction}"
+loop = ["test", "cache"]
+tests = ["LAT_DMA_RD", "LAT_DMA_WRRD", "BW_DMA_RD", "BW_DMA_WR", "BW_DMA_RW"]
+sizes = [64]
+windows = ["1M"]
+caches = ["cold", "device-thrash", "device-warm", "host-warm"]
+patterns = ["random"]
+transactions = 4096
+
+[[group]]
+family = "cmd_{direction}"
+loop = ["test"]
+tests = ["LAT_CMD_RD", "LAT_CMD_WRRD"]
+sizes = [8]
+windows = ["8K"]
+caches = ["host-warm"]
+patterns = ["sequential"]
+transactions = 4096
+"""
 
 
 @pytest.mark.parametrize("kind", ["profiles", "suites"])
 def test_shipped_folders_exist(kind: str) -> None:
     assert (shipped.directory(kind) / "README.md").is_file()
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_benchmark_runs_on_a_shipped_system(system: str, tmp_path: Path) -> None:
+    suite, output = tmp_path / "tiny.toml", tmp_path / "run.db"
+    suite.write_text(EVERY_BENCHMARK)
+    resolved = profiles.resolve(system)
+    simulate(resolved, load_suite(str(suite)), output)
+    results = open_store(output).scalars
+    has_command_path = resolved.system.device.command is not None
+    for _, test in results.iterrows():
+        latency = str(test["operation"]).startswith("lat")
+        number = test["median" if latency else "bandwidth"]
+        if test["path"] == "dma" or has_command_path:
+            assert test["status"] == "ok"
+            assert number > 0
+        else:
+            assert (test["status"], number == number) == ("not-supported", False)
+            assert "no command path" in test["message"]
+
+
+def test_only_the_netronome_card_has_a_command_path() -> None:
+    without = [name for name in SYSTEMS if profiles.resolve(name).system.device.command is None]
+    assert without == ["gen5-x16", "netfpga-hsw"]
+
+
+@pytest.mark.parametrize("system", ["netfpga-hsw", "gen5-x16"])
+def test_a_suite_with_tests_that_a_card_lacks_runs_to_its_end(system: str, tmp_path: Path) -> None:
+    assert "quick" in names()
+    output = tmp_path / "run.db"
+    simulate(profiles.resolve(system), load_suite("quick"), output)
+    states = open_store(output).tests.groupby("path")["status"].unique().map(list).to_dict()
+    assert states == {"command": ["not-supported"], "dma": ["ok"]}

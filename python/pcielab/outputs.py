@@ -73,6 +73,16 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
         raise InputError(f"{path}: exists already: choose another name, or give --overwrite")
 
 
+def refuse_store(path: Path, *stores: Path) -> None:
+    """Refuse an output that is one of the stores that it is made from, even where overwriting was asked for.
+
+    Raises:
+        InputError: It is one of them.
+    """
+    if path.exists() and any(path.samefile(store) for store in stores):
+        raise InputError(f"{path}: is the store itself: choose another name")
+
+
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(
         f"{path}: cannot be written ({error.strerror}): choose a path in an existing folder that you may write to"

@@ -2,6 +2,7 @@
 
 from pcielab.errors import InputError
 
+_MOST_SIZES = 100_000
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -27,7 +28,12 @@ def parse_range(text: str, option: str) -> list[int]:
         if len(ends) == 1:
             values.append(ends[0])
         elif len(ends) in (2, 3) and ends[1] >= ends[0]:
-            values.extend(range(ends[0], ends[1] + 1, ends[2] if len(ends) == 3 else 1))
+            sizes = range(ends[0], ends[1] + 1, ends[2] if len(ends) == 3 else 1)
+            if len(sizes) > _MOST_SIZES:
+                raise InputError(
+                    f"{option}: {part!r} has {len(sizes)} sizes: give a step, for {_MOST_SIZES} at most"
+                )
+            values.extend(sizes)
         else:
             raise InputError(
                 f"{option}: {part!r} is not a range: give first:last or first:last:step, first <= last"

@@ -44,6 +44,8 @@ def test_no_request_leaves_the_page_and_no_error_is_logged(
         page.wait_for_function(EVERY_FIGURE_IS_DRAWN, timeout=60_000)
         # A table may be wide; the page itself never scrolls sideways.
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        # Styles have arrived: the text stands in a column, not from edge to edge.
+        assert page.evaluate("document.querySelector('main').clientWidth < window.innerWidth")
         browser.close()
     assert requests == [path.as_uri()]
     assert complaints == []

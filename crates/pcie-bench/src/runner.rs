@@ -53,13 +53,13 @@ pub enum RunError {
     Store(#[from] pcie_store::Error),
     /// The store that was to be gone on with is of another run.
     #[error(
-        "{path}: --resume: {key} of the store is {stored}, of this run {asked}: give the same, or another output"
+        "{path}: --resume: {key} is {stored} in the store, but {asked} in this run: give the same, or another output"
     )]
     OtherRun {
         /// Path of the store.
         path: String,
         /// Manifest key that differs.
-        key: &'static str,
+        key: String,
         /// What the store says.
         stored: String,
         /// What was asked for.
@@ -143,6 +143,7 @@ impl Runner<'_> {
         for key in IDENTITY {
             let (stored, asked) = (resumed.manifest.get(key), manifest.get(key));
             if stored != asked {
+                let (key, stored, asked) = first_difference(key.to_owned(), stored, asked);
                 return Err(RunError::OtherRun {
                     path: path.display().to_string(),
                     key,
@@ -168,7 +169,7 @@ impl Runner<'_> {
         let mut state = Progress { done: finished.len(), total, last: None };
         let mut failure = None;
         std::thread::scope(|scope| {
-            for _ in 0..self.options.jobs.max(1) {
+            for _ in 0..self.options.jobs.clamp(1, total.max(1)) {
                 let sender = sender.clone();
                 let (next, stop) = (&next, &stop);
                 scope.spawn(move || {
@@ -220,6 +221,25 @@ impl Runner<'_> {
             series: done.outcome.series,
         }
     }
+}
+
+/// Follows two values that differ down to the first key, in the order of names, whose values differ.
+fn first_difference<'a>(
+    key: String,
+    stored: Option<&'a Value>,
+    asked: Option<&'a Value>,
+) -> (String, Option<&'a Value>, Option<&'a Value>) {
+    if let (Some(Value::Object(left)), Some(Value::Object(right))) = (stored, asked) {
+        let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+        // The name says most: a system of another name differs in many values.
+        let named = std::iter::once("name").filter(|name| left.contains_key(*name));
+        for inner in named.chain(keys.into_iter().map(String::as_str)) {
+            if left.get(inner) != right.get(inner) {
+                return first_difference(format!("{key}.{inner}"), left.get(inner), right.get(inner));
+            }
+        }
+    }
+    (key, stored, asked)
 }
 
 fn shortened(value: Option<&Value>) -> String {

@@ -30,7 +30,7 @@ pub(crate) fn bandwidth_is_stable(times: &BatchMeans) -> bool {
 /// Decides when average and median of a latency are known well enough.
 ///
 /// A median is stable when the values that it may have, given how many samples there are, are at most a tick apart: so
-/// one that sits between two modes is not declared stable by luck, and such a test runs to its full count.
+/// one that sits between two modes is not declared stable by luck, and such a test goes on to its full count (or what whole batches fill of it).
 pub(crate) fn latency_is_stable(averages: &BatchMeans, histogram: &Histogram, details: bool) -> bool {
     if averages.count() < BATCHES_LEAST || (details && histogram.count() < DETAILS_SAMPLES) {
         return false;

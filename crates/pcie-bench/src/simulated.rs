@@ -76,30 +76,39 @@ impl Bench {
         }
     }
 
-    /// Calls `batch` with the state at, and the number of, the first transaction of each batch to simulate, and with its
-    /// length, until it breaks off.
+    /// Calls `batch` with the state at, and the number of, the first transaction of each batch to simulate, and with the
+    /// number that count, until it breaks off. A batch simulates `lead` transactions more, before those that count.
+    ///
+    /// Batches are whole passes over the window, at least `least` long. Each round of them takes twice as many as the one
+    /// before, and all together never more than the test asks for.
     fn for_each_batch(
         &self,
         test: &Test,
         list: &AddressList,
-        least: u64,
+        (least, lead): (u64, u64),
         mut batch: impl FnMut(State, u64, u64) -> ControlFlow<()>,
     ) {
         let total = test.transactions;
-        let length = least.next_multiple_of(list.pass());
-        if self.samples == Samples::Full || length * PLACES * 2 >= total {
+        let stratum = total / PLACES;
+        let shortest = least.next_multiple_of(list.pass());
+        if self.samples == Samples::Full || 2 * shortest + lead >= stratum {
             let _ = batch(self.state.clone(), 0, total);
             return;
         }
-        let mut simulated = 0;
+        let mut left = total;
         for round in 0u32.. {
-            let length = (length << round.min(32)).min(total / PLACES);
+            let most = (left / PLACES).min(stratum - lead);
+            let length = (shortest << round.min(32)).min(most) / list.pass() * list.pass();
+            if length == 0 {
+                return;
+            }
+            left -= PLACES * length;
             let shift = (f64::from(round + 1) * 0.618_033_988_749_894_9).fract();
             let mut state = self.state.clone();
             let mut at = 0;
             for place in 0..PLACES {
-                let stratum = total / PLACES;
-                let start = (place * stratum + ((stratum - length) as f64 * shift) as u64) & !1;
+                // Even, so that the batches of a read-write test start alike.
+                let start = (place * stratum + ((stratum - lead - length) as f64 * shift) as u64) & !1;
                 if self.machine.leaves_traces(test) {
                     self.machine.advance(&mut state, test, list, at..start);
                     at = start;
@@ -107,10 +116,6 @@ impl Bench {
                 if batch(state.clone(), start, length).is_break() {
                     return;
                 }
-                simulated += length;
-            }
-            if simulated >= total {
-                return;
             }
         }
     }
@@ -162,7 +167,7 @@ impl Device for SimulatedDevice {
             Samples::Full => FULL_SLICE,
             Samples::Adaptive => LATENCY_BATCH.next_multiple_of(list.pass()),
         };
-        bench.for_each_batch(&test, &list, LATENCY_BATCH, |state, first, count| {
+        bench.for_each_batch(&test, &list, (LATENCY_BATCH, 0), |state, first, count| {
             let mut run = LatencyRun::new(&bench.machine, &test, &list, bench.key, state, first);
             let mut left = count;
             while left > 0 {
@@ -192,7 +197,7 @@ impl Device for SimulatedDevice {
         let test = bench.carried_out(test)?;
         let list = bench.list(&test);
         let adaptive_slice = BANDWIDTH_BATCH.next_multiple_of(list.pass());
-        bench.for_each_batch(&test, &list, BANDWIDTH_BATCH, |state, first, count| {
+        bench.for_each_batch(&test, &list, (BANDWIDTH_BATCH, BANDWIDTH_WARM_UP), |state, first, count| {
             let mut run = BandwidthRun::new(&bench.machine, &test, &list, bench.key, state, first);
             let whole = count == test.transactions;
             let (slice_length, mut before) = match whole {

@@ -8,7 +8,7 @@ use pcie_bench::{Options, Progress, RunError as Failure, Runner, Samples, simula
 use pcie_sim::Machine;
 use pcie_sim::profile::System;
 use pcie_store::Manifest;
-use pcie_workload::Suite;
+use pcie_workload::{Suite, Test};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
@@ -17,6 +17,7 @@ use crate::error::{InputError, RunError};
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_system, module)?)?;
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
+    module.add_function(wrap_pyfunction!(card_intervals_ns, module)?)?;
     module.add_function(wrap_pyfunction!(run_simulated, module)?)
 }
 
@@ -35,6 +36,15 @@ fn machine(system: &str) -> PyResult<Machine> {
 #[pyfunction]
 fn check_system(system: &str) -> PyResult<()> {
     machine(system).map(drop)
+}
+
+/// The least time, in ns, between two DMAs of each test (between two pairs where it reads and writes) that the card of a
+/// system allows.
+#[pyfunction]
+fn card_intervals_ns(system: &str, tests: &str) -> PyResult<Vec<f64>> {
+    let machine = machine(system)?;
+    let tests: Vec<Test> = parse("tests", tests)?;
+    Ok(tests.iter().map(|test| machine.card_interval(test).as_ns()).collect())
 }
 
 /// Refuses a suite with a test that no machine could carry out.

@@ -8,6 +8,7 @@ use crate::history::{Footprint, State, TestKey};
 use crate::machine::Machine;
 use crate::port::Port;
 use crate::profile::{CommandPath, DmaPath};
+use crate::refresh::refresh;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{AddressList, LINE_BYTES, Operation, Path, Test};
@@ -253,21 +254,6 @@ impl<'a> LatencyRun<'a> {
             place -= cluster.share;
         }
         (fast + Picoseconds::from_ns(idle.wake_ns)).max(Picoseconds::from_ns(idle.wake_floor_ns))
-    }
-}
-
-/// How long an access to memory waits for a refresh, if it meets one.
-pub(crate) fn refresh(machine: &Machine, draws: Draws, index: u64) -> Picoseconds {
-    let refresh = &machine.system.host.memory.refresh;
-    if refresh.interval_ns <= 0.0 {
-        return Picoseconds::ZERO;
-    }
-    let share = refresh.share * refresh.duration_ns / refresh.interval_ns;
-    let place = draws.fraction(index);
-    if place < share {
-        Picoseconds::from_ns(refresh.duration_ns * (1.0 - place / share))
-    } else {
-        Picoseconds::ZERO
     }
 }
 

@@ -12,6 +12,7 @@ mod latency;
 mod lines;
 mod machine;
 mod port;
+mod refresh;
 #[cfg(test)]
 mod test_systems;
 

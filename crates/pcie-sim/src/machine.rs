@@ -1,12 +1,17 @@
 //! A system made ready for simulation: checked, with its link arithmetic and its times in picoseconds at hand.
 
+mod check;
+mod cuts;
+
+pub(crate) use cuts::Cuts;
+
 use crate::caches::{Caches, Found};
 use crate::history::{State, TestKey};
 use crate::lines::{Line, Lines};
 use crate::profile::{CompletionSplit, IommuMode, System};
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
-use pcie_workload::{AddressList, LINE_BYTES, PAGE_BYTES, Path, Test};
+use pcie_workload::{AddressList, LINE_BYTES, Path, Test};
 use thiserror::Error;
 
 /// Why a system cannot be simulated.
@@ -74,7 +79,7 @@ impl Machine {
     /// # Errors
     /// Names the first key whose value cannot be simulated.
     pub fn new(system: System) -> Result<Self, SystemError> {
-        check_values(&system)?;
+        check::check_values(&system)?;
         let link = |address_bits| {
             LinkConfiguration::try_from(LinkParameters {
                 generation: system.link.generation,
@@ -273,145 +278,5 @@ impl Machine {
             cost = cost.max(self.write_cost(found, to - from == LINE_BYTES));
         }
         cost
-    }
-}
-
-/// The pieces in which a root complex answers a request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cuts {
-    address: u64,
-    end: u64,
-    boundary: u64,
-    last_line_alone: bool,
-}
-
-impl Cuts {
-    pub(crate) fn is_done(&self) -> bool {
-        self.address >= self.end
-    }
-}
-
-impl Iterator for Cuts {
-    type Item = Piece;
-
-    #[inline]
-    fn next(&mut self) -> Option<Piece> {
-        if self.is_done() {
-            return None;
-        }
-        let start = self.address;
-        let boundary = if start.is_multiple_of(LINE_BYTES) { self.boundary } else { LINE_BYTES };
-        let mut stop = (start / boundary + 1) * boundary;
-        let last_line = self.end / LINE_BYTES * LINE_BYTES;
-        if self.last_line_alone && last_line > start {
-            stop = stop.min(last_line);
-        }
-        self.address = stop.min(self.end);
-        Some(Piece { address: start, length: (self.address - start) as u32 })
-    }
-}
-
-fn check_values(system: &System) -> Result<(), SystemError> {
-    let wrong = |key, value: String, remedy| {
-        Err(SystemError::Value { system: system.name.clone(), key, value, remedy })
-    };
-    let chunks = system.chunk_addresses.len() as u64;
-    if !system.chunk_bytes.is_power_of_two()
-        || system.chunk_bytes < PAGE_BYTES
-        || system.chunk_bytes > 1 << 36
-    {
-        return wrong("chunk_bytes", system.chunk_bytes.to_string(), "give a power of two, 4096 to 2^36");
-    }
-    if chunks == 0 || chunks.saturating_mul(system.chunk_bytes) > 1 << 36 {
-        return wrong(
-            "chunk_addresses",
-            format!("{chunks} chunks"),
-            "give at least one, at most 64 GiB together",
-        );
-    }
-    if let Some(address) = system.chunk_addresses.iter().find(|address| *address % system.chunk_bytes != 0) {
-        return wrong("chunk_addresses", format!("{address:#x}"), "give multiples of chunk_bytes");
-    }
-    let sockets = [
-        ("device_socket", system.device_socket),
-        ("memory_socket", system.memory_socket),
-        ("program_socket", system.program_socket),
-    ];
-    for (key, socket) in sockets {
-        if socket >= system.host.sockets {
-            return wrong(key, socket.to_string(), "give a socket that host.sockets has, counted from 0");
-        }
-    }
-    let cache = &system.host.llc;
-    if cache.ways == 0 || cache.ddio_ways == 0 || cache.ddio_ways > cache.ways || cache.slices == 0 {
-        let value = format!("{} ways, {} for DDIO, {} slices", cache.ways, cache.ddio_ways, cache.slices);
-        return wrong(
-            "host.llc",
-            value,
-            "give at least one of each, and no more ways for DDIO than there are",
-        );
-    }
-    if cache.llc_bytes < LINE_BYTES * u64::from(cache.ways) * u64::from(cache.slices) {
-        return wrong("host.llc.llc_bytes", cache.llc_bytes.to_string(), "give at least one set per slice");
-    }
-    let timer = system.device.timer;
-    if timer.numerator_ns == 0 || timer.denominator == 0 || timer.cycles == 0 {
-        return wrong("device.timer", format!("{timer:?}"), "give values above 0");
-    }
-    if system.link.tags == 0 {
-        return wrong("link.tags", "0".into(), "give at least 1");
-    }
-    if system.device.dma.outstanding == 0 {
-        return wrong("device.dma.outstanding", "0".into(), "give at least 1");
-    }
-    let engine = &system.device.dma.engine;
-    if engine.segment_bytes == 0 || engine.word_bytes == 0 || engine.write_piece_bytes == 0 {
-        return wrong("device.dma.engine", "a size of 0".into(), "give bytes above 0");
-    }
-    if system.iommu != IommuMode::Off && system.host.iommu.walkers == 0 {
-        return wrong("host.iommu.walkers", "0".into(), "give at least 1");
-    }
-    let complex = &system.host.root_complex;
-    let posted_units = system.link.mps_bytes.div_ceil(16);
-    if complex.posted_header_credits == 0
-        || complex.posted_data_credits < posted_units
-        || complex.non_posted_header_credits == 0
-    {
-        let value = format!(
-            "{} posted headers, {} posted data, {} non-posted headers",
-            complex.posted_header_credits, complex.posted_data_credits, complex.non_posted_header_credits
-        );
-        return wrong("host.root_complex credits", value, "give room for at least one TLP of each kind");
-    }
-    for (key, stretch) in [
-        ("host.root_complex.downlink_stretch", complex.downlink_stretch),
-        ("host.root_complex.uplink_stretch", complex.uplink_stretch),
-    ] {
-        if !(0.5..=10.0).contains(&stretch) {
-            return wrong(key, stretch.to_string(), "give the serialisation time over the raw one, near 1");
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cuts(address: u64, length: u64, last_line_alone: bool) -> Vec<u32> {
-        Cuts { address, end: address + length, boundary: 256, last_line_alone }
-            .map(|piece| piece.length)
-            .collect()
-    }
-
-    #[test]
-    fn partial_lines_travel_alone_where_the_root_complex_says_so() {
-        assert_eq!(cuts(0, 512, true), [256, 256]);
-        assert_eq!(cuts(0, 127, true), [64, 63]);
-        assert_eq!(cuts(0, 127, false), [127]);
-        assert_eq!(cuts(0, 257, true), [256, 1]);
-        assert_eq!(cuts(1, 256, true), [63, 192, 1]);
-        assert_eq!(cuts(1, 256, false), [63, 192, 1]);
-        assert_eq!(cuts(48, 8, true), [8]);
     }
 }

@@ -1,5 +1,7 @@
 //! Systems for tests: shipped profiles as the simulator receives them (`pcielab profiles show NAME --resolved`).
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
 use crate::Machine;
 
 fn machine(json: &str) -> Machine {

@@ -29,7 +29,10 @@ pub(crate) fn put_in_place(
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)
         // The error itself would name the temporary file, which is nothing to the user.
-        .map_err(|error| unwritable(&error.kind()))?
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => unwritable(&"there is no such directory"),
+            kind => unwritable(&kind),
+        })?
         .into_temp_path();
     Connection::open(&fresh)
         .and_then(|connection| {

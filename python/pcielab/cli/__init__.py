@@ -4,7 +4,9 @@ stdout carries data and stderr everything else. Exit code 0: done; 1: failed; 2:
 lives in a module of this package and does nothing that a notebook could not do with the library.
 """
 
+import os
 import sys
+from typing import NoReturn
 
 import typer
 from rich.console import Console
@@ -53,16 +55,42 @@ app.add_typer(fabric.app, name="fabric")
 def main() -> None:
     """Run the command line; the entry point of the `pcielab` script."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except InputError as error:
-        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
+        _fail(str(error), 2)
     except RunError as error:
-        messages.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-        sys.exit(1)
+        _fail(str(error), 1)
     except KeyboardInterrupt:
         messages.print("interrupted", highlight=False)
         sys.exit(1)
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(0)
+        _leave_stdout(0)
+    except OSError as error:
+        _say(f"{error.filename or 'output'}: {error.strerror or error}")
+        _leave_stdout(1)
+    except SystemExit:
+        raise
+    except BaseException as error:  # a panic of the compiled half is no Exception
+        if os.environ.get("PCIELAB_TRACEBACK"):
+            raise
+        about = f"{type(error).__name__}: {error}"
+        _fail(f"a defect of pcielab: {about}: please report it, with what PCIELAB_TRACEBACK=1 shows", 1)
+
+
+def _say(problem: str) -> None:
+    messages.print(f"[bold red]error:[/] {escape(problem)}", highlight=False, soft_wrap=True)
+
+
+def _fail(problem: str, code: int) -> NoReturn:
+    _say(problem)
+    sys.exit(code)
+
+
+def _leave_stdout(code: int) -> NoReturn:
+    """Exit without what could not be written to stdout, which Python would try again as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)

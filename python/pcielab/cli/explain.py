@@ -1,21 +1,59 @@
-"""`pcielab explain`: which bound binds, and how far off the others are."""
+"""`pcielab explain`: which bound binds, and how far off the others are, of a run's tests or of a link."""
 
 from collections.abc import Iterator
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
 from pcielab import model
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.errors import InputError
 from pcielab.model import Answer
 from pcielab.quantities import parse_range
+
+if TYPE_CHECKING:
+    from pcielab.explain import Facts, Row
+    from pcielab.model.answers import Bound
+
+messages = Console(stderr=True)
+
+_BOUNDS: tuple["Bound", ...] = (
+    "wire-upstream",
+    "wire-downstream",
+    "tags",
+    "posted-credits",
+    "non-posted-credits",
+    "latency",
+    "device-rate",
+)
+_SHOWN_OTHERS = _SHOWN_REASONS = 2
 
 
 @takes_model_options
 def explain(
     options: ModelOptions,
+    context: typer.Context,
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RUN",
+            help="A store, as `pcielab run` or `import` writes it. Without it, the link given by options.",
+            show_default=False,
+        ),
+    ] = None,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--test",
+            metavar="TEXT|N",
+            help="Of RUN, only the tests with this in their family or name, or test number N; repeatable.",
+        ),
+    ] = None,
     sizes: Sizes = "64,256,1024",
     nic: Annotated[
         str | None,
@@ -27,18 +65,34 @@ def explain(
     ] = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """Which bound binds, and the slack of the others, for a link given by its options.
+    """Which bound binds, and the slack of the others: for the tests of a RUN, or for a link given by its options.
 
-    Each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much more that is
-    than the bound that binds allows.
+    For a RUN, each row is a bandwidth test: its value, the bound that binds it on the run's own link and the
+    value's share of that, the slack of the next bounds, and, where the value is over 5 % below, what else may
+    explain it. Tags are charged with the run's own latency of reads, the card with its profile's times.
+
+    For a link, each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much
+    more that is than the bound that binds allows.
 
     Examples:
+    `pcielab explain run.db`
+
+    `pcielab explain run.db --test BW_DMA_RD --test bw_dma_win_sweep_wr`
+
+    `pcielab explain run.db --test 42 --format json`
+
     `pcielab explain --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64`
 
     `pcielab explain --gen 5 --lanes 16 --mps 512 --tags 256 --rtt-ns 900 --sizes 64,4K`
 
     `pcielab explain --nic niantic-kernel --sizes 64,1500`
     """
+    if run is not None:
+        _refuse_options_of_links(context)
+        _explain_run(run, tests or [], output_format)
+        return
+    if tests:
+        raise InputError(f"--test {tests[0]}: chooses among the tests of a run: give RUN, the path of a store")
     rows: list[dict[str, Cell]] = [
         {
             "size_bytes": size,
@@ -64,3 +118,81 @@ def _answers(options: ModelOptions, sizes: list[int], nic: str | None) -> Iterat
     for throughput in model.nic(device, options.link, sizes, accounting=options.accounting, limits=options.limits):
         paths = {"bi": throughput.bi, "tx": throughput.tx, "rx": throughput.rx}
         yield from ((throughput.frame_bytes, path, answer) for path, answer in paths.items() if answer)
+
+
+def _refuse_options_of_links(context: typer.Context) -> None:
+    """A run has its own link: an option that says another would be ignored, which nobody expects."""
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        given = source is not None and source.name == "COMMANDLINE"
+        if given and parameter.name not in ("run", "tests", "output_format"):
+            raise InputError(
+                f"{parameter.opts[0]}: is for a link given by options; with RUN the link is the run's own: leave "
+                "one of them out"
+            )
+
+
+def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
+    # Imported here because reading stores takes half a second to load, which a link's options need not wait for.
+    from pcielab.explain import explain_run
+    from pcielab.store import open_store
+
+    store = open_store(path)
+    explanation = explain_run(store, tests)
+    for note in explanation.notes:
+        messages.print(escape(note), highlight=False, soft_wrap=True)
+    shown = _narrow if output_format is Format.TABLE else _wide
+    title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {_link(explanation.facts)}"
+    print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)
+
+
+def _link(facts: "Facts") -> str:
+    link = facts.link
+    ecrc = ", ECRC" if link.ecrc else ""
+    return (
+        f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}{ecrc}, {link.tags} tags"
+    )
+
+
+def _wide(row: "Row", origin: str) -> dict[str, Cell]:
+    ceilings = {ceiling.bound: ceiling.gbps for ceiling in row.answer.ceilings}
+    parameters = row.parameters
+    return {
+        "test": row.test,
+        "family": row.family,
+        "name": row.name,
+        "size_bytes": row.size_bytes,
+        "window_bytes": parameters["window_bytes"],
+        "host_offset_bytes": parameters["host_offset_bytes"],
+        "device_offset_bytes": parameters["device_offset_bytes"],
+        "cache": parameters["cache"],
+        "origin": origin,
+        "value_gbps": row.value_gbps,
+        "bound": row.answer.bound,
+        "bound_gbps": row.answer.gbps,
+        "share_percent": 100 * row.share,
+        "round_trip_ns": row.round_trip.ns if row.round_trip else None,
+        "round_trip_from": row.round_trip.source if row.round_trip else None,
+        **{f"{bound.replace('-', '_')}_gbps": ceilings.get(bound) for bound in _BOUNDS},
+        "may_explain": "; ".join(row.reasons) or None,
+    }
+
+
+def _narrow(row: "Row", origin: str) -> dict[str, Cell]:
+    """As much of a row as a terminal has room for."""
+    others = [f"{ceiling.bound} +{100 * ceiling.slack:.0f} %" for ceiling in row.answer.ceilings[1:]]
+    parameters = row.parameters
+    return {
+        "test": row.test,
+        "name": row.name,
+        "size": row.size_bytes,
+        "window": parameters["window_bytes"],
+        "offsets": f"{parameters['host_offset_bytes']}/{parameters['device_offset_bytes']}",
+        "cache": parameters["cache"],
+        f"{origin}_Gb/s": row.value_gbps,
+        "bound": row.answer.bound,
+        "bound_Gb/s": row.answer.gbps,
+        "share_%": 100 * row.share,
+        "others": ", ".join(others[:_SHOWN_OTHERS]) or None,
+        "may_explain": "; ".join(row.reasons[:_SHOWN_REASONS]) or None,
+    }

@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from pcielab.exporters import EXPORTERS, Exporter, export
 from pcielab.store import open_store
 
 app = typer.Typer(help="Write a store in a format that other tools read.", no_args_is_help=True)
+
+messages = Console(stderr=True)
 
 
 def _add(exporter: Exporter) -> None:
@@ -19,6 +22,7 @@ def _add(exporter: Exporter) -> None:
         overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     ) -> None:
         export(open_store(run), exporter.name, output, overwrite=overwrite)
+        messages.print(f"wrote {output}", highlight=False, markup=False)
 
 
 for _exporter in EXPORTERS.values():

@@ -4,19 +4,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from pcielab.importers import import_pcie_bench
+from pcielab.store import open_store
 
 app = typer.Typer(help="Make a store from measurements taken elsewhere.", no_args_is_help=True)
+
+messages = Console(stderr=True)
 
 
 @app.command("pcie-bench")
 def pcie_bench(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds published bw_*.csv and lat_*.csv files.")
+        Path, typer.Argument(metavar="DIR", help="Holds published `bw_*.csv` and `lat_*.csv` files.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN.db", help="The store to write.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the store if it exists.")] = False,
 ) -> None:
     """Read a directory in the published pcie-bench format, all of it."""
     import_pcie_bench(directory, output, overwrite=overwrite)
+    messages.print(f"{len(open_store(output).tests)} tests imported: {output}", highlight=False, markup=False)

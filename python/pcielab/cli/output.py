@@ -3,12 +3,15 @@
 import csv
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TypeAlias
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 Cell: TypeAlias = str | int | float | bool | None
 
@@ -45,17 +48,76 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
         writer.writeheader()
         writer.writerows(rows)
         return
-    table = Table(title=title, title_justify="left")
-    for column in columns:
-        numeric = any(isinstance(row[column], int | float) for row in rows)
-        widest = max((len(_shown(row[column])) for row in rows), default=0)
-        # Where the terminal is narrow, heads wrap at their spaces; numbers are never cut.
-        table.add_column(
-            column.replace("_", " "),
-            justify="right" if numeric else "left",
-            overflow="fold",
-            min_width=widest if numeric else None,
-        )
-    for row in rows:
-        table.add_row(*(_shown(row[column]) for column in columns))
-    Console(width=None if sys.stdout.isatty() else _UNLIMITED_WIDTH).print(table)
+    width = Console().width if sys.stdout.isatty() else _UNLIMITED_WIDTH
+    texts = [
+        [column.replace("_", " ") for column in columns],
+        *([_shown(row[one]) for one in columns] for row in rows),
+    ]
+    numeric = [any(isinstance(row[column], int | float) for row in rows) for column in columns]
+    if len(rows) == 1 and sum(map(_natural, zip(*texts, strict=True))) + _frame(columns) > width:
+        table = _one_above_the_other(texts)
+    else:
+        table = _side_by_side(texts, numeric, width)
+    if title is not None:
+        Console(width=width).print(Text(title, style="italic"))
+    # Nothing is ever cut: what is still too wide is left for the terminal to wrap.
+    Console(width=max(width, Console(width=_UNLIMITED_WIDTH).measure(table).maximum)).print(table)
+
+
+def _one_above_the_other(texts: list[list[str]]) -> Table:
+    """A single row that is too wide, as names and values below each other."""
+    table = Table(show_header=False)
+    for name, value in zip(*texts, strict=True):
+        table.add_row(name, value)
+    return table
+
+
+def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> Table:
+    """A table; where it must be narrow, texts are broken at spaces and hyphens, and the frame is left off."""
+    columns = list(zip(*texts, strict=True))
+    framed = sum(map(_least, columns)) + _frame(columns) <= width
+    table = (
+        Table() if framed else Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    )
+    widths = _widths(columns, width - (_frame(columns) if framed else 2 * len(columns)))
+    for right in numeric:
+        table.add_column(justify="right" if right else "left")
+    broken = [[_broken(text, room) for text, room in zip(row, widths, strict=True)] for row in texts]
+    for column, head in zip(table.columns, broken[0], strict=True):
+        column.header = head
+    for row in broken[1:]:
+        table.add_row(*row)
+    return table
+
+
+def _frame(columns: Sequence[object]) -> int:
+    """What the frame takes: a line and two blanks for each column, and a last line."""
+    return 3 * len(columns) + 1
+
+
+def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
+    """As wide as the texts are; where there is less room, heads are broken first, then the widest texts."""
+    widths = [_natural(column) for column in columns]
+    unbroken_rows = [max(_natural(column[1:]), _least(column)) for column in columns]
+    for least in (unbroken_rows, [_least(column) for column in columns]):
+        while sum(widths) > room:
+            breakable = [place for place, width in enumerate(widths) if width > least[place]]
+            if not breakable:
+                break
+            widths[max(breakable, key=lambda place: widths[place])] -= 1
+    return widths
+
+
+def _natural(column: Sequence[str]) -> int:
+    return max(map(len, column), default=0)
+
+
+def _least(column: Sequence[str]) -> int:
+    """The longest piece that is never broken."""
+    return max(
+        (len(piece) for text in column for piece in textwrap.wrap(text, 1, break_long_words=False)), default=0
+    )
+
+
+def _broken(text: str, width: int) -> str:
+    return text if len(text) <= width else textwrap.fill(text, width, break_long_words=False)

@@ -45,4 +45,4 @@ def report(
         overwrite=overwrite,
     )
     for path in written:
-        _messages.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False)
+        _messages.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False, markup=False)

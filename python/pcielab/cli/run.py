@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pcielab.cli.output import Format, print_rows
-from pcielab.errors import InputError
+from pcielab.errors import InputError, RunError
 from pcielab.profiles import resolve
-from pcielab.simulate import simulate
+from pcielab.simulation import simulate
 from pcielab.store import open_store
 from pcielab.suites import Suite, load_suite, single_test
 
@@ -173,7 +173,19 @@ def run(
         )
     if test is not None:
         print_rows([_single_row(output)], output_format, title=f"{system.system.title} (simulated)")
-    else:
-        Console(stderr=True).print(
-            f"{len(chosen.tests)} tests simulated on {system.system.name}: {output}", highlight=False
-        )
+    _tell(output, system.system.name)
+
+
+def _tell(output: Path, system: str) -> None:
+    """Say on stderr what became of the tests; a single one that gave a number has been printed."""
+    tests = open_store(output).tests
+    without = tests[tests["status"] != "ok"]
+    messages = Console(stderr=True)
+    if len(tests) > 1 or len(without):
+        simulated = f"{len(tests) - len(without)} tests simulated on {system}: {output}"
+        messages.print(simulated, highlight=False, markup=False)
+    for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
+        messages.print(f"{len(rows)} {status}: {message}", highlight=False, markup=False)
+    failed = int((tests["status"] == "failed").sum())
+    if failed:
+        raise RunError(f"{output}: {failed} tests failed")

@@ -30,8 +30,11 @@ def _size(value: object) -> object:
         raise PydanticCustomError("size", "give bytes, such as 64, '4K' or '1.5M'") from None
 
 
+MOST_COUNT = 2**32 - 1
+MOST_BYTES = 2**63 - 1
+
 Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1, le=2**32 - 1)]
-Size = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=2**63 - 1)]
+Count = Annotated[int, Field(ge=1, le=MOST_COUNT)]
+Size = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_BYTES)]
 Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=2**32 - 1)]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from pcielab import model
-from pcielab.report.machine import link_parameters
+from pcielab.machine import link_parameters
 from pcielab.report.run import Run
 
 # The paper's figures compare with this Ethernet rate, and with these devices.
@@ -20,6 +20,7 @@ NICS = {
     "niantic-dpdk": "modern NIC (DPDK driver)",
 }
 _FOUR_GIB = 1 << 32
+_FIRST_FLIT_GENERATION = 6
 _FCS_BYTES = 4
 _SHORTEST_FRAME_BYTES = 64
 # Preamble, start of frame and the gap behind it.
@@ -32,7 +33,7 @@ def link_of(run: Run) -> model.Link | None:
     Addresses have 32 bits only where every piece of the host buffer is below 4 GiB, which is where cards send the
     shorter header.
     """
-    link = link_parameters(run)
+    link = link_parameters(run.manifest)
     if any(link.get(key) is None for key in ("generation", "lanes", "mps_bytes", "mrrs_bytes")):
         return None
     addresses = (run.manifest.get("system") or {}).get("chunk_addresses") or [_FOUR_GIB]
@@ -44,14 +45,14 @@ def link_of(run: Run) -> model.Link | None:
         rcb_bytes=link.get("rcb_bytes") or 64,
         address_bits=64 if max(addresses) >= _FOUR_GIB else 32,
         ecrc=bool(link.get("ecrc")),
-        flit_mode=link.get("flit"),
+        flit_mode=link.get("flit", None if link["generation"] >= _FIRST_FLIT_GENERATION else False),
     )
 
 
 def link_text(link: model.Link) -> str:
     """The link as people write it."""
-    ecrc = ", ECRC" if link.ecrc else ""
-    return f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}{ecrc}"
+    text = f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}"
+    return text + (", ECRC" if link.ecrc else "") + (", 32-bit addresses" if link.address_bits == 32 else "")
 
 
 def bandwidth_bounds(link: model.Link, sizes: Sequence[int]) -> pd.DataFrame:

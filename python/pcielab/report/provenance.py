@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pcielab.machine import setup_of
 from pcielab.report.bounds import link_of, link_text
-from pcielab.report.machine import setup_of
 from pcielab.report.run import Run
 
 # Shown in a place of their own, or not for people.
@@ -70,7 +70,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     link = link_of(run)
     yield "link", link_text(link) if link is not None else "not known"
     if manifest.get("suite"):
-        yield "suite", f"{manifest['suite']}, {len(run.rows)} tests"
+        yield "suite", f"{manifest['suite']}, {len(run.rows)} {'test' if len(run.rows) == 1 else 'tests'}"
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
     for key, value in (manifest.get("options") or {}).items():
@@ -87,7 +87,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
 
 def _system(run: Run) -> str:
     """The system's name and how it is set up."""
-    system, setup = run.manifest.get("system") or {}, setup_of(run)
+    system, setup = run.manifest.get("system") or {}, setup_of(run.manifest)
     words = [system.get("name"), system.get("title"), None if system else setup.host]
     words.append(f"IOMMU {setup.iommu}" if setup.iommu is not None else None)
     if setup.sockets is not None:

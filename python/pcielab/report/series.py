@@ -9,7 +9,7 @@ legend carries its origin.
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
@@ -24,6 +24,8 @@ _MOST_RUNS_WITH_BARS = 2
 
 # Long enough for a dash pattern to be seen.
 DASH_LEGEND = alt.Legend(symbolType="stroke", symbolSize=420, symbolStrokeWidth=1.8)
+
+Interpolate = Literal["linear", "step-after", "step-before"]
 
 RUN_FIELD = "run"
 ROLE_FIELD = "role"
@@ -121,7 +123,7 @@ class Series:
         tooltip: Sequence[alt.Tooltip],
         *,
         points_on_lines: bool = True,
-        step: bool = False,
+        interpolate: Interpolate = "linear",
     ) -> list[alt.Chart]:
         """Lines of the runs, their points, and the hollow points of the overlay, over data that the caller adds.
 
@@ -130,7 +132,7 @@ class Series:
             y: vertical axis.
             tooltip: what a point tells.
             points_on_lines: False where points would hide the line (hundreds of them).
-            step: draw steps, as a cumulative histogram has them.
+            interpolate: how a line goes from one point to the next; histograms have steps.
         """
         picked = self.selection()
         shared = {
@@ -141,7 +143,7 @@ class Series:
         }
         dash = self.dash()
         dashed = {**shared, "strokeDash": dash} if dash is not None else shared
-        lines = alt.Chart().mark_line(interpolate="step-after" if step else "linear").encode(**dashed)
+        lines = alt.Chart().mark_line(interpolate=interpolate).encode(**dashed)
         if not self.overlay_as_lines:
             lines = lines.transform_filter(_role("line"))
         lines = lines.add_params(picked)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import InputError
+from pcielab.outputs import refuse_store
 from pcielab.report.catalogue import Drawn, draw_all
 from pcielab.report.output import check_output, write_file
 from pcielab.report.page import render
@@ -39,6 +40,7 @@ def write_report(
     """
     output = Path(output)
     check_output(output, overwrite=overwrite)
+    refuse_store(output, *(store.path for store in [*stores, measured] if store is not None))
     everyone = runs_of(list(stores), measured)
     lines = [run for run in everyone if not run.measured_overlay]
     overlay = next((run for run in everyone if run.measured_overlay), None)

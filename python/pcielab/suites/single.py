@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from typing import TypeVar, get_args
 
 from pcielab.errors import InputError
+from pcielab.profiles.part import MOST_BYTES, MOST_COUNT
 from pcielab.quantities import parse_bytes
 from pcielab.suites.benchmark import (
     BENCHMARKS,
+    PAGE_BYTES,
     Cache,
     Operation,
     Parameters,
@@ -69,14 +71,14 @@ def single_test(
         cache=_one_of(cache, get_args(Cache), "--cache"),
         size_bytes=_bytes(size, "--size"),
         window_bytes=_bytes(window, "--window"),
-        host_offset_bytes=_at_least(0, host_offset, "--host-offset"),
-        device_offset_bytes=_at_least(0, device_offset, "--device-offset"),
-        stride_units=_at_least(1, stride, "--stride"),
-        outstanding=None if outstanding is None else _at_least(1, outstanding, "--outstanding"),
+        host_offset_bytes=_within(0, PAGE_BYTES - 1, host_offset, "--host-offset"),
+        device_offset_bytes=_within(0, PAGE_BYTES - 1, device_offset, "--device-offset"),
+        stride_units=_count(stride, "--stride"),
+        outstanding=None if outstanding is None else _count(outstanding, "--outstanding"),
         transactions=(
             published_transactions(checked_operation, details)
             if transactions is None
-            else _at_least(1, transactions, "--transactions")
+            else _count(transactions, "--transactions")
         ),
         details=details,
     )
@@ -98,10 +100,17 @@ def _one_of(word: str, known: Iterable[_Word], option: str) -> _Word:
 
 
 def _bytes(value: int | str, option: str) -> int:
-    return parse_bytes(str(value), option)
+    size = parse_bytes(str(value), option)
+    if size > MOST_BYTES:
+        raise InputError(f"{option} {value}: give at most {MOST_BYTES} bytes")
+    return size
 
 
-def _at_least(least: int, value: int, option: str) -> int:
-    if value < least:
-        raise InputError(f"{option} {value}: give {least} or more")
+def _count(value: int, option: str) -> int:
+    return _within(1, MOST_COUNT, value, option)
+
+
+def _within(least: int, most: int, value: int, option: str) -> int:
+    if not least <= value <= most:
+        raise InputError(f"{option} {value}: give {least} to {most}")
     return value

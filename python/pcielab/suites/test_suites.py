@@ -180,7 +180,7 @@ def test_a_single_test_takes_every_parameter() -> None:
         ("bw-rd", {"size": "8K"}, "--size 8192: give at most 4096"),
         ("bw-rd", {"window": 32}, "--window 32: smaller than the transfer"),
         ("bw-rd", {"size": 4096, "host_offset": 1}, "--host-offset 1"),
-        ("bw-rd", {"host_offset": -1}, "--host-offset -1: give 0 or more"),
+        ("bw-rd", {"host_offset": -1}, "--host-offset -1: give 0 to 4095"),
         ("bw-rd", {"cache": "tepid"}, "--cache tepid"),
         ("bw-rd", {"pattern": "zigzag"}, "--pattern zigzag"),
         ("bw-rd", {"outstanding": 0}, "--outstanding 0"),

@@ -1,7 +1,9 @@
 //! The card's side: tags, credits, and what its data engine takes.
 
-use crate::profile::{DataEngine, System};
+use crate::machine::Machine;
+use crate::profile::{CardKind, DataEngine, System};
 use pcie_time::Picoseconds;
+use pcie_workload::{Operation, Test};
 
 /// Tags of read requests, used in order: the next request gets the next tag, and waits while that one is still in use,
 /// even if others are free.
@@ -116,6 +118,33 @@ pub(super) fn data_engine_time(
     Picoseconds::from_ns(fixed_ns + whole as f64 * engine.segment_ns + tail_ns + crossed_ns)
 }
 
+impl Machine {
+    /// The least time between two DMAs of a bandwidth test that the card itself allows, whatever link and host do; between
+    /// two pairs where the test both reads and writes.
+    ///
+    /// Read requests that end inside a segment are not charged: whether they do depends on the address, and this is what
+    /// holds for every one.
+    #[must_use]
+    pub fn card_interval(&self, test: &Test) -> Picoseconds {
+        let System { device, link, .. } = &self.system;
+        let engine =
+            |write| data_engine_time(&device.dma.engine, write, test.device_offset_bytes, test.size_bytes, 0);
+        let requests = test.size_bytes.div_ceil(u64::from(link.mrrs_bytes));
+        let tlps = test.size_bytes.div_ceil(u64::from(link.mps_bytes));
+        let (engine, issued) = match test.operation {
+            Operation::BwWr => (engine(true), tlps),
+            Operation::BwRdwr => (engine(true).max(engine(false)), requests + tlps),
+            Operation::BwRd | Operation::LatRd | Operation::LatWrrd => (engine(false), requests),
+        };
+        let clock = &device.timer;
+        match device.kind {
+            CardKind::Queued => engine,
+            CardKind::Direct => engine
+                .max(Picoseconds(issued * clock.numerator_ns * 1000 / (clock.denominator * clock.cycles))),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +177,24 @@ mod tests {
         assert!((time(false, 1, 1024) - 157.0).abs() < 0.01);
         assert!((time(true, 1, 64) - 21.08).abs() < 0.01);
         assert!((time(false, 1, 64) - 38.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn the_card_alone_allows_a_dma_this_often() {
+        let mut system: System = serde_json::from_str(include_str!("../../tests/fixtures/snb.json")).unwrap();
+        let interval = |system: &System, operation, size_bytes: u64| {
+            let text = r#"{"cache":"cold","details":false,"device_offset_bytes":0,"host_offset_bytes":0,"operation":"bw-rd","outstanding":null,"path":"dma","pattern":"random","size_bytes":64,"stride_units":1,"transactions":1,"window_bytes":8192}"#;
+            let test = Test { operation, size_bytes, ..serde_json::from_str(text).unwrap() };
+            Machine::new(system.clone()).unwrap().card_interval(&test).as_ns()
+        };
+        assert!((interval(&system, Operation::BwWr, 64) - 21.02).abs() < 1e-9);
+        assert!((interval(&system, Operation::BwRd, 2048) - 276.0).abs() < 1e-9);
+        assert!((interval(&system, Operation::BwRdwr, 2048) - 276.02).abs() < 1e-9);
+        // A card that hands its core a request every 4 ns: 2048 B are 4 requests, and 8 writes.
+        system.device.kind = CardKind::Direct;
+        system.device.timer = crate::profile::Timer { numerator_ns: 4, denominator: 1, cycles: 1 };
+        system.device.dma.engine.segment_ns = 0.0;
+        assert!((interval(&system, Operation::BwRdwr, 2048) - 48.0).abs() < 1e-9);
     }
 
     #[test]

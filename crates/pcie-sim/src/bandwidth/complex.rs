@@ -3,8 +3,8 @@
 use super::completer::{Completer, Ready};
 use crate::caches::Found;
 use crate::history::{State, TestKey};
-use crate::latency::refresh;
 use crate::machine::Machine;
+use crate::refresh::refresh;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;

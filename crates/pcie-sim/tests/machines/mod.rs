@@ -1,6 +1,12 @@
 //! Machines for the integration tests, and short ways to run a test on them.
 
 #![allow(dead_code, reason = "each integration test compiles this module for itself")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that cannot be set up fails"
+)]
 
 use pcie_sim::{BandwidthRun, LatencyRun, Machine, State, TestKey};
 use pcie_time::Stream;

@@ -11,9 +11,9 @@ from itertools import permutations
 import altair as alt
 import pandas as pd
 
+from pcielab.machine import Setup, setup_of
 from pcielab.report.axes import percent_axis, window_axis
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
-from pcielab.report.machine import Setup, setup_of
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import PAPER_CACHE_STATES, MissingDataError, aligned, matching, widest_sweep
 from pcielab.report.series import Dimension, Series, label_rows
@@ -49,7 +49,7 @@ def iommu_against_none(sources: Sources) -> Figure:
 
 def _pair(runs: Sequence[Run], differ: Callable[[Setup, Setup], bool], needed: str) -> tuple[Run, Run]:
     for base, other in permutations(runs, 2):
-        if base.store.origin == other.store.origin and differ(setup_of(base), setup_of(other)):
+        if base.store.origin == other.store.origin and differ(setup_of(base.manifest), setup_of(other.manifest)):
             return base, other
     raise MissingDataError(f"{needed}, of one machine and of one origin")
 

@@ -10,7 +10,7 @@ from pcielab.report.axes import distribution_axis, size_text
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
-from pcielab.report.series import Dimension, Series, label_rows
+from pcielab.report.series import Dimension, Interpolate, Series, label_rows
 
 # A curve keeps at most this many points: more than a screen can show, and few enough for a page with many curves.
 _MOST_POINTS = 400
@@ -25,6 +25,7 @@ class _Curve:
     title: str
     note: str
     field: str
+    steps: Interpolate
     axis: alt.Y
 
 
@@ -46,6 +47,7 @@ def latency_cdf(
         title=f"Figure 6: latency distribution, {size_bytes} B {_PATHS[path]}",
         note="cumulative, to the 99.9th percentile",
         field="cdf",
+        steps="step-after",
         axis=alt.Y(
             "cdf:Q", title="share of transactions", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
         ),
@@ -56,7 +58,7 @@ def latency_cdf(
 def latency_tail(
     sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
 ) -> Figure:
-    """The share of transactions slower than each latency, both axes logarithmic: the tail of figure 6.
+    """The share of transactions that take each latency or longer, logarithmic: the tail of figure 6.
 
     Args:
         sources: the runs to draw.
@@ -68,14 +70,15 @@ def latency_tail(
         MissingDataError: no run has such a distribution.
     """
     curve = _Curve(
-        title=f"Figure 6 (tail): transactions slower than a latency, {size_bytes} B {_PATHS[path]}",
-        note="complement of the cumulative distribution, both axes logarithmic",
-        field="beyond",
+        title=f"Figure 6 (tail): the slowest transactions, {size_bytes} B {_PATHS[path]}",
+        note="share of transactions that take a latency or longer, logarithmic",
+        field="tail",
+        steps="step-before",
         axis=alt.Y(
-            "beyond:Q",
-            title="share of transactions slower",
+            "tail:Q",
+            title="share this slow",
             scale=alt.Scale(type="log"),
-            axis=alt.Axis(format=".0e", tickCount=8),
+            axis=alt.Axis(format=".0e", values=[10.0**-power for power in range(10)]),
         ),
     )
     return _distribution(curve, sources, path, size_bytes, measured)
@@ -95,7 +98,9 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
     caches = [state for state in CACHE_STATES if state in set(data["cache"])]
     # Points would hide a curve of hundreds, so that a measured run is a line here too.
     series = Series(runs, Dimension("cache", "cache", caches), overlay_as_lines=True)
-    layers = series.layers(distribution_axis(data["latency_ns"]), curve.axis, [], points_on_lines=False, step=True)
+    layers = series.layers(
+        distribution_axis(data["latency_ns"]), curve.axis, [], points_on_lines=False, interpolate=curve.steps
+    )
     windows = [f"window {size_text(window)}" for window in sorted(set(data["window_bytes"]))]
     tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
     height = PANEL_HEIGHT if len(tests) == 1 else 200
@@ -105,7 +110,12 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:
     tests = matching(aligned(run.finished), path=path, size_bytes=size_bytes, operation=("lat-rd", "lat-wrrd"))
-    tests = tests[tests["details"]] if tests["details"].any() else tests.drop_duplicates(["operation", "cache"])
+    # Every latency test has a histogram; the `details` families are asked for with samples enough for a tail. A
+    # run without any of them, such as a single test, shows what it has.
+    if run.finished["details"].eq(True).any():
+        tests = matching(tests, details=True)
+    else:
+        tests = tests.drop_duplicates(["operation", "cache"])
     curves = []
     for test in tests.to_dict("records"):
         distribution = run.store.distribution(int(test["id"]))
@@ -130,14 +140,9 @@ def _thinned(distribution: pd.DataFrame, field: str) -> pd.DataFrame:
         start = pd.DataFrame({"latency_ns": [points["latency_ns"].iloc[0]], "cdf": [0.0]})
         points = pd.concat([start, points])
     else:
-        points = points.assign(beyond=1.0 - points["cdf"])
-        points = points[points["beyond"] > _least_share(distribution) / 2]
+        counts = distribution["count"]
+        points = points.assign(tail=counts[::-1].cumsum()[::-1] / counts.sum())
     if len(points) <= _MOST_POINTS:
         return points[["latency_ns", field]]
     kept = np.unique(np.linspace(0, len(points) - 1, _MOST_POINTS).round().astype(int))
     return points.iloc[kept][["latency_ns", field]]
-
-
-def _least_share(distribution: pd.DataFrame) -> float:
-    """The share of a single transaction: below it there is rounding and nothing else."""
-    return 1.0 / max(float(distribution["count"].sum()), 1.0)

@@ -10,6 +10,7 @@ from pcielab.report.bounds import ETHERNET_GBPS, bandwidth_bounds, ethernet_need
 from pcielab.report.run import MODELLED, Run
 from pcielab.report.series import DASH_LEGEND
 
+# Steps of a double word: the padding of sizes in between would draw a second, finer saw-tooth.
 _LINE_STEP_BYTES = 4
 _DASHES = ([1, 0], [7, 3], [3, 2, 1, 2], [1, 2])
 _ETHERNET_DASH = [2, 3]
@@ -23,7 +24,8 @@ def reference_rows(runs: Sequence[Run], sweeps: pd.DataFrame) -> pd.DataFrame:
         sweeps: rows that are drawn; columns size_bytes and operation.
     """
     low, high = int(sweeps["size_bytes"].min()), int(sweeps["size_bytes"].max())
-    sizes = sorted({*range(low, high + 1, _LINE_STEP_BYTES), *sweeps["size_bytes"].astype(int)})
+    first = -(-low // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
+    sizes = list(range(first, high + 1, _LINE_STEP_BYTES))
     operations = list(sweeps["operation"].unique())
     parts: list[pd.DataFrame] = []
     for link in dict.fromkeys(link for run in runs if (link := link_of(run)) is not None):

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.report.run import Run
-
 _SOCKETS = re.compile(r"-s(\d+)-s(\d+)-s(\d+)(?:-|$)")
 _SOCKET_KEYS = ("device_socket", "memory_socket", "program_socket")
 _GENERATIONS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6, 128.0: 7}
@@ -43,18 +41,18 @@ class Setup:
         return self.host == other.host and self.device == other.device
 
 
-def setup_of(run: Run) -> Setup:
+def setup_of(manifest: Mapping[str, Any]) -> Setup:
     """The set-up that the manifest of a run describes."""
-    system = run.manifest.get("system")
-    return _of_profile(system) if system else _of_facts(run.manifest)
+    system = manifest.get("system")
+    return _of_profile(system) if system else _of_facts(manifest)
 
 
-def link_parameters(run: Run) -> dict[str, Any]:
+def link_parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The link with the keys of a profile's `link`; empty where the store does not say."""
-    system = run.manifest.get("system") or {}
+    system = manifest.get("system") or {}
     if system.get("link"):
         return dict(system["link"])
-    facts = (run.manifest.get("device") or {}).get("link") or {}
+    facts = (manifest.get("device") or {}).get("link") or {}
     generation = _GENERATIONS.get(float(facts.get("rate_gtps") or 0))
     return {**facts, "generation": generation} if generation is not None else {}
 

@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pcielab import __version__, _core
-from pcielab.errors import InputError
+from pcielab.errors import InputError, RunError
 from pcielab.profiles import ResolvedSystem
 from pcielab.suites import Suite
 
 Samples: TypeAlias = Literal["full", "adaptive"]
 Progress: TypeAlias = Callable[[int, int, str, str], None]
 """Called with the tests done, the tests in all, and family and name of the last one done."""
+
+
+MOST_JOBS = 1024
+"""More would only stand in each other's way: every job goes through the state of the whole suite."""
 
 
 def _no_progress(_done: int, _total: int, _family: str, _name: str) -> None:
@@ -75,19 +79,24 @@ def simulate(
     """
     if seed < 0 or seed >= 1 << 63:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
-    if jobs < 0:
-        raise InputError(f"--jobs {jobs}: give 1 or more, or 0 for as many as there are cores")
+    if not 0 <= jobs <= MOST_JOBS:
+        raise InputError(f"--jobs {jobs}: give 1 to {MOST_JOBS}, or 0 for as many as there are cores")
     if resume and overwrite:
         raise InputError("--resume and --overwrite: give one of them: a store is gone on with or replaced")
-    _core.run_simulated(
-        output,
-        system.to_json(),
-        suite.to_json(),
-        json.dumps(_manifest(system, suite, seed)),
-        seed=seed,
-        samples=samples,
-        jobs=jobs or available_cores(),
-        resume=resume,
-        overwrite=overwrite,
-        progress=progress,
-    )
+    try:
+        _core.run_simulated(
+            output,
+            system.to_json(),
+            suite.to_json(),
+            json.dumps(_manifest(system, suite, seed)),
+            seed=seed,
+            samples=samples,
+            jobs=jobs or min(available_cores(), MOST_JOBS),
+            resume=resume,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        raise RunError(
+            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
+        ) from None

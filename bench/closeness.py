@@ -1,0 +1,66 @@
+"""How close the simulated systems come to the measured ones: the table of `docs/concepts/simulated-machine.md`.
+
+Runs the published suite on every shipped system whose measurements lie in PCIELAB_DATA, keeps the stores in a
+working folder (a run that is there is gone on with), and writes the differences into the page between its markers.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pcielab
+from pcielab.compare.pairs import compare
+from pcielab.importers import import_pcie_bench
+from pcielab.profiles import names
+
+PAGE = Path("docs/concepts/simulated-machine.md")
+START, END = "<!-- closeness: make closeness -->", "<!-- end of closeness -->"
+HEAD = [
+    "| system | rows | bandwidth %, median | mean | p95 "
+    "| median latency ns, mean | p95 | average latency ns, median | p95 |",
+    "|---|---|---|---|---|---|---|---|---|",
+]
+
+
+def measured_folder(system: pcielab.ResolvedSystem, data: Path) -> Path | None:
+    """The published folder that the provenance of a system names, if it is there."""
+    folder = data / system.provenance["system"].source.split()[0].rstrip(":")
+    return folder if folder.is_dir() and folder != data else None
+
+
+def row(name: str, data: Path, work: Path) -> str | None:
+    """The line of one system, or None where there is nothing to compare with."""
+    system = pcielab.resolve(name)
+    folder = measured_folder(system, data)
+    if folder is None:
+        return None
+    print(f"{name}: simulating", file=sys.stderr)
+    simulated, measured = work / f"{name}.db", work / f"{name}-measured.db"
+    pcielab.simulate(system, pcielab.load_suite("paper"), simulated, resume=True)
+    import_pcie_bench(folder, measured, overwrite=True)
+    comparison = compare(pcielab.open_store(measured), pcielab.open_store(simulated))
+    every = comparison.summary.query("name == 'all'").set_index("metric")
+    band, med, avg = (every.loc[metric] for metric in ("bandwidth", "median", "average"))
+    return (
+        f"| `{name}` | {len(comparison.rows)} | {band['median']:.1f} | {band['mean']:.1f} | {band['p95']:.1f} "
+        f"| {med['mean']:.1f} | {med['p95']:.1f} | {avg['median']:.1f} | {avg['p95']:.1f} |"
+    )
+
+
+def main() -> None:
+    """Write the table."""
+    data = os.environ.get("PCIELAB_DATA")
+    if not data:
+        sys.exit("closeness: PCIELAB_DATA does not name the published pcie-bench data")
+    work = Path("closeness")
+    work.mkdir(exist_ok=True)
+    lines = [line for name in names("system") if (line := row(name, Path(data), work))]
+    table = "\n".join([START, *HEAD, *lines, END])
+    text = PAGE.read_text()
+    PAGE.write_text(re.sub(f"{re.escape(START)}.*{re.escape(END)}", table, text, flags=re.DOTALL))
+    print(table)
+
+
+if __name__ == "__main__":
+    main()

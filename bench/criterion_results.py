@@ -1,0 +1,24 @@
+"""What `cargo bench` has just measured, read from the files that criterion leaves."""
+
+import json
+from pathlib import Path
+
+
+def criterion_results(directory: Path, newer_than: Path) -> dict[str, float]:
+    """Median seconds of each benchmark; transactions, events or draws a second where it has a throughput.
+
+    Args:
+        directory: `target/criterion`.
+        newer_than: A file; results that are older are of benchmarks that are no more.
+    """
+    results = {}
+    for described in sorted(directory.glob("*/*/new/benchmark.json")):
+        estimates = described.with_name("estimates.json")
+        if estimates.stat().st_mtime < newer_than.stat().st_mtime:
+            continue
+        benchmark = json.loads(described.read_text())
+        seconds = json.loads(estimates.read_text())["median"]["point_estimate"] * 1e-9
+        elements = (benchmark["throughput"] or {}).get("Elements")
+        name = benchmark["full_id"] + (", 1/s" if elements else ", s")
+        results[name] = elements / seconds if elements else seconds
+    return results

@@ -1,0 +1,71 @@
+"""Reads of 64 B a second: the reference engine beside the SimPy models of the same machine, in one process."""
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import simpy_models
+from pcielab import open_store
+from pcielab.profiles import ResolvedSystem
+from pcielab.simulation import simulate
+from pcielab.suites import single_test
+
+_REPEATS = 3
+_RESOURCES_READS, _TIMEOUTS_READS = 10_000, 100_000
+_ENGINE_READS = (1 << 19, 1 << 21)
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """How fast one way of simulating is, and what it says: the same machine has to come out."""
+
+    name: str
+    transactions_per_s: float
+    simulated_gbps: float
+
+    def row(self, slowest: "Throughput") -> dict[str, str | float]:
+        """For a table, with the ratio to the slowest."""
+        return asdict(self) | {"ratio": self.transactions_per_s / slowest.transactions_per_s}
+
+
+def throughputs(system: ResolvedSystem) -> list[Throughput]:
+    """SimPy with resources, SimPy with timeouts, the reference engine."""
+    times = simpy_models.Times.of(system.system)
+    return [
+        _simpy("SimPy, processes and resources", simpy_models.resources, times, _RESOURCES_READS),
+        _simpy("SimPy, timeouts only", simpy_models.timeouts, times, _TIMEOUTS_READS),
+        _reference_engine(system),
+    ]
+
+
+def _simpy(
+    name: str,
+    model: Callable[[simpy_models.Times, int], float],
+    times: simpy_models.Times,
+    reads: int,
+) -> Throughput:
+    seconds, simulated_ns = min(_timed(lambda: model(times, reads)) for _ in range(_REPEATS))
+    return Throughput(name, reads / seconds, reads * simpy_models.SIZE_BYTES * 8 / simulated_ns)
+
+
+def _reference_engine(system: ResolvedSystem) -> Throughput:
+    """From the difference of two lengths, so that loading, preparing and storing do not count."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "run.db"
+
+        def run(reads: int) -> None:
+            suite = single_test("bw-rd", size=64, window="8K", cache="host-warm", transactions=reads)
+            simulate(system, suite, path, samples="full", jobs=1, overwrite=True)
+
+        short, long = (min(_timed(lambda n=n: run(n)) for _ in range(_REPEATS))[0] for n in _ENGINE_READS)
+        gbps = float(open_store(path).scalars["bandwidth"].iloc[0])
+    return Throughput("reference engine", (_ENGINE_READS[1] - _ENGINE_READS[0]) / (long - short), gbps)
+
+
+def _timed(work: Callable[[], float | None]) -> tuple[float, float]:
+    """Seconds that it takes, and what it returns."""
+    start = time.perf_counter()
+    result = work()
+    return time.perf_counter() - start, result or 0.0

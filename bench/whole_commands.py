@@ -1,0 +1,82 @@
+"""Measures whole commands and the baselines, prints both, and can append them to a history file.
+
+Run by `make bench` and `make bench-record`. Figures of a shared machine are noisy: ratios of one run count, and
+processor time more than wall time.
+"""
+
+import argparse
+import json
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+from commands import SYSTEM, Command, commands
+from criterion_results import criterion_results
+from pcielab import __version__, profiles
+from pcielab.cli.output import Format, print_rows
+from pcielab.simulation import available_cores
+from throughput import Throughput, throughputs
+
+ROOT = Path(__file__).parents[1]
+CRITERION = ROOT / "target" / "criterion"
+
+
+def main() -> None:
+    """Measure, print, and record if asked to."""
+    arguments = _arguments()
+    measured = throughputs(profiles.resolve(SYSTEM))
+    print_rows(
+        [way.row(measured[0]) for way in measured],
+        Format.TABLE,
+        f"Reads of 64 B, 8 KiB window, {SYSTEM}: transactions simulated a second, ratios to the first row",
+    )
+    ran = list(commands(arguments.suites))
+    print_rows(
+        [asdict(command) for command in ran],
+        Format.TABLE,
+        f"pcielab run --profile {SYSTEM}, adaptive, on {available_cores()} cores",
+    )
+    if arguments.record:
+        since = arguments.since
+        results = criterion_results(CRITERION, since) if since else {}
+        with arguments.record.open("a") as history:
+            history.write(json.dumps(_line(measured, ran, results)) + "\n")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--record", type=Path, metavar="FILE", help="append the results, as one line of JSON")
+    parser.add_argument("--since", type=Path, metavar="FILE", help="record criterion results newer than FILE, too")
+    parser.add_argument("--suites", nargs="+", default=["quick", "paper"], metavar="NAME", help="suites to run")
+    return parser.parse_args()
+
+
+def _line(measured: list[Throughput], ran: list[Command], results: dict[str, float]) -> dict[str, object]:
+    """Three digits: no figure here is better than that."""
+    slowest = measured[0]
+    return {
+        "commit": _commit(),
+        "version": __version__,
+        "cores": available_cores(),
+        "reads": {way.name: _rounded(way.row(slowest)) for way in measured},
+        "commands": [_rounded(asdict(command)) for command in ran],
+        "criterion": _rounded(results),
+    }
+
+
+def _rounded(values: dict[str, object]) -> dict[str, object]:
+    return {
+        key: float(f"{value:.3g}") if isinstance(value, float) else value
+        for key, value in values.items()
+        if key != "name"
+    }
+
+
+def _commit() -> str:
+    """The commit that was measured, marked where files differ from it."""
+    describe = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
+    return subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+//! The systems and tests that are timed. The systems are shipped profiles, resolved; a Python test holds the copies in
+//! `tests/fixtures` to them.
+
+use pcie_sim::{Machine, TestKey};
+use pcie_time::Stream;
+use pcie_workload::{AddressList, CacheState, Operation, Path, Pattern, Test};
+
+pub const KEY: TestKey = TestKey { seed: 1, test: 0 };
+
+/// Sandy Bridge, IOMMU off.
+pub fn snb() -> Machine {
+    machine(include_str!("../../tests/fixtures/snb.json"))
+}
+
+/// Ivy Bridge, IOMMU on with 4 KiB pages.
+pub fn four_kib_pages() -> Machine {
+    machine(include_str!("../../tests/fixtures/ib-000-nosp.json"))
+}
+
+fn machine(system: &str) -> Machine {
+    Machine::new(serde_json::from_str(system).unwrap()).unwrap()
+}
+
+/// A random test over the DMA path.
+pub fn test(operation: Operation, size_bytes: u64, window_bytes: u64, transactions: u64) -> Test {
+    Test {
+        cache: CacheState::Cold,
+        details: false,
+        device_offset_bytes: 0,
+        host_offset_bytes: 0,
+        operation,
+        outstanding: None,
+        path: Path::Dma,
+        pattern: Pattern::Random,
+        size_bytes,
+        stride_units: 1,
+        transactions,
+        window_bytes,
+    }
+}
+
+pub fn list(test: &Test) -> AddressList {
+    AddressList::new(test, KEY.draws(Stream::Addresses))
+}

@@ -1,0 +1,136 @@
+"""What a store says of the machine behind its numbers, as far as bounds ask for it.
+
+A simulated run has its resolved system profile. An import has the texts that were recorded on the machine: the
+link is what `lspci -vvv` shows of the card, the bus addresses of the host buffer and the IOMMU mode come from the
+measurement's own notes. What a store does not say is named in `missing`, and what depends on it is left out.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from pcielab import lspci, model
+from pcielab.errors import InputError
+from pcielab.machine import Setup, setup_of
+from pcielab.profiles.link import Link
+from pcielab.profiles.system import System
+from pcielab.store import Store
+
+_FOUR_GIB = 1 << 32
+_LSPCI, _ADDRESSES = "sys-lspci.txt", "sys-dma-addrs.txt"
+_PUBLISHED_CARD = "19ee:6000"
+"""The card of the published measurements; some of their machines hold another one too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """A machine, as a store describes it.
+
+    Attributes:
+        link: The negotiated link.
+        setup: Host, card, IOMMU mode and sockets.
+        system: The resolved system profile, where the store has a complete one.
+        chunk_bytes: Size of a physically contiguous piece of the host buffer.
+        chunk_addresses: Bus address of each piece, in buffer order; empty where not known.
+        missing: What the store does not say, and what is left out for that.
+    """
+
+    link: Link
+    setup: Setup
+    system: System | None
+    chunk_bytes: int
+    chunk_addresses: tuple[int, ...]
+    missing: tuple[str, ...]
+
+    def model_link(self, window_bytes: int) -> model.Link:
+        """The link of a test over the first `window_bytes` of the buffer.
+
+        Where any of that is below 4 GiB, some TLPs have the shorter header, and a bound must hold for them too.
+        """
+        pieces = math.ceil(window_bytes / self.chunk_bytes)
+        low = any(address < _FOUR_GIB for address in self.chunk_addresses[:pieces])
+        return model.Link(
+            generation=self.link.generation,
+            lanes=self.link.lanes,
+            mps_bytes=self.link.mps_bytes,
+            mrrs_bytes=self.link.mrrs_bytes,
+            rcb_bytes=self.link.rcb_bytes,
+            address_bits=32 if low else 64,
+            ecrc=self.link.ecrc,
+            flit_mode=self.link.flit,
+        )
+
+
+def facts_of(store: Store) -> Facts:
+    """What the store says of its machine.
+
+    Raises:
+        InputError: It does not even say which link that was.
+    """
+    system = store.manifest.get("system")
+    return _of_profile(store, system) if system else _of_texts(store)
+
+
+def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
+    missing = []
+    system = None
+    try:
+        system = System.model_validate(described)
+        link = system.link
+    except ValidationError:
+        missing.append("the manifest's system is no complete profile: no device-rate bound")
+        link = _link_of_profile(store, described)
+    addresses = tuple(described.get("chunk_addresses") or ())
+    return Facts(
+        link=link,
+        setup=setup_of(store.manifest),
+        system=system,
+        chunk_bytes=described.get("chunk_bytes") or _FOUR_GIB,
+        chunk_addresses=addresses,
+        missing=tuple(missing),
+    )
+
+
+def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
+    try:
+        return Link.model_validate(described.get("link"))
+    except ValidationError as error:
+        keys = ", ".join(sorted({f"link.{'.'.join(map(str, problem['loc']))}" for problem in error.errors()}))
+        raise InputError(
+            f"{store.path}: the manifest's system does not say which link it has ({keys.replace('link., ', '')}): "
+            "give a run whose profile is complete"
+        ) from None
+
+
+def _of_texts(store: Store) -> Facts:
+    missing = ["no system profile: no device-rate bound, and latencies include the card's own time"]
+    text = store.attachments.get(_LSPCI)
+    if text is None:
+        raise InputError(
+            f"{store.path}: which link was measured is not known: the manifest has no system and the store no "
+            f"attachment {_LSPCI}: import a directory that holds it (`lspci -vvv`, as root)"
+        )
+    functions = lspci.parse(text)
+    published = [function for function in functions if function.matches(_PUBLISHED_CARD)]
+    link = lspci.find(functions, _PUBLISHED_CARD if published else None).link()
+    addresses = tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
+    if not addresses:
+        missing.append(f"no attachment {_ADDRESSES}: headers are taken to have 64-bit addresses")
+    buffer_bytes = (store.manifest.get("host") or {}).get("buffer_bytes")
+    setup = setup_of(store.manifest)
+    if setup.iommu is None:
+        missing.append("the kernel's command line is not known: nothing is said of the IOMMU")
+    if setup.sockets is None:
+        missing.append("the sockets of card and memory are not known: nothing is said of remote memory")
+    return Facts(
+        link=link,
+        setup=setup,
+        system=None,
+        # Without the buffer's size, any piece may be the one that a test uses.
+        chunk_bytes=buffer_bytes // len(addresses) if buffer_bytes and addresses else 1,
+        chunk_addresses=addresses,
+        missing=tuple(missing),
+    )

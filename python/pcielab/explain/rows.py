@@ -1,0 +1,159 @@
+"""The bandwidth tests of a run, each with the bound that binds it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pcielab import _core, model
+from pcielab.errors import InputError
+from pcielab.explain.bounds import Latencies, RoundTrip, answer, scalar
+from pcielab.explain.facts import Facts, facts_of
+from pcielab.explain.reasons import reasons
+from pcielab.store import Store
+
+MARKED_BELOW = 0.95
+"""A value under this share of the bound that binds is marked with what else may explain it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bandwidth test: what came out, and what its bounds allow.
+
+    Attributes:
+        test: The test's `id`.
+        family: Its family.
+        name: Its published name.
+        parameters: Its parameters.
+        value_gbps: Measured or simulated bandwidth; one direction's where the test reads and writes.
+        answer: The bound that binds and all others, tightest first; modelled.
+        round_trip: The latency that tags are charged with; None where the run has none, or for writes.
+        reasons: What else may explain a value that is well below the bound, or above it.
+    """
+
+    test: int
+    family: str
+    name: str
+    parameters: Mapping[str, Any]
+    value_gbps: float
+    answer: model.Answer
+    round_trip: RoundTrip | None
+    reasons: tuple[str, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Transfer size."""
+        return int(self.parameters["size_bytes"])
+
+    @property
+    def share(self) -> float:
+        """The value as a part of the bound that binds."""
+        return self.value_gbps / self.answer.gbps
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The explained rows of a run, what is known of its machine, and notes on what was left out."""
+
+    rows: list[Row]
+    facts: Facts
+    notes: list[str]
+
+
+def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
+    """Which bound binds each bandwidth test of a run.
+
+    Args:
+        store: The run.
+        tests: Only these: numbers of tests, or parts of their family or name. All, if empty.
+
+    Raises:
+        InputError: The store does not say which link it is about, or has no test that is asked for.
+    """
+    facts = facts_of(store)
+    records = list(store.records())
+    latencies = Latencies(records, facts.system)
+    chosen = _chosen(store, records, tests)
+    explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
+    intervals = _card_intervals(facts, explained)
+    rows = [
+        _row(facts, latencies, record, interval) for record, interval in zip(explained, intervals, strict=True)
+    ]
+    return Explanation(rows, facts, [*facts.missing, *_left_out(chosen), *_without_tags(rows)])
+
+
+def _chosen(store: Store, records: Sequence[Mapping[str, Any]], tests: Sequence[str]) -> list[Mapping[str, Any]]:
+    matched: set[int] = set()
+    for wanted in tests:
+        found = {record["id"] for record in records if _means(wanted, record)}
+        if not found:
+            raise InputError(
+                f"--test {wanted}: {store.path} has no such test: give its number (0 to {len(records) - 1}), or a "
+                "part of its family or name, such as bw_dma_sz or BW_DMA_RD"
+            )
+        matched |= found
+    return [record for record in records if not tests or record["id"] in matched]
+
+
+def _means(wanted: str, record: Mapping[str, Any]) -> bool:
+    if wanted.isdecimal():
+        return bool(record["id"] == int(wanted))
+    return wanted.lower() in f"{record['family']} {record['name']}".lower()
+
+
+def _card_intervals(facts: Facts, records: Sequence[Mapping[str, Any]]) -> list[float | None]:
+    if facts.system is None:
+        return [None] * len(records)
+    system = json.dumps(facts.system.model_dump(mode="json"))
+    return list(_core.card_intervals_ns(system, json.dumps([record["parameters"] for record in records])))
+
+
+def _row(facts: Facts, latencies: Latencies, record: Mapping[str, Any], card_interval_ns: float | None) -> Row:
+    parameters = record["parameters"]
+    round_trip = None
+    if parameters["operation"] != "bw-wr":
+        round_trip = latencies.round_trip(parameters, min(parameters["size_bytes"], facts.link.mrrs_bytes))
+    bounds = answer(facts, parameters, round_trip, card_interval_ns)
+    value_gbps = float(scalar(record, "bandwidth") or 0.0)
+    found = []
+    if value_gbps < MARKED_BELOW * bounds.gbps:
+        found = reasons(facts, parameters, tags_charged=round_trip is not None) or ["nothing that is known of it"]
+    elif value_gbps > bounds.gbps and bounds.bound == "tags" and facts.system is None:
+        found = ["tags are charged with a latency that includes the card's own time"]
+    return Row(
+        test=record["id"],
+        family=record["family"],
+        name=record["name"],
+        parameters=parameters,
+        value_gbps=value_gbps,
+        answer=bounds,
+        round_trip=round_trip,
+        reasons=tuple(found),
+    )
+
+
+def _left_out(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    kinds = Counter(
+        record["status"]
+        if record["status"] != "ok"
+        else "latency"
+        if record["parameters"]["operation"].startswith("lat-")
+        else "explained"
+        for record in records
+    )
+    if kinds["latency"]:
+        yield f"{_tests(kinds['latency'])} of latency left out: a latency has no bound that a store's facts give"
+    for status, count in sorted(kinds.items()):
+        if status not in ("latency", "explained"):
+            yield f"{_tests(count)} without a result left out ({status})"
+
+
+def _without_tags(rows: Sequence[Row]) -> Iterator[str]:
+    count = sum(row.round_trip is None and row.parameters["operation"] != "bw-wr" for row in rows)
+    if count:
+        yield f"{_tests(count)} without a tags bound: the run has no latency of reads as long, or shorter"
+
+
+def _tests(count: int) -> str:
+    return f"{count} test{'' if count == 1 else 's'}"

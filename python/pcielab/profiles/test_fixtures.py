@@ -1,0 +1,19 @@
+"""The copies of shipped systems that Rust tests and benchmarks read are what the profiles resolve to."""
+
+from pathlib import Path
+
+import pytest
+
+from pcielab.profiles import resolve
+
+FIXTURES = Path(__file__).parents[3] / "crates" / "pcie-sim" / "tests" / "fixtures"
+
+pytestmark = pytest.mark.skipif(not FIXTURES.is_dir(), reason="not in a working tree: crates are not there")
+
+
+@pytest.mark.parametrize("name", ["ib-000-nosp", "snb"])
+def test_a_fixture_is_the_shipped_system(name: str) -> None:
+    path = FIXTURES / f"{name}.json"
+    assert path.read_text() == resolve(name).to_json() + "\n", (
+        f"the profile has changed: pcielab profiles show {name} --resolved > {path}"
+    )

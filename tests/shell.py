@@ -1,0 +1,119 @@
+"""`pcielab` as people start it: a process of its own, with its exit code and its two streams."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from pcielab import open_store
+from pcielab.cli import main
+from pcielab.exporters import export
+
+PCIELAB = str(Path(sys.executable).with_name("pcielab"))
+_PATIENCE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def pcielab(*arguments: str | Path, cwd: Path | None = None) -> Done:
+    """Run a command to its end.
+
+    Its process is forked from this one, where everything has been loaded: refusing a bad input takes a fiftieth of
+    the time that Python takes to start.
+    """
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        process = os.fork()
+        if process == 0:
+            os._exit(_exit_code_of_command([*map(str, arguments)], stdout.fileno(), stderr.fileno(), cwd))
+        _, status = os.waitpid(process, 0)
+        texts = []
+        for stream in (stdout, stderr):
+            stream.seek(0)
+            texts.append(stream.read().decode())
+    return Done(os.waitstatus_to_exitcode(status), *texts)
+
+
+def _exit_code_of_command(arguments: list[str], stdout: int, stderr: int, cwd: Path | None) -> int:
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    sys.argv = ["pcielab", *arguments]
+    if cwd is not None:
+        os.chdir(cwd)
+    code: object = 0
+    try:
+        main()
+    except SystemExit as exited:
+        code = exited.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code if isinstance(code, int) else 1
+
+
+def succeed(*arguments: str | Path) -> Done:
+    """Run a command that must succeed."""
+    done = pcielab(*arguments)
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+def stop_after(tests: int, signal_number: int, store: Path, *arguments: str | Path) -> Done:
+    """Start a command that writes `store`, and send it a signal as soon as that many tests are stored."""
+    process = subprocess.Popen(
+        [PCIELAB, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that starts pytest in the background has it ignore Ctrl-C; a person's terminal does not.
+        preexec_fn=_heed_interrupts,
+    )
+    started = time.monotonic()
+    while process.poll() is None and stored(store) < tests and time.monotonic() - started < _PATIENCE_SECONDS:
+        time.sleep(0.001)
+    process.send_signal(signal_number)
+    stdout, stderr = process.communicate(timeout=_PATIENCE_SECONDS)
+    return Done(process.returncode, stdout, stderr)
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def stored(path: Path) -> int:
+    """How many tests a store has, while it is being written too; 0 before there is one."""
+    if not path.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM test").fetchone()[0])
+    except sqlite3.OperationalError:  # the moment in which the writer turns on its log
+        return 0
+
+
+def exported(store: Path) -> bytes:
+    """The store as `export json` writes it."""
+    output = store.with_suffix(".json")
+    export(open_store(store), "json", output, overwrite=True)
+    return output.read_bytes()
+
+
+def is_superuser() -> bool:
+    """Whether permissions do not hold this user back."""
+    return os.geteuid() == 0

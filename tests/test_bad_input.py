@@ -1,0 +1,325 @@
+"""What people get wrong: exit code 2, a message that says what would be right, nothing on stdout, nothing written.
+
+Checks of profiles, suites and published files are tested in detail beside them; here is what reaches the shell.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pcielab._core import StoreWriter
+from shell import is_superuser, pcielab, succeed
+
+RUN = ("run", "-o", "new.db")
+ONE_TEST = (*RUN, "--test", "bw-rd")
+
+SYSTEM = """\
+name = "mine"
+title = "Mine"
+base = "hsw2620"
+{line}
+[provenance]
+source = "me"
+"""
+SUITE = """\
+name = "mine"
+title = "Mine"
+[provenance]
+source = "me"
+[[group]]
+family = "bw_dma_sz_sweep"
+tests = ["BW_DMA_RD"]
+sizes = [64]
+windows = ["8K"]
+caches = ["cold"]
+patterns = ["random"]
+"""
+GROUP_WITH_DISTRIBUTION = """\
+transactions = 2000
+[[group]]
+family = "lat_dma_details"
+tests = ["LAT_DMA_RD"]
+sizes = [64]
+windows = ["8K"]
+caches = ["cold"]
+patterns = ["random"]
+transactions = 2000
+details = true
+"""
+
+
+def refused(folder: Path, *arguments: str | Path) -> str:
+    """What a command says on stderr as it refuses its input and leaves everything as it was."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    done = pcielab(*arguments, cwd=folder)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--profile", "hsw2621"), ("'hsw2621'", "did you mean hsw2620?")),
+        (("--profile", "absent.toml"), ("absent.toml: no such system profile",)),
+        (("--suite", "quik"), ("'quik'", "did you mean quick?")),
+        (("--suite", "absent.toml"), ("absent.toml: no such suite",)),
+        (("--device", "vfio"), ("--device vfio", "give sim")),
+        (("--engine", "fast"), ("--engine", "'fast'", "'reference'")),
+        (("--samples", "few"), ("--samples", "'few'", "'adaptive'")),
+        (("--seed", "-1"), ("--seed -1", "0 to 2^63 - 1")),
+        (("--seed", "9223372036854775808"), ("--seed 9223372036854775808", "0 to 2^63 - 1")),
+        (("--jobs", "-1"), ("--jobs -1", "give 1 to 1024")),
+        (("--jobs", "100000"), ("--jobs 100000", "give 1 to 1024")),
+        (("--set", "host.iommu.wlak_ns=3"), ("host.iommu.wlak_ns", "did you mean walk_ns?")),
+        (("--set", "host.iommu.walk_us=3"), ("host.iommu.walk_us", "the key is walk_ns")),
+        (("--set", "host.iommu.walk_ns=long"), ("host.iommu.walk_ns = 'long'", "valid number")),
+        (("--set", "host.llc.ways=2.5"), ("host.llc.ways = 2.5", "valid integer")),
+        (("--set", "host.iommu.walk_ns"), ("--set host.iommu.walk_ns", "give KEY=VALUE")),
+        (("--set", "link.generation=8"), ("link.generation = 8", "1, 2, 3, 4, 5, 6 or 7")),
+        (("--set", "link.mps_bytes=300"), ("link.mps_bytes = 300", "128, 256, 512")),
+        (("--set", "link.mrrs_bytes=64"), ("link.mrrs_bytes = 64", "128, 256, 512")),
+        (("--set", "device_socket=1"), ("device_socket = 1", "hsw-e5-2620v3 has sockets 0 to 0")),
+        (("--set", "chunk_addresses=[100]"), ("chunk_addresses.0 = 100", "multiple of 4096")),
+        (("--set", "host.llc.llc_bytes=1K"), ("host.llc.llc_bytes is 1024", "a set per slice at least")),
+        (("--set", "host.llc.llc_bytes=1024G"), ("host.llc.llc_bytes is 1099511627776", "4 GiB at most")),
+        (("--set", "host.iommu.walkers=1000000"), ("host.iommu.walkers is 1000000", "give 1 to 4096")),
+        (("--set", "host.root_complex.posted_data_credits=1"), ("1 posted data", "at least one TLP")),
+    ],
+)
+def test_a_run_that_cannot_be_is_refused(tmp_path: Path, arguments: tuple[str, ...], expected: tuple[str]) -> None:
+    message = refused(tmp_path, *RUN, *arguments)
+    assert all(part in message for part in expected), message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--test", "bw-rx"), ("--test bw-rx", "did you mean bw-wr?")),
+        (("--test", "bw-rd", "--suite", "quick"), ("--suite and --test", "give one of them")),
+        (("--window", "8K"), ("--window", "give --test as well")),
+        (("--test", "bw-rd", "--path", "command"), ("--path command", "dma path only")),
+    ],
+)
+def test_a_test_is_described_whole_and_once(
+    tmp_path: Path, arguments: tuple[str, ...], expected: tuple[str]
+) -> None:
+    message = refused(tmp_path, *RUN, *arguments)
+    assert all(part in message for part in expected), message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--size", "0"), ("--size: '0'", "whole bytes above 0")),
+        (("--size", "8K"), ("--size 8192", "at most 4096")),
+        (("--size", "4000", "--host-offset", "97"), ("--host-offset 97", "must not exceed 4096")),
+        (("--size", "4000", "--device-offset", "97"), ("--device-offset 97", "must not exceed 4096")),
+        (("--host-offset", "-1"), ("--host-offset -1", "give 0 to 4095")),
+        (("--size", "512", "--window", "256"), ("--window 256", "needs 512 or more")),
+        (("--window", "99999999999G"), ("--window 99999999999G", "give at most 9223372036854775807 bytes")),
+        (("--window", "-8K"), ("--window: '-8K'", "whole bytes above 0")),
+        (("--cache", "hot"), ("--cache hot", "host-warm")),
+        (("--pattern", "zigzag"), ("--pattern zigzag", "strided")),
+        (("--stride", "2"), ("--stride 2", "only a strided pattern")),
+        (("--outstanding", "0"), ("--outstanding 0", "give 1 to 4294967295")),
+        (("--transactions", "99999999999"), ("--transactions 99999999999", "give 1 to 4294967295")),
+        (("--transactions", "many"), ("--transactions", "integer")),
+    ],
+)
+def test_a_test_that_cannot_be_is_refused(
+    tmp_path: Path, arguments: tuple[str, ...], expected: tuple[str]
+) -> None:
+    message = refused(tmp_path, *ONE_TEST, *arguments)
+    assert all(part in message for part in expected), message
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("memory_sokcet = 0", "unknown key memory_sokcet: did you mean memory_socket?"),
+        ("[link]\ngeneration = 3", "missing key link.mps_bytes"),
+        ("[host]\nbase = 'hsw-e5-2620v3'\n[host.iommu]\nwalk_us = 0.3", "the key is walk_ns"),
+        ("[host]\nbase = 'hsw-e5-2620v3'\n[host.llc]\nllc_bytes = '15 parsecs'", "llc_bytes = '15 parsecs'"),
+        ("iommu = ", "line 4"),
+    ],
+)
+def test_a_wrong_profile_is_named_with_its_key(tmp_path: Path, line: str, expected: str) -> None:
+    (tmp_path / "mine.toml").write_text(SYSTEM.format(line=line))
+    message = refused(tmp_path, *RUN, "--profile", "mine.toml")
+    assert "mine.toml" in message
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("BW_DMA_RD", "BW_DMA_RDD", "'BW_DMA_RDD': unknown test: did you mean BW_DMA_RD?"),
+        ("[64]", "[0]", "sizes.0 = 0"),
+        ("8K", "32", "window_bytes = 32: smaller than the transfer"),
+        ('caches = ["cold"]', "", "missing key caches"),
+        ("[[group]]", "[[groop]]", "unknown key groop: did you mean group?"),
+    ],
+)
+def test_a_wrong_suite_is_named_with_its_key(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    (tmp_path / "mine.toml").write_text(SUITE.replace(old, new))
+    message = refused(tmp_path, *RUN, "--suite", "mine.toml")
+    assert "mine.toml" in message
+    assert expected in message
+
+
+def test_a_range_of_sizes_without_end_is_refused(tmp_path: Path) -> None:
+    message = refused(tmp_path, "model", "bandwidth", "--sizes", "1:1G")
+    assert "--sizes: '1:1G' has 1073741824 sizes: give a step" in message
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Callable[[str], tuple[str, ...]]]:
+    """Every command that reads a store, as a function of its path."""
+    return {
+        "export": lambda store: ("export", "csv", store, "-o", "out.csv"),
+        "compare": lambda store: ("compare", store, store),
+        "report": lambda store: ("report", store, "-o", "out.html"),
+        "resume": lambda store: ("run", "--resume", "-o", store),
+    }
+
+
+@pytest.mark.parametrize("command", ["export", "compare", "report", "resume"])
+def test_a_store_of_a_newer_schema_is_refused(
+    tmp_path: Path, command: str, readers: dict[str, Callable[[str], tuple[str, ...]]]
+) -> None:
+    StoreWriter.create(tmp_path / "newer.db", json.dumps({"origin": "measured"})).close()
+    with closing(sqlite3.connect(tmp_path / "newer.db")) as connection:
+        connection.execute("PRAGMA user_version = 2")
+    message = refused(tmp_path, *readers[command]("newer.db"))
+    assert "newer.db: has store schema 2, newer than 1" in message
+
+
+@pytest.mark.parametrize("command", ["export", "compare", "report", "resume"])
+def test_what_is_no_store_is_refused(
+    tmp_path: Path, command: str, readers: dict[str, Callable[[str], tuple[str, ...]]]
+) -> None:
+    (tmp_path / "notes.db").write_text("dear diary, " * 100)
+    assert "notes.db: is not a pcielab store" in refused(tmp_path, *readers[command]("notes.db"))
+
+
+def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
+    store = tmp_path / "run.db"
+    succeed(*ONE_TEST[:1], "-o", store, "--test", "lat-rd", "--transactions", "2000")
+    store.write_bytes(store.read_bytes()[:8192] + b"\xff" * 4096)
+    assert "run.db: " in refused(tmp_path, "export", "csv", "run.db", "-o", "out.csv")
+
+
+@pytest.fixture
+def empty_store(tmp_path: Path) -> Path:
+    """A run without a single test."""
+    StoreWriter.create(tmp_path / "empty.db", json.dumps({"origin": "simulated", "device": None})).close()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "pcie-bench", "empty.db", "-o", "out"),
+        ("compare", "empty.db", "empty.db"),
+    ],
+)
+def test_a_store_without_tests_has_nothing_to_show(empty_store: Path, arguments: tuple[str, ...]) -> None:
+    assert "empty.db" in refused(empty_store, *arguments)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A run of one bandwidth test and one detailed latency test."""
+    folder = tmp_path_factory.mktemp("store")
+    suite, path = folder / "mine.toml", folder / "run.db"
+    suite.write_text(SUITE + GROUP_WITH_DISTRIBUTION)
+    succeed("run", "-o", path, "--suite", suite)
+    return str(path)
+
+
+@pytest.fixture
+def published(store: str, tmp_path: Path) -> Path:
+    """A directory in the published format."""
+    succeed("export", "pcie-bench", store, "-o", tmp_path / "published")
+    return tmp_path / "published"
+
+
+@pytest.mark.parametrize(
+    ("name", "keep", "expected"),
+    [
+        ("bw_dma_sz_sweep.csv", -9, "bw_dma_sz_sweep.csv, line 2"),
+        ("lat_dma_details_cdf.csv", -20, "lat_dma_details_cdf.csv, line "),
+    ],
+)
+def test_a_truncated_file_is_named_with_its_line(
+    published: Path, tmp_path: Path, name: str, keep: int, expected: str
+) -> None:
+    (published / name).write_bytes((published / name).read_bytes()[:keep])
+    assert expected in refused(tmp_path, "import", "pcie-bench", published, "-o", "new.db")
+
+
+def test_a_foreign_file_is_named_with_its_line(published: Path, tmp_path: Path) -> None:
+    (published / "bw_dma_sz_sweep.csv").write_text("date,price\n2018-08-20,12\n")
+    message = refused(tmp_path, "import", "pcie-bench", published, "-o", "new.db")
+    assert "bw_dma_sz_sweep.csv, line 1: the columns are" in message
+
+
+def test_a_directory_without_data_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    for directory in ("photos", "absent"):
+        assert directory in refused(tmp_path, "import", "pcie-bench", directory, "-o", "new.db")
+
+
+def outputs(output: str, store: str, directory: Path) -> dict[str, tuple[str | Path, ...]]:
+    """Every command that writes something, writing it to `output`."""
+    return {
+        "run": (*ONE_TEST[:1], "-o", output, "--test", "bw-rd"),
+        "import": ("import", "pcie-bench", directory, "-o", output),
+        "export": ("export", "json", store, "-o", output),
+        "export folder": ("export", "pcie-bench", store, "-o", output),
+        "report": ("report", store, "-o", output),
+        "compare": ("compare", store, store, "-o", output),
+    }
+
+
+COMMANDS = ["run", "import", "export", "export folder", "report", "compare"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_exists_is_kept(published: Path, store: str, tmp_path: Path, command: str) -> None:
+    (tmp_path / "mine").write_text("years of work")
+    message = refused(tmp_path, *outputs("mine", store, published)[command])
+    assert "mine: exists already" in message
+    assert "--overwrite" in message
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_output_that_cannot_be_written_is_refused(
+    published: Path, store: str, tmp_path: Path, command: str
+) -> None:
+    message = refused(tmp_path, *outputs("nowhere/mine", store, published)[command])
+    assert "nowhere/mine: " in message
+    assert "existing" in message or "no folder" in message
+
+
+@pytest.mark.parametrize("command", ["export", "report", "compare"])
+def test_no_command_replaces_the_store_that_it_reads(store: str, tmp_path: Path, command: str) -> None:
+    before = Path(store).read_bytes()
+    message = refused(tmp_path, *outputs(store, store, tmp_path)[command], "--overwrite")
+    assert f"{store}: is the store itself" in message
+    assert Path(store).read_bytes() == before
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.skipif(is_superuser(), reason="the superuser may write everywhere")
+def test_a_folder_without_permission_is_refused(published: Path, store: str, tmp_path: Path, command: str) -> None:
+    (tmp_path / "locked").mkdir(mode=0o500)
+    assert "locked/mine: cannot be written" in refused(
+        tmp_path, *outputs("locked/mine", store, published)[command]
+    )

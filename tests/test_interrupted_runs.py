@@ -1,0 +1,107 @@
+"""A run can be killed, stopped, resumed and shared among jobs, and its results stay the same, byte for byte."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from pcielab import open_store
+from shell import exported, pcielab, stop_after, stored, succeed
+
+TESTS = 81
+SYSTEMS = ("hsw2620", "ib-011-nosp")
+"""One without an IOMMU, and one whose tests leave the most behind for those after them."""
+
+
+def run(system: str, output: Path, *options: str) -> tuple[str | Path, ...]:
+    return ("run", "--profile", system, "--suite", "quick", "-o", output, *options)
+
+
+@pytest.fixture(scope="module", params=SYSTEMS)
+def uninterrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A system and the store of a run of it."""
+    output = tmp_path_factory.mktemp("uninterrupted") / "run.db"
+    succeed(*run(request.param, output, "--jobs", "2"))
+    return request.param, output
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a finished run of `hsw2620`."""
+    output = tmp_path_factory.mktemp("finished") / "run.db"
+    succeed(*run("hsw2620", output))
+    return output
+
+
+def test_a_run_killed_twice_and_resumed_is_the_run_that_was_never_killed(
+    uninterrupted: tuple[str, Path], tmp_path: Path
+) -> None:
+    system, whole = uninterrupted
+    output = tmp_path / "run.db"
+    for tests, options in ((5, ("--jobs", "2")), (40, ("--jobs", "1", "--resume"))):
+        killed = stop_after(tests, signal.SIGKILL, output, *run(system, output, *options))
+        assert killed.exit_code == -signal.SIGKILL
+        assert tests <= stored(output) < TESTS
+    succeed(*run(system, output, "--resume"))
+    assert exported(output) == exported(whole)
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".json"] == ["run.db"]
+
+
+def test_the_number_of_jobs_changes_nothing(uninterrupted: tuple[str, Path], tmp_path: Path) -> None:
+    system, whole = uninterrupted
+    output = tmp_path / "run.db"
+    succeed(*run(system, output, "--jobs", "1"))
+    assert exported(output) == exported(whole)
+
+
+def test_another_seed_gives_other_numbers(uninterrupted: tuple[str, Path], tmp_path: Path) -> None:
+    system, whole = uninterrupted
+    output = tmp_path / "other.db"
+    succeed(*run(system, output, "--seed", "2"))
+    first, other = (json.loads(exported(path)) for path in (whole, output))
+    assert (first["manifest"]["seed"], other["manifest"]["seed"]) == (1, 2)
+    assert first["tests"] != other["tests"]
+
+
+def test_ctrl_c_says_how_to_go_on_and_leaves_a_store_that_can(
+    uninterrupted: tuple[str, Path], tmp_path: Path
+) -> None:
+    system, whole = uninterrupted
+    output = tmp_path / "run.db"
+    stopped = stop_after(5, signal.SIGINT, output, *run(system, output, "--jobs", "2"))
+    assert (stopped.exit_code, stopped.stdout) == (1, "")
+    assert str(output) in stopped.stderr
+    assert "--resume" in stopped.stderr
+    assert "Traceback" not in stopped.stderr
+    states = open_store(output).tests["status"].value_counts()
+    assert 5 <= states["ok"] < TESTS
+    assert set(states.index) <= {"ok", "interrupted"}
+    succeed(*run(system, output, "--resume"))
+    assert exported(output) == exported(whole)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--seed", "2"], "seed is 1 in the store, but 2 in this run"),
+        (["--profile", "snb"], 'system.name is "hsw2620" in the store, but "snb" in this run'),
+        (["--suite", "demo"], 'suite is "quick" in the store, but "demo" in this run'),
+        (["--samples", "full"], "options.samples"),
+        (["--set", "host.root_complex.read_ns=1"], "system.host.root_complex.read_ns"),
+        (["--overwrite"], "--resume and --overwrite"),
+    ],
+)
+def test_resuming_another_run_is_refused(finished: Path, options: list[str], expected: str) -> None:
+    before = exported(finished)
+    refused = pcielab(*run("hsw2620", finished, "--resume", *options))
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert f"{finished}: " in refused.stderr or options == ["--overwrite"]
+    assert expected in refused.stderr
+    assert exported(finished) == before
+
+
+def test_resuming_a_finished_run_changes_nothing(finished: Path) -> None:
+    before = exported(finished)
+    succeed(*run("hsw2620", finished, "--resume"))
+    assert exported(finished) == before
