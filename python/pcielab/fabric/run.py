@@ -16,7 +16,7 @@ from pcielab.errors import InputError
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.files import Flow
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.simulate import PHASES, Discipline, Simulated, simulate
+from pcielab.fabric.simulate import PHASES, Discipline, Simulated, flow_records, simulate
 
 
 def run(
