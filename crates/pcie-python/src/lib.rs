@@ -16,6 +16,7 @@ mod error {
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
 }
 
+mod fabric;
 mod model;
 mod run;
 mod store;
@@ -27,6 +28,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<store::StoreWriter>()?;
+    fabric::register(module)?;
     model::register(module)?;
     run::register(module)
 }

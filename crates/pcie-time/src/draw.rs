@@ -32,6 +32,8 @@ pub enum Stream {
     Pressure = 11,
     /// Payload of messages.
     Payload = 12,
+    /// Distances between requests that come at random.
+    Arrivals = 13,
 }
 
 /// One sequence of draws.

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from pcielab import __version__
-from pcielab.cli import compare, devices, explain, exports, imports, model, profiles, report, run, suites
+from pcielab.cli import compare, devices, explain, exports, fabric, imports, model, profiles, report, run, suites
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ app.add_typer(exports.app, name="export")
 app.add_typer(profiles.app, name="profiles")
 app.add_typer(suites.app, name="suites")
 app.add_typer(devices.app, name="devices")
+app.add_typer(fabric.app, name="fabric")
 
 
 def main() -> None:

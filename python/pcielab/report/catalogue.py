@@ -51,6 +51,69 @@ def _all_runs(runs: Sequence[Run], measured: Run | None) -> list[Run]:
     return [*runs, measured] if measured is not None else list(runs)
 
 
+_FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
+    (
+        figures.FabricPlot("fig3-one-way", "One-way latency, local and across the fabric", "average", ()),
+        "What adapters, switch and software add to a write of 64 B.",
+    ),
+    (
+        figures.FabricPlot("fig3-latency", "Latency of MMIO, H2D and D2H over the size", "average", ()),
+        "MMIO reads a line at a time; a command costs four ways across the fabric for H2D and two for D2H.",
+    ),
+    (
+        figures.FabricPlot("fig4-d2d-latency", "Latency between devices over the size", "average", ()),
+        "Within a chassis and across the switch, where the way leads through the root complex.",
+    ),
+    (
+        figures.FabricPlot("fig5-bandwidth", "Bandwidth of H2D and D2H over the size", "bandwidth", ()),
+        "Small commands are limited by the engine, large ones by the links.",
+    ),
+    (
+        figures.FabricPlot("fig6-d2d-bandwidth", "Bandwidth between devices over the size", "bandwidth", ()),
+        "Across the switch, the requests in flight limit it.",
+    ),
+    (
+        figures.FabricPlot("fig7-latency-throughput", "Latency of 64 B requests under load", "average", ("64 B",)),
+        "It rises where commands of the background come close to what the path carries.",
+    ),
+    (
+        figures.FabricPlot("fig9-tail", "Tail over average of 16 flows", "tail", ()),
+        "Equal flows through one command queue: close to 1 where all wait alike.",
+    ),
+    (
+        figures.FabricPlot("fig10-partition", "Two flows on one path", "bandwidth", ()),
+        "They share by their outstanding bytes.",
+    ),
+    (
+        figures.FabricPlot("fig11-reverse", "Latency against traffic in the other direction", "average", ("F2",)),
+        "Directions do not influence each other.",
+    ),
+    (
+        figures.FabricPlot("fig13-sharing", "Two flows at a port", "bandwidth", ()),
+        "A port gives equal shares to lanes that ask for more than they can get.",
+    ),
+    (
+        figures.FabricPlot("fig14-contention", "99th percentile under contention", "p99", ("F1",)),
+        "Only queues of devices grow; ports have none to speak of.",
+    ),
+    (
+        figures.FabricPlot("fig15-orthogonal", "Latency beside traffic on another path", "average", ("F2",)),
+        "Paths that share no link do not influence each other.",
+    ),
+    (
+        figures.FabricPlot("table2-validation", "The three validation experiments", "bandwidth", ()),
+        "Compare with `pcielab fabric estimate`.",
+    ),
+)
+
+
+def _fabric_entry(plot: figures.FabricPlot, about: str) -> Entry:
+    def draw(runs: Sequence[Run], measured: Run | None) -> Figure:
+        return figures.fabric_sweep(_all_runs(runs, measured), plot)
+
+    return Entry(f"fabric-{plot.family}", "Routable fabric", about, draw)
+
+
 CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig1-interactions",
@@ -182,6 +245,13 @@ CATALOGUE: tuple[Entry, ...] = (
         "Messages",
         "A packet written by stores, looped back by the NIC and returned by DMA: most of the latency is PCIe.",
         lambda runs, measured: figures.modelled_loopback(_all_runs(runs, measured)),
+    ),
+    *(_fabric_entry(plot, about) for plot, about in _FABRIC),
+    Entry(
+        "fabric-phases",
+        "Routable fabric",
+        "The three phases of a request: queued at the host, in the fabric, executed at the device.",
+        lambda runs, measured: figures.fabric_phases(_all_runs(runs, measured)),
     ),
 )
 

@@ -16,6 +16,7 @@ alone.
 from pcielab.report.figures.bandwidth import bandwidth_by_size
 from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
 from pcielab.report.figures.distribution import latency_cdf, latency_tail
+from pcielab.report.figures.fabric import FabricPlot, fabric_phases, fabric_sweep
 from pcielab.report.figures.frame import Figure
 from pcielab.report.figures.interaction import modelled_interactions
 from pcielab.report.figures.latency import latency_by_size
@@ -32,11 +33,14 @@ from pcielab.report.figures.window import bandwidth_by_window, latency_by_window
 from pcielab.report.selection import MissingDataError
 
 __all__ = [
+    "FabricPlot",
     "Figure",
     "MissingDataError",
     "bandwidth_by_offset",
     "bandwidth_by_size",
     "bandwidth_by_window",
+    "fabric_phases",
+    "fabric_sweep",
     "iommu_against_none",
     "latency_by_offset",
     "latency_by_size",

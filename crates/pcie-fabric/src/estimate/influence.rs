@@ -1,0 +1,70 @@
+//! Who limits whom: what every flow would get if one flow stopped, or if one link were twice as wide.
+
+use super::Allocation;
+use crate::flows::Flows;
+use crate::topology::{EdgeId, Topology};
+
+/// A change of the fabric or of what runs on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// This flow stops.
+    Stop(usize),
+    /// This edge carries twice as much.
+    Double(EdgeId),
+}
+
+/// What a change does to a flow.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Influence {
+    /// The change.
+    pub change: Change,
+    /// Whom it affects.
+    pub flow: usize,
+    /// What the flow gets without it, GB/s.
+    pub before_gbytes_per_s: f64,
+    /// What it gets with it, GB/s.
+    pub after_gbytes_per_s: f64,
+}
+
+/// Differences below this share of a flow's bandwidth are rounding.
+const TOLERANCE: f64 = 1e-9;
+
+/// Everything that one stopped flow, or one doubled edge, would change. Only edges that limit somebody are doubled, as
+/// others change nothing.
+#[must_use]
+pub fn influence(
+    topology: &Topology,
+    flows: &Flows,
+    method: fn(&[f64], &Flows) -> Allocation,
+) -> Vec<Influence> {
+    let capacities = topology.capacities();
+    let before = method(capacities, flows);
+    let mut found = Vec::new();
+    let mut limiting: Vec<EdgeId> = before.limit.iter().flatten().copied().collect();
+    limiting.sort_unstable();
+    limiting.dedup();
+    for edge in limiting {
+        let mut doubled = capacities.to_vec();
+        doubled[edge as usize] *= 2.0;
+        let after = method(&doubled, &flows.with_capacities(&doubled)).bandwidth;
+        found.extend(changed(Change::Double(edge), &before, (0..flows.len()).zip(after)));
+    }
+    for stopped in 0..flows.len() {
+        let after = method(capacities, &flows.without(stopped)).bandwidth;
+        let others = (0..flows.len()).filter(|flow| *flow != stopped);
+        found.extend(changed(Change::Stop(stopped), &before, others.zip(after)));
+    }
+    found
+}
+
+fn changed(
+    change: Change,
+    before: &Allocation,
+    after: impl Iterator<Item = (usize, f64)>,
+) -> impl Iterator<Item = Influence> {
+    after.filter_map(move |(flow, after_gbytes_per_s)| {
+        let before_gbytes_per_s = before.bandwidth[flow];
+        let moved = (after_gbytes_per_s - before_gbytes_per_s).abs() > TOLERANCE * before_gbytes_per_s;
+        moved.then_some(Influence { change, flow, before_gbytes_per_s, after_gbytes_per_s })
+    })
+}

@@ -1,0 +1,92 @@
+//! Edge constraints relaxing round by round, with the two tables of the paper's figure 16: for teaching, and to hold the
+//! closed form to.
+
+use super::ecr::level;
+use crate::flows::Flows;
+use crate::topology::EdgeId;
+
+/// What lies this share above a capacity is rounding and not oversubscription.
+const TOLERANCE: f64 = 1e-9;
+
+/// An edge that is oversubscribed when a round begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EdgeEntry {
+    /// The edge.
+    pub edge: EdgeId,
+    /// What its flows want together, GB/s.
+    pub demand_gbytes_per_s: f64,
+    /// Its flows, with what each of them wants, GB/s.
+    pub flows: Vec<(usize, f64)>,
+}
+
+/// What an oversubscribed edge leaves to a flow that it cuts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Constraint {
+    /// The flow.
+    pub flow: usize,
+    /// The edge.
+    pub edge: EdgeId,
+    /// GB/s.
+    pub gbytes_per_s: f64,
+}
+
+/// One round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Round {
+    /// The table of oversubscribed edges.
+    pub edges: Vec<EdgeEntry>,
+    /// The table of constraints; a flow that is not cut has no entry.
+    pub constraints: Vec<Constraint>,
+    /// What every flow has after the round, GB/s: the most that an oversubscribed edge on its way leaves to it, so that
+    /// an edge that does not cut it keeps it as it is while that edge is oversubscribed.
+    pub bandwidth: Vec<f64>,
+}
+
+/// All rounds until no edge is oversubscribed; none where none is to begin with.
+#[must_use]
+pub fn ecr_rounds(capacities: &[f64], flows: &Flows) -> Vec<Round> {
+    let all: Vec<u32> = (0..flows.len() as u32).collect();
+    let by_edge = flows.by_edge(capacities.len(), &all);
+    let mut bandwidth = flows.standalone().to_vec();
+    let mut rounds = Vec::new();
+    loop {
+        let edges: Vec<EdgeEntry> = (0..)
+            .zip(capacities)
+            .map(|(edge, capacity)| (entry(edge, by_edge.of(edge as usize), &bandwidth), capacity))
+            .filter(|(entry, capacity)| entry.demand_gbytes_per_s > **capacity * (1.0 + TOLERANCE))
+            .map(|(entry, _)| entry)
+            .collect();
+        if edges.is_empty() {
+            return rounds;
+        }
+        let mut constraints = Vec::new();
+        let mut next = vec![None; flows.len()];
+        for entry in &edges {
+            let share = share(capacities[entry.edge as usize], entry);
+            for (flow, wanted) in &entry.flows {
+                let left = wanted.min(share);
+                next[*flow] = Some(next[*flow].map_or(left, |most: f64| most.max(left)));
+                if left < *wanted {
+                    constraints.push(Constraint { flow: *flow, edge: entry.edge, gbytes_per_s: left });
+                }
+            }
+        }
+        for (bandwidth, next) in bandwidth.iter_mut().zip(next) {
+            *bandwidth = next.unwrap_or(*bandwidth);
+        }
+        rounds.push(Round { edges, constraints, bandwidth: bandwidth.clone() });
+    }
+}
+
+fn entry(edge: EdgeId, flows: &[u32], bandwidth: &[f64]) -> EdgeEntry {
+    let flows: Vec<(usize, f64)> =
+        flows.iter().map(|flow| (*flow as usize, bandwidth[*flow as usize])).collect();
+    EdgeEntry { edge, demand_gbytes_per_s: flows.iter().map(|(_, wanted)| wanted).sum(), flows }
+}
+
+/// What an edge leaves to those that it cuts.
+fn share(capacity: f64, entry: &EdgeEntry) -> f64 {
+    let mut wanted: Vec<f64> = entry.flows.iter().map(|(_, wanted)| *wanted).collect();
+    wanted.sort_by(f64::total_cmp);
+    level(capacity, wanted.into_iter())
+}

@@ -1,0 +1,181 @@
+//! Flows as the estimators see them: where they go, and what each would get if it ran alone.
+
+use crate::error::FabricError;
+use crate::topology::{EdgeId, NodeId, Topology};
+
+/// Flows with their routes, in compressed rows: a million of them are a few flat arrays.
+#[derive(Debug, Clone)]
+pub struct Flows {
+    standalone: Vec<f64>,
+    /// The edge that the standalone bandwidth was taken from, where none was given.
+    narrowest: Vec<Option<EdgeId>>,
+    /// `edges[first[flow]..first[flow + 1]]` is the route of a flow.
+    first: Vec<u32>,
+    edges: Vec<EdgeId>,
+}
+
+impl Flows {
+    /// Routes every flow.
+    ///
+    /// `standalone` is what each flow gets running alone, GB/s, infinite where unknown: the narrowest edge of its route
+    /// then says it. `name` makes the name of a flow for messages.
+    ///
+    /// # Errors
+    /// A flow from or to a node that is not there or to itself, or a standalone bandwidth that is not above 0.
+    pub fn new(
+        topology: &Topology,
+        sources: &[NodeId],
+        destinations: &[NodeId],
+        standalone: &[f64],
+        name: impl Fn(usize) -> String,
+    ) -> Result<Self, FabricError> {
+        let mut flows = Self {
+            standalone: Vec::with_capacity(standalone.len()),
+            narrowest: Vec::with_capacity(standalone.len()),
+            first: Vec::with_capacity(standalone.len() + 1),
+            edges: Vec::with_capacity(4 * standalone.len()),
+        };
+        flows.first.push(0);
+        for (index, ((&source, &destination), &alone)) in
+            sources.iter().zip(destinations).zip(standalone).enumerate()
+        {
+            for (key, node) in [("source", source), ("destination", destination)] {
+                if node as usize >= topology.nodes().len() {
+                    let flow = name(index);
+                    let (name, known) = (format!("node number {node}"), topology.known());
+                    return Err(FabricError::UnknownNode { flow, key, name, known });
+                }
+            }
+            if source == destination {
+                let node = &topology.nodes()[source as usize].name;
+                let problem = format!("source and destination are both {node}: give two different nodes");
+                return Err(FabricError::Flow { flow: name(index), problem });
+            }
+            if alone.is_nan() || alone <= 0.0 {
+                return Err(FabricError::Standalone { flow: name(index), value: alone });
+            }
+            topology.route(source, destination, &mut flows.edges);
+            flows.push(alone, topology.capacities());
+        }
+        Ok(flows)
+    }
+
+    /// Completes the flow whose route has just been appended.
+    fn push(&mut self, alone: f64, capacities: &[f64]) {
+        let start = self.first.last().copied().unwrap_or(0) as usize;
+        self.first.push(self.edges.len() as u32);
+        let (mut least, mut narrowest) = (alone, None);
+        if alone.is_infinite() {
+            for edge in &self.edges[start..] {
+                if capacities[*edge as usize] < least {
+                    (least, narrowest) = (capacities[*edge as usize], Some(*edge));
+                }
+            }
+        }
+        self.standalone.push(least);
+        self.narrowest.push(narrowest);
+    }
+
+    /// How many flows there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The edges that a flow crosses, in order.
+    #[must_use]
+    pub fn route(&self, flow: usize) -> &[EdgeId] {
+        &self.edges[self.first[flow] as usize..self.first[flow + 1] as usize]
+    }
+
+    /// What each flow gets running alone, GB/s.
+    #[must_use]
+    pub fn standalone(&self) -> &[f64] {
+        &self.standalone
+    }
+
+    /// What limits a flow that runs alone: an edge, or None where the standalone bandwidth was given.
+    #[must_use]
+    pub fn limit_alone(&self, flow: usize) -> Option<EdgeId> {
+        self.narrowest[flow]
+    }
+
+    /// The flows without one of them.
+    #[must_use]
+    pub fn without(&self, flow: usize) -> Self {
+        let mut rest = Self {
+            standalone: self.standalone.clone(),
+            narrowest: self.narrowest.clone(),
+            first: vec![0],
+            edges: vec![],
+        };
+        rest.standalone.remove(flow);
+        rest.narrowest.remove(flow);
+        for kept in (0..self.len()).filter(|other| *other != flow) {
+            rest.edges.extend_from_slice(self.route(kept));
+            rest.first.push(rest.edges.len() as u32);
+        }
+        rest
+    }
+
+    /// The same flows over edges of other capacities: standalone bandwidths that were not given follow them.
+    #[must_use]
+    pub fn with_capacities(&self, capacities: &[f64]) -> Self {
+        let mut changed = Self { standalone: vec![], narrowest: vec![], first: vec![0], edges: vec![] };
+        for flow in 0..self.len() {
+            changed.edges.extend_from_slice(self.route(flow));
+            let given = self.narrowest[flow].is_none();
+            changed.push(if given { self.standalone[flow] } else { f64::INFINITY }, capacities);
+        }
+        changed
+    }
+
+    /// Flows by edge: within each edge in the order of `order`.
+    pub(crate) fn by_edge(&self, edge_count: usize, order: &[u32]) -> FlowsByEdge {
+        let mut first = vec![0u32; edge_count + 1];
+        for edge in &self.edges {
+            first[*edge as usize + 1] += 1;
+        }
+        for edge in 0..edge_count {
+            first[edge + 1] += first[edge];
+        }
+        let mut next = first.clone();
+        let mut flows = vec![0; self.edges.len()];
+        for flow in order {
+            for edge in self.route(*flow as usize) {
+                let place = &mut next[*edge as usize];
+                flows[*place as usize] = *flow;
+                *place += 1;
+            }
+        }
+        FlowsByEdge { first, flows }
+    }
+
+    /// All flows, those that ask for least first; equal ones in the order given.
+    pub(crate) fn by_standalone(&self) -> Vec<u32> {
+        // Positive floating point numbers sort as their bits do.
+        let mut keyed: Vec<(u64, u32)> =
+            self.standalone.iter().map(|alone| alone.to_bits()).zip(0..).collect();
+        keyed.sort_unstable();
+        keyed.into_iter().map(|(_, flow)| flow).collect()
+    }
+}
+
+/// Which flows cross an edge.
+#[derive(Debug)]
+pub(crate) struct FlowsByEdge {
+    first: Vec<u32>,
+    flows: Vec<u32>,
+}
+
+impl FlowsByEdge {
+    pub(crate) fn of(&self, edge: usize) -> &[u32] {
+        &self.flows[self.first[edge] as usize..self.first[edge + 1] as usize]
+    }
+}

@@ -1,0 +1,49 @@
+//! The fabric, TLP by TLP: what flows get, and how long their requests take in each of three phases.
+//!
+//! Transfers are cut into TLPs of up to MPS. Every port sends one at a time, to a buffer that granted a credit for it, and
+//! chooses among the lanes that have something for it the one that it served least recently. Buffers hold what the
+//! credit loop of their link needs and little more, as the paper found no queueing in adapters and switches. What lanes
+//! are, [`Discipline`] says: it decides who gets what.
+//!
+//! Requests without data, such as reads, take a place in every queue but no time on links: capacities are of payload,
+//! and the paper sees no influence of one direction on the other.
+
+mod engine;
+mod network;
+mod outcome;
+mod requests;
+mod traffic;
+
+pub use network::Discipline;
+pub use outcome::{FlowOutcome, Outcome, Phases};
+pub use traffic::{Arrivals, Primitive, Traffic};
+
+use serde::Deserialize;
+
+use crate::error::FabricError;
+use crate::topology::Topology;
+
+/// How long to simulate, and how ports queue.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// What is not counted at the beginning, ns.
+    pub warm_up_ns: f64,
+    /// What is counted after that, ns.
+    pub duration_ns: f64,
+    /// What has credits of its own.
+    pub discipline: Discipline,
+    /// Names the draws of random arrivals.
+    pub seed: u64,
+}
+
+/// Simulates flows on a fabric. The same input gives the same outcome.
+///
+/// # Errors
+/// A flow that cannot exist: the message names it and what would be right.
+pub fn simulate(topology: &Topology, traffic: &[Traffic], options: Options) -> Result<Outcome, FabricError> {
+    Ok(requests::Simulation::new(topology, traffic, options)?.run())
+}
+
+#[cfg(test)]
+mod tests;

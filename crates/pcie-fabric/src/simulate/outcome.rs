@@ -1,0 +1,40 @@
+//! What a simulation found: bandwidths, loads, and the latencies of requests in three phases.
+
+/// How long one request spent where, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Phases {
+    /// At the host: in software, until its command was sent.
+    pub host_ns: f64,
+    /// In the fabric: command, data and completion on their way.
+    pub fabric_ns: f64,
+    /// At the device: in the command queue and in the engine.
+    pub device_ns: f64,
+}
+
+impl Phases {
+    /// From submission to completion, ns.
+    #[must_use]
+    pub fn total_ns(self) -> f64 {
+        self.host_ns + self.fabric_ns + self.device_ns
+    }
+}
+
+/// What became of a flow.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FlowOutcome {
+    /// Payload delivered, GB/s.
+    pub gbytes_per_s: f64,
+    /// The requests that were done while it was counted, in order. None for streams.
+    pub requests: Vec<Phases>,
+}
+
+/// What became of everything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// By flow.
+    pub flows: Vec<FlowOutcome>,
+    /// What each edge carried, GB/s.
+    pub load_gbytes_per_s: Vec<f64>,
+    /// TLPs times links crossed, from the start.
+    pub tlp_hops: u64,
+}

@@ -1,0 +1,133 @@
+//! The simulator against closed forms and against the estimators, and flows that cannot be.
+
+use proptest::prelude::*;
+
+use super::{Arrivals, Discipline, Options, Outcome, Primitive, Traffic, simulate};
+use crate::estimate::{ecr, max_min};
+use crate::test_fabrics::{flows, link, parameters, testbed};
+use crate::{FabricParameters, Topology};
+
+fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>) -> Traffic {
+    Traffic {
+        name: format!("{source}->{destination}"),
+        source: source.into(),
+        destination: destination.into(),
+        primitive: Primitive::Stream,
+        size_bytes: 4096,
+        outstanding: 1,
+        socket: 0,
+        memory: None,
+        standalone_gbytes_per_s,
+        arrivals: Arrivals::Even,
+    }
+}
+
+fn run(topology: &Topology, traffic: &[Traffic], discipline: Discipline) -> Outcome {
+    let options = Options { warm_up_ns: 50e3, duration_ns: 200e3, discipline, seed: 1 };
+    simulate(topology, traffic, options).unwrap()
+}
+
+fn worst(found: &Outcome, expected: &[f64]) -> f64 {
+    let off = found.flows.iter().zip(expected).map(|(flow, share)| (flow.gbytes_per_s / share - 1.0).abs());
+    off.fold(0.0, f64::max)
+}
+
+#[test]
+fn a_stream_fills_the_narrowest_edge_of_its_way() {
+    let found = run(&testbed(), &[stream("H", "C", None)], Discipline::Fifo);
+    assert!((found.flows[0].gbytes_per_s - 8.74).abs() < 0.01, "{}", found.flows[0].gbytes_per_s);
+}
+
+#[test]
+fn the_validation_experiments_come_out_as_estimated() {
+    let background = [("C", "B", 1.76), ("B", "D", 7.19), ("A", "H", 2.54)];
+    let topology = testbed();
+    for first in [[("H", "C", 8.51), ("H", "A", 7.21)], [("H", "C", 8.56), ("H", "A", 0.53)]] {
+        let listed = [&first[..], &background[..]].concat();
+        let traffic: Vec<Traffic> = listed
+            .iter()
+            .map(|(source, destination, alone)| stream(source, destination, Some(*alone)))
+            .collect();
+        let expected = max_min(topology.capacities(), &flows(&topology, &listed)).bandwidth;
+        for discipline in [Discipline::PerFlow, Discipline::PerDestination] {
+            let off = worst(&run(&topology, &traffic, discipline), &expected);
+            assert!(off < 0.01, "{discipline:?}: off by {off}");
+        }
+    }
+}
+
+#[test]
+fn the_discipline_decides_which_estimator_is_right() {
+    let topology = Topology::new(parameters(vec![
+        link("S", "H", 12.0, 12.0),
+        link("S", "A", 12.0, 12.0),
+        link("S", "B", 4.0, 4.0),
+        link("S", "C", 12.0, 12.0),
+    ]))
+    .unwrap();
+    let traffic = [stream("H", "A", None), stream("H", "B", None), stream("C", "B", None)];
+    let fair = run(&topology, &traffic, Discipline::PerFlow);
+    assert!(worst(&fair, &[10.0, 2.0, 2.0]) < 0.01, "{fair:?}");
+    // What waits for B holds up what is behind it: A gets as little as B does.
+    let held_up = run(&topology, &traffic, Discipline::Fifo).flows[0].gbytes_per_s;
+    assert!(held_up < 7.0, "{held_up}: below both estimators");
+}
+
+#[test]
+fn the_same_input_gives_the_same_outcome() {
+    let random = |pace| Traffic { arrivals: Arrivals::Random, ..stream("H", "A", Some(pace)) };
+    let traffic = [random(4.0), random(6.0)];
+    let topology = testbed();
+    assert_eq!(run(&topology, &traffic, Discipline::Fifo), run(&topology, &traffic, Discipline::Fifo));
+}
+
+#[test]
+fn flows_that_cannot_be_are_refused_by_name() {
+    let topology = testbed();
+    let options = Options { warm_up_ns: 0.0, duration_ns: 1e3, discipline: Discipline::Fifo, seed: 1 };
+    for (traffic, expected) in [
+        (stream("H", "Q", None), "flow H->Q: destination = Q: there is no such node"),
+        (stream("H", "H", None), "source and destination are both H"),
+        (stream("H", "A", Some(0.0)), "standalone_gbytes_per_s = 0"),
+        (Traffic { size_bytes: 0, ..stream("H", "A", None) }, "size_bytes and outstanding: give 1 or more"),
+        (Traffic { primitive: Primitive::H2d, ..stream("H", "A", None) }, "H is no host"),
+    ] {
+        let message = simulate(&topology, &[traffic], options).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+fn endpoints() -> impl Strategy<Value = Vec<(&'static str, &'static str, f64)>> {
+    let node = || prop::sample::select(vec!["H", "A", "B", "C", "D"]);
+    let flow = (node(), node(), 0.5..12.0f64).prop_filter("two nodes", |(from, to, _)| from != to);
+    proptest::collection::vec(flow, 2..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// With credits per flow the fabric gives max-min, and so at least what ecr says.
+    #[test]
+    fn credits_per_flow_give_max_min(listed in endpoints()) {
+        let topology: Topology = testbed();
+        let traffic: Vec<Traffic> =
+            listed.iter().map(|(source, destination, alone)| stream(source, destination, Some(*alone))).collect();
+        let found = run(&topology, &traffic, Discipline::PerFlow);
+        let wanted = flows(&topology, &listed);
+        let fair = max_min(topology.capacities(), &wanted).bandwidth;
+        let off = found.flows.iter().zip(&fair).map(|(flow, fair)| (flow.gbytes_per_s / fair - 1.0).abs());
+        prop_assert!(off.sum::<f64>() / (fair.len() as f64) < 0.01, "{:?} {:?}", found.flows, fair);
+        let relaxed = ecr(topology.capacities(), &wanted).bandwidth;
+        for (flow, relaxed) in found.flows.iter().zip(&relaxed) {
+            prop_assert!(flow.gbytes_per_s >= relaxed * 0.98);
+        }
+    }
+}
+
+#[test]
+fn a_description_is_read_as_it_is_documented() {
+    let text = r#"{"name": "one", "mps_bytes": 128, "nodes": [{"name": "S", "kind": "external-switch", "delay_ns": 1}],
+        "links": []}"#;
+    let fabric: FabricParameters = serde_json::from_str(text).unwrap();
+    assert_eq!(Topology::new(fabric).unwrap().edge_count(), 0);
+}

@@ -1,0 +1,223 @@
+//! Flows as the simulator runs them, and which of them cannot be.
+
+use serde::Deserialize;
+
+use crate::description::{DeviceParameters, HostParameters, NodeParameters};
+use crate::error::FabricError;
+use crate::topology::{NodeId, Topology};
+
+/// What moves the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Primitive {
+    /// Posted writes from any node to any other, without an engine.
+    Stream,
+    /// Reads by a host's processor from a device, a cache line at a time, each after the other.
+    MmioRead,
+    /// Posted writes by a host's processor to a device.
+    MmioWrite,
+    /// A command to the device, which reads from the host's memory.
+    H2d,
+    /// A command to the device, which writes to the host's memory.
+    D2h,
+    /// What the device does of a [`Self::D2h`]: without the way of the command and without a completion.
+    DmaWrite,
+    /// A command to the destination, which reads from the source.
+    D2dRead,
+    /// A command to the source, which writes to the destination.
+    D2dWrite,
+}
+
+/// When paced requests come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrivals {
+    /// At equal distances.
+    #[default]
+    Even,
+    /// At random.
+    Random,
+}
+
+/// A flow.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// Name, for messages.
+    pub name: String,
+    /// The node that the data come from; for MMIO, the host.
+    pub source: String,
+    /// The node that they go to; the device, for MMIO.
+    pub destination: String,
+    /// What moves the data.
+    pub primitive: Primitive,
+    /// Bytes of one request.
+    pub size_bytes: u64,
+    /// Requests in flight.
+    pub outstanding: u32,
+    /// Socket of the program and its memory.
+    pub socket: u32,
+    /// Memory of the devices; their first one, where absent.
+    #[serde(default)]
+    pub memory: Option<String>,
+    /// The flow's pace, GB/s; as fast as it goes, where absent.
+    #[serde(default)]
+    pub standalone_gbytes_per_s: Option<f64>,
+    /// When paced requests come.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+}
+
+/// A flow with its places found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Placed {
+    pub source: NodeId,
+    pub destination: NodeId,
+    /// The host that gives the commands.
+    pub host: NodeId,
+    /// The device whose engine works; not for streams.
+    pub device: NodeId,
+    /// The other device of a D2D flow.
+    pub peer: Option<NodeId>,
+    /// Which memory of the device.
+    pub memory: usize,
+    /// Which memory of the peer; without a peer, that of the device.
+    pub peer_memory: usize,
+}
+
+struct Checker<'a> {
+    topology: &'a Topology,
+    traffic: &'a Traffic,
+}
+
+/// Finds the places of a flow.
+pub(super) fn place(topology: &Topology, traffic: &Traffic) -> Result<Placed, FabricError> {
+    Checker { topology, traffic }.place()
+}
+
+impl<'a> Checker<'a> {
+    fn place(&self) -> Result<Placed, FabricError> {
+        let Traffic { primitive, source, destination, .. } = self.traffic;
+        if self.traffic.size_bytes == 0 || self.traffic.outstanding == 0 {
+            return Err(self.wrong("size_bytes and outstanding: give 1 or more of each".into()));
+        }
+        let (from, to) = (self.node("source", source)?, self.node("destination", destination)?);
+        if from == to {
+            return Err(
+                self.wrong(format!("source and destination are both {source}: give two different nodes"))
+            );
+        }
+        if let Some(value) =
+            self.traffic.standalone_gbytes_per_s.filter(|pace| !(*pace > 0.0 && pace.is_finite()))
+        {
+            return Err(FabricError::Standalone { flow: self.traffic.name.clone(), value });
+        }
+        let (host, device, peer) = match primitive {
+            Primitive::Stream => {
+                return Ok(Placed {
+                    source: from,
+                    destination: to,
+                    host: from,
+                    device: from,
+                    peer: None,
+                    memory: 0,
+                    peer_memory: 0,
+                });
+            }
+            Primitive::MmioRead | Primitive::MmioWrite | Primitive::H2d => (from, to, None),
+            Primitive::D2h | Primitive::DmaWrite => (to, from, None),
+            Primitive::D2dRead => (self.first_host()?, to, Some(from)),
+            Primitive::D2dWrite => (self.first_host()?, from, Some(to)),
+        };
+        self.check_host(host)?;
+        let through_bar = matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite);
+        let memory = self.check_device(device, through_bar)?;
+        let peer_memory = peer.map_or(Ok(memory), |peer| self.check_device(peer, true))?;
+        Ok(Placed { source: from, destination: to, host, device, peer, memory, peer_memory })
+    }
+
+    fn wrong(&self, problem: String) -> FabricError {
+        FabricError::Flow { flow: self.traffic.name.clone(), problem }
+    }
+
+    fn node(&self, key: &'static str, name: &str) -> Result<NodeId, FabricError> {
+        self.topology.node(name).ok_or_else(|| FabricError::UnknownNode {
+            flow: self.traffic.name.clone(),
+            key,
+            name: name.to_owned(),
+            known: self.topology.known(),
+        })
+    }
+
+    fn of(&self, node: NodeId) -> &'a NodeParameters {
+        &self.topology.nodes()[node as usize]
+    }
+
+    fn first_host(&self) -> Result<NodeId, FabricError> {
+        let found = (0..).zip(self.topology.nodes()).find(|(_, node)| node.host.is_some());
+        found
+            .map(|(id, _)| id)
+            .ok_or_else(|| self.wrong("the fabric has no host to give commands: add one".into()))
+    }
+
+    fn check_host(&self, host: NodeId) -> Result<(), FabricError> {
+        let HostParameters { sockets, memory_bytes, .. } = self.of(host).host.ok_or_else(|| {
+            self.wrong(format!(
+                "{} is no host: {:?} needs one there",
+                self.of(host).name,
+                self.traffic.primitive
+            ))
+        })?;
+        if self.traffic.socket >= sockets {
+            let most = sockets - 1;
+            return Err(
+                self.wrong(format!("socket = {}: the host has sockets 0 to {most}", self.traffic.socket))
+            );
+        }
+        if self.traffic.size_bytes > memory_bytes {
+            return Err(self.wrong(format!(
+                "size_bytes = {}: the host has {memory_bytes} bytes for transfers: give less",
+                self.traffic.size_bytes
+            )));
+        }
+        Ok(())
+    }
+
+    /// The number of the memory that the flow uses on a device; `through_bar` if it is reached from outside.
+    fn check_device(&self, device: NodeId, through_bar: bool) -> Result<usize, FabricError> {
+        let NodeParameters { name, device, .. } = self.of(device);
+        let DeviceParameters { memories, engine } =
+            device.as_ref().ok_or_else(|| self.wrong(format!("{name} is no device: give one")))?;
+        let number = match &self.traffic.memory {
+            _ if memories.is_empty() => {
+                return Err(self.wrong(format!("{name} has no memory: give a device that has one")));
+            }
+            None => 0,
+            Some(wanted) => memories
+                .iter()
+                .position(|memory| memory.name == *wanted)
+                .ok_or_else(|| self.wrong(format!("memory = {wanted}: {name} has no such memory")))?,
+        };
+        let memory = &memories[number];
+        let room = match (through_bar, memory.bar) {
+            (false, _) => memory.size_bytes,
+            (true, Some(bar)) => bar.size_bytes,
+            (true, None) => {
+                return Err(self.wrong(format!("{name}: {} has no BAR: nobody else reaches it", memory.name)));
+            }
+        };
+        if self.traffic.size_bytes > room {
+            return Err(self.wrong(format!(
+                "size_bytes = {}: the region {} of {name} has {room} bytes: give less",
+                self.traffic.size_bytes, memory.name
+            )));
+        }
+        if self.traffic.outstanding > engine.tags {
+            return Err(self.wrong(format!(
+                "outstanding = {}: {name} has {} tags: give at most as many",
+                self.traffic.outstanding, engine.tags
+            )));
+        }
+        Ok(number)
+    }
+}

@@ -1,0 +1,60 @@
+//! Fabrics for tests: the paper's testbed, and any tree.
+
+use crate::{FabricParameters, Flows, LinkParameters, NodeKind, NodeParameters, Topology};
+
+/// A switch of a test tree; estimators do not look at kinds.
+pub(crate) fn node(name: &str) -> NodeParameters {
+    NodeParameters {
+        name: name.into(),
+        kind: NodeKind::ExternalSwitch,
+        delay_ns: 0.0,
+        turn_ns: None,
+        host: None,
+        device: None,
+    }
+}
+
+/// A link with its capacities downwards and upwards, GB/s.
+pub(crate) fn link(upper: &str, lower: &str, down: f64, up: f64) -> LinkParameters {
+    LinkParameters {
+        upper: upper.into(),
+        lower: lower.into(),
+        generation: 3,
+        lanes: 16,
+        down_gbytes_per_s: Some(down),
+        up_gbytes_per_s: Some(up),
+        peer_down_gbytes_per_s: None,
+        latency_ns: 5.0,
+    }
+}
+
+/// A fabric of switches joined by these links.
+pub(crate) fn parameters(links: Vec<LinkParameters>) -> FabricParameters {
+    let mut names: Vec<String> = vec![links[0].upper.clone()];
+    names.extend(links.iter().map(|link| link.lower.clone()));
+    let nodes = names.iter().map(|name| node(name)).collect();
+    FabricParameters { name: "test".into(), mps_bytes: 128, nodes, links }
+}
+
+/// Table 2-a of the paper.
+pub(crate) fn testbed() -> Topology {
+    let links = vec![
+        link("H", "S", 11.55, 12.25),
+        link("S", "M", 15.56, 15.46),
+        link("S", "N", 15.56, 15.46),
+        link("M", "A", 8.74, 11.70),
+        link("M", "B", 8.74, 11.70),
+        link("N", "C", 8.74, 11.70),
+        link("N", "D", 8.74, 11.70),
+    ];
+    Topology::new(parameters(links)).unwrap()
+}
+
+/// Flows as (source, destination, standalone bandwidth).
+pub(crate) fn flows(topology: &Topology, listed: &[(&str, &str, f64)]) -> Flows {
+    let sources: Vec<u32> = listed.iter().map(|flow| topology.node(flow.0).unwrap()).collect();
+    let destinations: Vec<u32> = listed.iter().map(|flow| topology.node(flow.1).unwrap()).collect();
+    let standalone: Vec<f64> = listed.iter().map(|flow| flow.2).collect();
+    let name = |flow: usize| format!("{}->{}", listed[flow].0, listed[flow].1);
+    Flows::new(topology, &sources, &destinations, &standalone, name).unwrap()
+}

@@ -1,0 +1,354 @@
+//! The validated tree: nodes, directed edges with their capacities, and the way from one node to another.
+
+use std::collections::{HashMap, HashSet};
+
+use pcie_wire::{LinkConfiguration, LinkParameters as WireParameters};
+
+use crate::description::{
+    DeviceParameters, FabricParameters, HostParameters, LinkParameters, MemoryParameters, NodeKind,
+    NodeParameters,
+};
+use crate::error::FabricError;
+
+/// A node, by its place in the description.
+pub type NodeId = u32;
+/// One direction of a link: link `k` is `2 k` downwards and `2 k + 1` upwards.
+pub type EdgeId = u32;
+
+const ROOT: u32 = u32::MAX;
+/// Names shown in a message; a fabric of ten thousand nodes is not listed.
+const SHOWN_NAMES: usize = 24;
+/// What a data TLP takes beside its payload: framing, sequence number, 3 DW header, LCRC (PCIe Base Specification).
+const TLP_OVERHEAD_BYTES: f64 = 20.0;
+
+/// A fabric that can exist.
+#[derive(Debug, Clone)]
+pub struct Topology {
+    name: String,
+    mps_bytes: u32,
+    nodes: Vec<NodeParameters>,
+    links: Vec<LinkParameters>,
+    by_name: HashMap<String, NodeId>,
+    /// The link upwards of each node; [`ROOT`] for the root.
+    link_up: Vec<u32>,
+    parent: Vec<NodeId>,
+    depth: Vec<u32>,
+    capacity: Vec<f64>,
+}
+
+impl Topology {
+    /// Checks a description and finds its root.
+    ///
+    /// # Errors
+    /// Names the node or link that makes it no tree, or the number that cannot be.
+    pub fn new(parameters: FabricParameters) -> Result<Self, FabricError> {
+        let FabricParameters { name, mps_bytes, nodes, links } = parameters;
+        let by_name = names(&nodes)?;
+        let (parent, link_up) = parents(&nodes, &links, &by_name)?;
+        let depth = depths(&nodes, &parent, &link_up)?;
+        nodes.iter().try_for_each(check_node)?;
+        check_bars(&nodes)?;
+        let capacity = capacities(&links, mps_bytes)?;
+        Ok(Self { name, mps_bytes, nodes, links, by_name, link_up, parent, depth, capacity })
+    }
+
+    /// Short name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Maximum Payload Size, bytes.
+    #[must_use]
+    pub fn mps_bytes(&self) -> u32 {
+        self.mps_bytes
+    }
+
+    /// The nodes, by [`NodeId`].
+    #[must_use]
+    pub fn nodes(&self) -> &[NodeParameters] {
+        &self.nodes
+    }
+
+    /// The links; their two directions are the edges.
+    #[must_use]
+    pub fn links(&self) -> &[LinkParameters] {
+        &self.links
+    }
+
+    /// How many edges there are.
+    #[must_use]
+    pub fn edge_count(&self) -> usize {
+        self.capacity.len()
+    }
+
+    /// What each edge carries, GB/s.
+    #[must_use]
+    pub fn capacities(&self) -> &[f64] {
+        &self.capacity
+    }
+
+    /// An edge as `from->to`.
+    #[must_use]
+    pub fn edge_name(&self, edge: EdgeId) -> String {
+        let link = &self.links[edge as usize / 2];
+        if edge.is_multiple_of(2) {
+            format!("{}->{}", link.upper, link.lower)
+        } else {
+            format!("{}->{}", link.lower, link.upper)
+        }
+    }
+
+    /// The node of that name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The nodes that there are, for messages.
+    #[must_use]
+    pub fn known(&self) -> String {
+        known(&self.nodes)
+    }
+
+    /// The edges from one node to another, in order, appended to `edges`.
+    pub fn route(&self, source: NodeId, destination: NodeId, edges: &mut Vec<EdgeId>) {
+        let (mut left, mut right) = (source as usize, destination as usize);
+        while left != right {
+            if self.depth[left] >= self.depth[right] {
+                edges.push(2 * self.link_up[left] + 1);
+                left = self.parent[left] as usize;
+            } else {
+                right = self.parent[right] as usize;
+            }
+        }
+        let turn = edges.len();
+        let mut below = destination as usize;
+        while below != left {
+            edges.push(2 * self.link_up[below]);
+            below = self.parent[below] as usize;
+        }
+        edges[turn..].reverse();
+    }
+}
+
+fn known(nodes: &[NodeParameters]) -> String {
+    let shown: Vec<&str> = nodes.iter().take(SHOWN_NAMES).map(|node| node.name.as_str()).collect();
+    let more = nodes.len().saturating_sub(SHOWN_NAMES);
+    if more == 0 {
+        format!("known: {}", shown.join(", "))
+    } else {
+        format!("known: {} and {more} more", shown.join(", "))
+    }
+}
+
+fn names(nodes: &[NodeParameters]) -> Result<HashMap<String, NodeId>, FabricError> {
+    if nodes.is_empty() {
+        return Err(FabricError::Empty);
+    }
+    let mut by_name = HashMap::with_capacity(nodes.len());
+    for (id, node) in (0..).zip(nodes) {
+        if by_name.insert(node.name.clone(), id).is_some() {
+            return Err(FabricError::SameName(node.name.clone()));
+        }
+    }
+    Ok(by_name)
+}
+
+fn link_name(link: &LinkParameters) -> String {
+    format!("{}-{}", link.upper, link.lower)
+}
+
+fn parents(
+    nodes: &[NodeParameters],
+    links: &[LinkParameters],
+    by_name: &HashMap<String, NodeId>,
+) -> Result<(Vec<NodeId>, Vec<u32>), FabricError> {
+    let find = |link: &LinkParameters, key, name: &str| {
+        by_name.get(name).copied().ok_or_else(|| FabricError::UnknownEnd {
+            link: link_name(link),
+            key,
+            name: name.to_owned(),
+            known: known(nodes),
+        })
+    };
+    let (mut parent, mut link_up) = (vec![0; nodes.len()], vec![ROOT; nodes.len()]);
+    for (number, link) in (0..).zip(links) {
+        let upper = find(link, "upper", &link.upper)?;
+        let lower = find(link, "lower", &link.lower)? as usize;
+        if link_up[lower] != ROOT {
+            return Err(FabricError::TwoParents {
+                node: link.lower.clone(),
+                first: nodes[parent[lower] as usize].name.clone(),
+                second: link.upper.clone(),
+            });
+        }
+        (parent[lower], link_up[lower]) = (upper, number);
+    }
+    let mut roots = nodes.iter().zip(&link_up).filter(|(_, link)| **link == ROOT).map(|(node, _)| node);
+    match (roots.next(), roots.next()) {
+        (Some(first), Some(second)) => Err(FabricError::TwoRoots(first.name.clone(), second.name.clone())),
+        (None, _) => Err(FabricError::Cycle(nodes[0].name.clone())),
+        (Some(_), None) => Ok((parent, link_up)),
+    }
+}
+
+/// Levels below the root; a node that never reaches it is on a cycle, or below one.
+fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Result<Vec<u32>, FabricError> {
+    const UNKNOWN: u32 = u32::MAX;
+    let mut depth: Vec<u32> = link_up.iter().map(|link| if *link == ROOT { 0 } else { UNKNOWN }).collect();
+    let mut way = Vec::new();
+    for start in 0..nodes.len() {
+        let mut node = start;
+        while depth[node] == UNKNOWN {
+            if way.len() == nodes.len() {
+                return Err(FabricError::Cycle(nodes[node].name.clone()));
+            }
+            way.push(node);
+            node = parent[node] as usize;
+        }
+        let mut level = depth[node];
+        while let Some(passed) = way.pop() {
+            level += 1;
+            depth[passed] = level;
+        }
+    }
+    Ok(depth)
+}
+
+fn positive(item: &str, key: &'static str, value: f64) -> Result<(), FabricError> {
+    let positive = value.is_finite() && value > 0.0;
+    positive.then_some(()).ok_or_else(|| FabricError::NotPositive { item: item.to_owned(), key, value })
+}
+
+fn not_negative(item: &str, key: &'static str, value: f64) -> Result<(), FabricError> {
+    let fine = value.is_finite() && value >= 0.0;
+    fine.then_some(()).ok_or_else(|| FabricError::Negative { item: item.to_owned(), key, value })
+}
+
+fn check_node(node: &NodeParameters) -> Result<(), FabricError> {
+    let item = format!("node {}", node.name);
+    not_negative(&item, "delay_ns", node.delay_ns)?;
+    not_negative(&item, "turn_ns", node.turn_ns.unwrap_or(0.0))?;
+    let kind = |problem| FabricError::Kind { node: node.name.clone(), problem };
+    match (node.kind, &node.host, &node.device) {
+        (NodeKind::Host, Some(host), None) => check_host(&item, host),
+        (NodeKind::Device, None, Some(device)) => check_device(&item, node, device),
+        (NodeKind::Host, None, _) => Err(kind("a host needs the table `host`")),
+        (NodeKind::Device, _, None) => Err(kind("a device needs the table `device`")),
+        (_, None, None) => Ok(()),
+        _ => Err(kind("only a host has the table `host`, and only a device has `device`")),
+    }
+}
+
+fn check_host(item: &str, host: &HostParameters) -> Result<(), FabricError> {
+    positive(item, "host.sockets", host.sockets.into())?;
+    positive(item, "host.memory_bytes", host.memory_bytes as f64)?;
+    not_negative(item, "host.other_socket_ns", host.other_socket_ns)?;
+    not_negative(item, "host.memory_read_ns", host.memory_read_ns)?;
+    not_negative(item, "host.software_ns", host.software_ns)
+}
+
+fn check_device(item: &str, node: &NodeParameters, device: &DeviceParameters) -> Result<(), FabricError> {
+    let engine = &device.engine;
+    not_negative(item, "engine.execution_ns", engine.execution_ns)?;
+    positive(item, "engine.tags", engine.tags.into())?;
+    positive(item, "engine.peer_requests", engine.peer_requests.into())?;
+    for pace in [&engine.read, &engine.write] {
+        not_negative(item, "engine interval_ns", pace.interval_ns)?;
+        positive(item, "engine bytes_per_ns", pace.bytes_per_ns)?;
+    }
+    let mut seen = HashSet::new();
+    for memory in &device.memories {
+        if !seen.insert(&memory.name) {
+            return Err(FabricError::SameMemory { node: node.name.clone(), memory: memory.name.clone() });
+        }
+        let item = format!("{item}: memory {}", memory.name);
+        positive(&item, "size_bytes", memory.size_bytes as f64)?;
+        not_negative(&item, "bar_read_ns", memory.bar_read_ns)?;
+        not_negative(&item, "bar_write_ns", memory.bar_write_ns)?;
+        not_negative(&item, "engine_ns", memory.engine_ns)?;
+        positive(&item, "bar_read_gbytes_per_s", memory.bar_read_gbytes_per_s)?;
+        positive(&item, "bar_write_gbytes_per_s", memory.bar_write_gbytes_per_s)?;
+        check_bar(node, memory)?;
+    }
+    Ok(())
+}
+
+fn check_bar(node: &NodeParameters, memory: &MemoryParameters) -> Result<(), FabricError> {
+    let Some(bar) = memory.bar else { return Ok(()) };
+    let (node, memory_name) = (node.name.clone(), memory.name.clone());
+    if bar.size_bytes > memory.size_bytes {
+        return Err(FabricError::BarBeyondMemory {
+            node,
+            memory: memory_name,
+            bar_bytes: bar.size_bytes,
+            size_bytes: memory.size_bytes,
+        });
+    }
+    positive(&format!("node {node}: memory {memory_name}"), "bar.size_bytes", bar.size_bytes as f64)?;
+    if bar.address.checked_add(bar.size_bytes).is_none() {
+        return Err(FabricError::BarBeyondAddresses { node, memory: memory_name, address: bar.address });
+    }
+    Ok(())
+}
+
+/// All devices are mapped into one address space, so that any of them may be the target of any other.
+fn check_bars(nodes: &[NodeParameters]) -> Result<(), FabricError> {
+    let mut bars: Vec<_> = nodes
+        .iter()
+        .filter_map(|node| node.device.as_ref().map(|device| (node, device)))
+        .flat_map(|(node, device)| device.memories.iter().map(move |memory| (node, memory)))
+        .filter_map(|(node, memory)| memory.bar.map(|bar| (bar, node, memory)))
+        .collect();
+    bars.sort_by_key(|(bar, ..)| bar.address);
+    for pair in bars.windows(2) {
+        let [(low, low_node, low_memory), (high, high_node, high_memory)] = pair else { continue };
+        if high.address - low.address < low.size_bytes {
+            return Err(FabricError::OverlappingBars {
+                first: format!("{} {}", low_node.name, low_memory.name),
+                first_address: low.address,
+                second: format!("{} {}", high_node.name, high_memory.name),
+                second_address: high.address,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn capacities(links: &[LinkParameters], mps_bytes: u32) -> Result<Vec<f64>, FabricError> {
+    let mut capacities = Vec::with_capacity(2 * links.len());
+    for link in links {
+        let item = format!("link {}", link_name(link));
+        let wire = wire_capacity(link, mps_bytes)?;
+        let down = link.down_gbytes_per_s.unwrap_or(wire);
+        let up = link.up_gbytes_per_s.unwrap_or(wire);
+        positive(&item, "down_gbytes_per_s", down)?;
+        positive(&item, "up_gbytes_per_s", up)?;
+        positive(&item, "peer_down_gbytes_per_s", link.peer_down_gbytes_per_s.unwrap_or(down))?;
+        not_negative(&item, "latency_ns", link.latency_ns)?;
+        capacities.extend([down, up]);
+    }
+    Ok(capacities)
+}
+
+/// Payload of full TLPs at the rate of the link; in flit mode the headers' share is the same to within a percent.
+fn wire_capacity(link: &LinkParameters, mps_bytes: u32) -> Result<f64, FabricError> {
+    let wire = LinkConfiguration::try_from(WireParameters {
+        generation: link.generation,
+        lanes: link.lanes,
+        mps_bytes,
+        mrrs_bytes: mps_bytes,
+        rcb_bytes: 64,
+        address_bits: 64,
+        ecrc: false,
+        flit_mode: None,
+    })
+    .map_err(|source| FabricError::Link { link: link_name(link), source })?;
+    let byte_time = wire.byte_time();
+    let bytes_per_ns = 1e3 * byte_time.denominator as f64 / byte_time.numerator as f64;
+    Ok(bytes_per_ns * f64::from(mps_bytes) / (f64::from(mps_bytes) + TLP_OVERHEAD_BYTES))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! The route is the tree path, and what is no fabric is refused by name.
+
+use crate::test_fabrics::{link, node, parameters, testbed};
+use crate::{BarParameters, DeviceParameters, EngineParameters, FabricError, MemoryParameters, NodeKind};
+use crate::{PaceParameters, Topology};
+
+fn refused(parameters: crate::FabricParameters) -> FabricError {
+    Topology::new(parameters).unwrap_err()
+}
+
+#[test]
+fn a_route_is_the_way_up_and_down_the_tree() {
+    let topology = testbed();
+    for (source, destination, expected) in [
+        ("H", "C", "H->S S->N N->C"),
+        ("A", "H", "A->M M->S S->H"),
+        ("A", "B", "A->M M->B"),
+        ("B", "D", "B->M M->S S->N N->D"),
+    ] {
+        let mut route = vec![];
+        topology.route(topology.node(source).unwrap(), topology.node(destination).unwrap(), &mut route);
+        let named: Vec<String> = route.iter().map(|edge| topology.edge_name(*edge)).collect();
+        assert_eq!(named.join(" "), expected);
+    }
+}
+
+#[test]
+fn a_capacity_that_is_not_given_is_what_the_link_carries() {
+    let mut bare = parameters(vec![link("H", "S", 1.0, 1.0)]);
+    bare.links[0].down_gbytes_per_s = None;
+    let topology = Topology::new(bare).unwrap();
+    // Gen3 x16 gives 15.75 GB/s, of which 128 of 148 bytes are payload.
+    assert!((topology.capacities()[0] - 15.754 * 128.0 / 148.0).abs() < 0.01, "{:?}", topology.capacities());
+}
+
+#[test]
+fn what_is_no_tree_is_refused_by_name() {
+    let two_roots = parameters(vec![link("H", "S", 1.0, 1.0), link("S", "A", 1.0, 1.0)]);
+    let mut more = two_roots.clone();
+    more.nodes.push(node("X"));
+    assert_eq!(refused(more), FabricError::TwoRoots("H".into(), "X".into()));
+
+    let mut cycle = two_roots.clone();
+    cycle.nodes.extend([node("X"), node("Y")]);
+    cycle.links.extend([link("X", "Y", 1.0, 1.0), link("Y", "X", 1.0, 1.0)]);
+    assert!(matches!(refused(cycle), FabricError::Cycle(name) if name == "X" || name == "Y"));
+
+    let mut ring = two_roots.clone();
+    ring.links.push(link("A", "H", 1.0, 1.0));
+    assert_eq!(refused(ring), FabricError::Cycle("H".into()));
+
+    let mut twice = two_roots.clone();
+    twice.nodes.push(node("X"));
+    twice.links.push(link("X", "A", 1.0, 1.0));
+    assert!(refused(twice).to_string().starts_with("node A: is below both S and X"));
+
+    let mut unknown = two_roots.clone();
+    unknown.links[1].lower = "Q".into();
+    assert!(
+        refused(unknown)
+            .to_string()
+            .starts_with("link S-Q: lower = Q: there is no such node: known: H, S, A")
+    );
+
+    let mut same = two_roots;
+    same.nodes.push(node("A"));
+    assert_eq!(refused(same), FabricError::SameName("A".into()));
+}
+
+#[test]
+fn capacities_are_above_zero() {
+    for wrong in [0.0, -3.0, f64::NAN, f64::INFINITY] {
+        let message = refused(parameters(vec![link("H", "S", 1.0, wrong)])).to_string();
+        assert!(message.starts_with("link H-S: up_gbytes_per_s = "), "{message}");
+        assert!(message.ends_with("give a number above 0"), "{message}");
+    }
+}
+
+fn device(name: &str, address: u64) -> crate::NodeParameters {
+    let pace = PaceParameters { interval_ns: 100.0, bytes_per_ns: 50.0 };
+    let memory = MemoryParameters {
+        name: "hbm".into(),
+        size_bytes: 1 << 20,
+        bar: Some(BarParameters { address, size_bytes: 1 << 20 }),
+        bar_read_ns: 100.0,
+        bar_write_ns: 50.0,
+        engine_ns: 50.0,
+        bar_read_gbytes_per_s: 10.0,
+        bar_write_gbytes_per_s: 10.0,
+    };
+    let engine = EngineParameters {
+        execution_ns: 400.0,
+        tags: 32,
+        peer_requests: 16,
+        completion_bytes: 8,
+        read: pace,
+        write: pace,
+    };
+    let device = Some(DeviceParameters { memories: vec![memory], engine });
+    crate::NodeParameters { kind: NodeKind::Device, device, ..node(name) }
+}
+
+#[test]
+fn windows_of_addresses_do_not_overlap() {
+    let mut fabric = parameters(vec![link("S", "A", 1.0, 1.0), link("S", "B", 1.0, 1.0)]);
+    fabric.nodes[1] = device("A", 0x10_0000);
+    fabric.nodes[2] = device("B", 0x18_0000);
+    let message = refused(fabric.clone()).to_string();
+    assert!(message.contains("BAR of B hbm at 0x180000: overlaps the BAR of A hbm at 0x100000"), "{message}");
+
+    fabric.nodes[2] = device("B", 0x20_0000);
+    assert!(Topology::new(fabric.clone()).is_ok());
+
+    fabric.nodes[2] = device("B", u64::MAX - 5);
+    assert!(refused(fabric).to_string().contains("ends beyond 2^64"));
+}
+
+#[test]
+fn kinds_have_what_they_need() {
+    let mut fabric = parameters(vec![link("S", "A", 1.0, 1.0)]);
+    fabric.nodes[1].kind = NodeKind::Device;
+    assert_eq!(refused(fabric.clone()).to_string(), "node A: a device needs the table `device`");
+    fabric.nodes[1] = device("A", 0);
+    fabric.nodes[1].kind = NodeKind::HostAdapter;
+    assert!(refused(fabric).to_string().contains("only a host has the table `host`"));
+}

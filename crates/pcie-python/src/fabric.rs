@@ -1,0 +1,273 @@
+//! `pcie-fabric` for Python. Fabrics come as JSON; flows, of which there may be a million, as arrays in native byte order.
+
+use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
+use pcie_fabric::simulate::{Options, Traffic, simulate};
+use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{InputError, RunError};
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<FabricShares>()?;
+    module.add_class::<FabricRun>()?;
+    module.add_function(wrap_pyfunction!(fabric_simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_check, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_edges, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_estimate, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_rounds, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_influence, module)?)
+}
+
+/// Shares as arrays in native byte order: numbers as doubles, `limit` as 32-bit numbers of edges with -1 for none,
+/// `crossing` as 32-bit counts.
+#[pyclass(frozen, get_all, module = "pcielab._core")]
+pub(crate) struct FabricShares {
+    standalone: Vec<u8>,
+    bandwidth: Vec<u8>,
+    limit: Vec<u8>,
+    load: Vec<u8>,
+    crossing: Vec<u8>,
+}
+
+#[derive(Serialize)]
+struct EdgeRow {
+    edge: String,
+    capacity_gbytes_per_s: f64,
+}
+
+#[derive(Serialize)]
+struct RoundTables {
+    edges: Vec<EntryRow>,
+    constraints: Vec<ConstraintRow>,
+    gbytes_per_s: Vec<f64>,
+}
+
+#[derive(Serialize)]
+struct EntryRow {
+    edge: String,
+    capacity_gbytes_per_s: f64,
+    demand_gbytes_per_s: f64,
+    flows: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ConstraintRow {
+    flow: String,
+    edge: String,
+    gbytes_per_s: f64,
+}
+
+#[derive(Serialize)]
+struct InfluenceRow {
+    change: &'static str,
+    what: String,
+    flow: String,
+    gbytes_per_s: f64,
+    then_gbytes_per_s: f64,
+}
+
+/// Refuses a fabric that cannot exist.
+#[pyfunction]
+fn fabric_check(fabric: &str) -> PyResult<()> {
+    topology(fabric).map(drop)
+}
+
+/// The edges of a fabric with their capacities, by their numbers.
+#[pyfunction]
+fn fabric_edges(fabric: &str) -> PyResult<String> {
+    let topology = topology(fabric)?;
+    let rows = (0..)
+        .zip(topology.capacities())
+        .map(|(edge, capacity)| EdgeRow { edge: topology.edge_name(edge), capacity_gbytes_per_s: *capacity });
+    write(&rows.collect::<Vec<_>>())
+}
+
+/// What each flow gets.
+#[pyfunction]
+fn fabric_estimate(
+    py: Python<'_>,
+    fabric: &str,
+    sources: &[u8],
+    destinations: &[u8],
+    standalone: &[u8],
+    names: Bound<'_, PyAny>,
+    method: &str,
+) -> PyResult<FabricShares> {
+    let topology = topology(fabric)?;
+    let flows = flows(&topology, sources, destinations, standalone, &names)?;
+    let method = estimator(method)?;
+    Ok(py.detach(|| {
+        let found = method(topology.capacities(), &flows);
+        let load = found.load(&flows, topology.edge_count());
+        let mut crossing = vec![0u32; topology.edge_count()];
+        for edge in (0..flows.len()).flat_map(|flow| flows.route(flow)) {
+            crossing[*edge as usize] += 1;
+        }
+        FabricShares {
+            standalone: doubles(flows.standalone()),
+            bandwidth: doubles(&found.bandwidth),
+            limit: found
+                .limit
+                .iter()
+                .flat_map(|edge| edge.map_or(-1, |edge| edge as i32).to_ne_bytes())
+                .collect(),
+            load: doubles(&load),
+            crossing: crossing.into_iter().flat_map(u32::to_ne_bytes).collect(),
+        }
+    }))
+}
+
+/// The rounds of edge constraints relaxing, each with its two tables.
+#[pyfunction]
+fn fabric_rounds(
+    fabric: &str,
+    sources: &[u8],
+    destinations: &[u8],
+    standalone: &[u8],
+    names: Bound<'_, PyAny>,
+) -> PyResult<String> {
+    let topology = topology(fabric)?;
+    let flows = flows(&topology, sources, destinations, standalone, &names)?;
+    let names: Vec<String> = names.extract()?;
+    let edge_name = |edge: EdgeId| topology.edge_name(edge);
+    let rounds = ecr_rounds(topology.capacities(), &flows).into_iter().map(|round| RoundTables {
+        edges: round
+            .edges
+            .into_iter()
+            .map(|entry| EntryRow {
+                edge: edge_name(entry.edge),
+                capacity_gbytes_per_s: topology.capacities()[entry.edge as usize],
+                demand_gbytes_per_s: entry.demand_gbytes_per_s,
+                flows: entry.flows.into_iter().map(|(flow, _)| names[flow].clone()).collect(),
+            })
+            .collect(),
+        constraints: round
+            .constraints
+            .into_iter()
+            .map(|cut| ConstraintRow {
+                flow: names[cut.flow].clone(),
+                edge: edge_name(cut.edge),
+                gbytes_per_s: cut.gbytes_per_s,
+            })
+            .collect(),
+        gbytes_per_s: round.bandwidth,
+    });
+    write(&rounds.collect::<Vec<_>>())
+}
+
+/// What would change if one flow stopped, or one limiting edge were twice as wide.
+#[pyfunction]
+fn fabric_influence(
+    fabric: &str,
+    sources: &[u8],
+    destinations: &[u8],
+    standalone: &[u8],
+    names: Bound<'_, PyAny>,
+    method: &str,
+) -> PyResult<String> {
+    let topology = topology(fabric)?;
+    let flows = flows(&topology, sources, destinations, standalone, &names)?;
+    let names: Vec<String> = names.extract()?;
+    let rows = influence(&topology, &flows, estimator(method)?).into_iter().map(|one| {
+        let (change, what) = match one.change {
+            Change::Stop(flow) => ("stop", names[flow].clone()),
+            Change::Double(edge) => ("double", topology.edge_name(edge)),
+        };
+        InfluenceRow {
+            change,
+            what,
+            flow: names[one.flow].clone(),
+            gbytes_per_s: one.before_gbytes_per_s,
+            then_gbytes_per_s: one.after_gbytes_per_s,
+        }
+    });
+    write(&rows.collect::<Vec<_>>())
+}
+
+/// What a simulation found: bandwidths by flow and loads by edge as doubles in native byte order; of each flow, the phases
+/// of each request (host, fabric, device) in ns, likewise.
+#[pyclass(frozen, get_all, module = "pcielab._core")]
+pub(crate) struct FabricRun {
+    bandwidth: Vec<u8>,
+    load: Vec<u8>,
+    phases: Vec<Vec<u8>>,
+    tlp_hops: u64,
+}
+
+/// Simulates flows on a fabric.
+#[pyfunction]
+fn fabric_simulate(py: Python<'_>, fabric: &str, traffic: &str, options: &str) -> PyResult<FabricRun> {
+    let topology = topology(fabric)?;
+    let traffic: Vec<Traffic> = read(traffic)?;
+    let options: Options = read(options)?;
+    let outcome = py.detach(|| simulate(&topology, &traffic, options)).map_err(input_error)?;
+    let bandwidth: Vec<f64> = outcome.flows.iter().map(|flow| flow.gbytes_per_s).collect();
+    let phases = outcome.flows.iter().map(|flow| {
+        let requests = flow.requests.iter();
+        requests
+            .flat_map(|one| [one.host_ns, one.fabric_ns, one.device_ns])
+            .flat_map(f64::to_ne_bytes)
+            .collect()
+    });
+    Ok(FabricRun {
+        bandwidth: doubles(&bandwidth),
+        load: doubles(&outcome.load_gbytes_per_s),
+        phases: phases.collect(),
+        tlp_hops: outcome.tlp_hops,
+    })
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    let value: serde_json::Value = serde_json::from_str(text).map_err(input_error)?;
+    serde_path_to_error::deserialize(value).map_err(input_error)
+}
+
+fn topology(fabric: &str) -> PyResult<Topology> {
+    Topology::new(read::<FabricParameters>(fabric)?).map_err(input_error)
+}
+
+fn estimator(method: &str) -> PyResult<fn(&[f64], &Flows) -> Allocation> {
+    match method {
+        "ecr" => Ok(ecr),
+        "max-min" => Ok(max_min),
+        other => Err(InputError::new_err(format!("method {other}: unknown: give ecr or max-min"))),
+    }
+}
+
+fn flows(
+    topology: &Topology,
+    sources: &[u8],
+    destinations: &[u8],
+    standalone: &[u8],
+    names: &Bound<'_, PyAny>,
+) -> PyResult<Flows> {
+    let (sources, _) = sources.as_chunks();
+    let (destinations, _) = destinations.as_chunks();
+    let (standalone, _) = standalone.as_chunks();
+    let counted = (sources.len(), destinations.len(), standalone.len());
+    if names.len()? != counted.0 || counted.0 != counted.1 || counted.1 != counted.2 {
+        return Err(InputError::new_err(format!(
+            "flows: {counted:?} and {} names: give as many of each",
+            names.len()?
+        )));
+    }
+    let nodes = |bytes: &[[u8; 4]]| bytes.iter().map(|word| u32::from_ne_bytes(*word)).collect::<Vec<_>>();
+    let standalone: Vec<f64> = standalone.iter().map(|word| f64::from_ne_bytes(*word)).collect();
+    let name =
+        |flow: usize| names.get_item(flow).map_or_else(|_| format!("number {flow}"), |name| name.to_string());
+    Flows::new(topology, &nodes(sources), &nodes(destinations), &standalone, name).map_err(input_error)
+}
+
+fn doubles(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_ne_bytes()).collect()
+}
+
+fn write<T: Serialize>(value: &T) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| RunError::new_err(error.to_string()))
+}
+
+fn input_error(error: impl std::fmt::Display) -> PyErr {
+    InputError::new_err(error.to_string())
+}

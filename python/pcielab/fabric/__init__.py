@@ -1,0 +1,42 @@
+"""Routable fabrics: what each flow through a tree of switches gets.
+
+    from pcielab import fabric
+
+    testbed = fabric.load("fabrex-u55c")
+    flows = testbed.flows("table2")
+    fabric.estimate(testbed, flows).flows
+
+Topologies are TOML files, the shipped ones found by name. The arithmetic is Rust (`crates/pcie-fabric`).
+"""
+
+from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influences, rounds
+from pcielab.fabric.experiments import FabricSuite, load_fabric_suite, suite_names
+from pcielab.fabric.files import FabricFile, Flow, json_schema
+from pcielab.fabric.load import Fabric, load, names
+from pcielab.fabric.run import flow_set, run
+from pcielab.fabric.simulate import DISCIPLINES, PHASES, Discipline, Simulated, simulate
+
+__all__ = [
+    "DISCIPLINES",
+    "METHODS",
+    "PHASES",
+    "Discipline",
+    "Estimate",
+    "Fabric",
+    "FabricFile",
+    "FabricSuite",
+    "Flow",
+    "Method",
+    "Simulated",
+    "estimate",
+    "flow_set",
+    "influences",
+    "json_schema",
+    "load",
+    "load_fabric_suite",
+    "names",
+    "rounds",
+    "run",
+    "simulate",
+    "suite_names",
+]

@@ -1,0 +1,79 @@
+"""What each flow gets when all run at once, by one of two estimators; who limits whom."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+
+from pcielab import _core
+from pcielab.fabric.load import Fabric
+
+Method: TypeAlias = Literal["ecr", "max-min"]
+METHODS: tuple[Method, ...] = get_args(Method)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an estimator says.
+
+    Attributes:
+        flows: One row per flow: flow, source, destination, standalone_gbytes_per_s, gbytes_per_s, limit (the edge
+            that limits it; None where only the flow itself does).
+        edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s, flows.
+    """
+
+    method: Method
+    flows: pd.DataFrame
+    edges: pd.DataFrame
+
+
+def estimate(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> Estimate:
+    """Estimate what each of `flows` (see `Fabric.flows`) gets.
+
+    Raises:
+        InputError: A flow cannot exist; the message names it.
+    """
+    found = _core.fabric_estimate(*_arguments(fabric, flows), method)
+    edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
+    edges["load_gbytes_per_s"] = np.frombuffer(found.load)
+    edges["flows"] = np.frombuffer(found.crossing, dtype=np.uint32)
+    limit = np.frombuffer(found.limit, dtype=np.int32)
+    names = np.array([*edges["edge"], None], dtype=object)
+    shares = pd.DataFrame(
+        {
+            "flow": flows["name"].to_numpy(),
+            "source": flows["source"].to_numpy(),
+            "destination": flows["destination"].to_numpy(),
+            "standalone_gbytes_per_s": np.frombuffer(found.standalone),
+            "gbytes_per_s": np.frombuffer(found.bandwidth),
+            "limit": names[limit],
+        }
+    )
+    return Estimate(method, shares, edges)
+
+
+def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rounds of edge constraints relaxing, each with its table of edges, its constraints and bandwidths."""
+    described: list[dict[str, Any]] = json.loads(_core.fabric_rounds(*_arguments(fabric, flows)))
+    return described
+
+
+def influences(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> pd.DataFrame:
+    """What would change if one flow stopped, or one limiting edge were twice as wide.
+
+    The columns are change (`stop` or `double`), what (flow or edge), flow (who is affected), gbytes_per_s,
+    then_gbytes_per_s.
+    """
+    rows = json.loads(_core.fabric_influence(*_arguments(fabric, flows), method))
+    return pd.DataFrame(rows, columns=["change", "what", "flow", "gbytes_per_s", "then_gbytes_per_s"])
+
+
+def _arguments(fabric: Fabric, flows: pd.DataFrame) -> tuple[str, bytes, bytes, bytes, list[str]]:
+    nodes = pd.Index([node.name for node in fabric.file.node])
+    ends = [
+        nodes.get_indexer(pd.Index(flows[key])).astype(np.uint32).tobytes() for key in ("source", "destination")
+    ]
+    standalone = flows["standalone_gbytes_per_s"].fillna(np.inf).to_numpy(dtype=np.float64).tobytes()
+    return fabric.to_json(), ends[0], ends[1], standalone, flows["name"].astype(str).tolist()

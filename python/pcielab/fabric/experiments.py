@@ -1,0 +1,120 @@
+"""Suites of experiments on a fabric: flows, and one value of one of them that is swept."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import pandas as pd
+from pydantic import Field, ValidationError, model_validator
+
+from pcielab import shipped
+from pcielab.errors import InputError
+from pcielab.fabric.files import Flow
+from pcielab.profiles.part import Part
+from pcielab.profiles.provenance import Provenance
+from pcielab.profiles.read import read_toml
+from pcielab.validation import explain, suggestion
+
+Microseconds = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class Experiment(Part):
+    """Flows that run together, once for each value of the sweep."""
+
+    family: str = Field(min_length=1)
+    """The figure that it belongs to."""
+    series: str = Field(min_length=1)
+    """Its line in that figure."""
+    flows: list[Flow] = Field(min_length=1)
+    """The flows."""
+    sweep: str | None = None
+    """What varies, as `flow.key`."""
+    values: list[float | int] = Field(default=[])
+    """Its values."""
+    discipline: Literal["per-flow", "per-destination", "fifo"] = "per-destination"
+    """What has credits of its own at every port."""
+    warm_up_us: Microseconds = 50.0
+    """What is not counted at the beginning."""
+    duration_us: Microseconds = 200.0
+    """What is counted after that."""
+
+    @model_validator(mode="after")
+    def _sweep_exists(self) -> Self:
+        if self.sweep is None:
+            return self
+        flow, _, key = self.sweep.rpartition(".")
+        if flow not in {one.name for one in self.flows} or key not in Flow.model_fields:
+            raise ValueError(f"sweep = {self.sweep!r}: give the name of a flow, a dot, and a key of flows")
+        if not self.values:
+            raise ValueError("values: give at least one value for the sweep")
+        return self
+
+    def points(self) -> Iterator["Point"]:
+        """The experiment at each value of its sweep."""
+        if self.sweep is None:
+            yield Point(self, None, self.flows)
+            return
+        swept, _, key = self.sweep.rpartition(".")
+        for value in self.values:
+            changed = [one.model_copy(update={key: value}) if one.name == swept else one for one in self.flows]
+            yield Point(self, float(value), changed)
+
+
+@dataclass(frozen=True)
+class Point:
+    """An experiment at one value of its sweep; None where nothing is swept."""
+
+    experiment: Experiment
+    value: float | None
+    flows: list[Flow]
+
+    def frame(self) -> pd.DataFrame:
+        """The flows as the simulator takes them."""
+        frame = pd.DataFrame([flow.model_dump() for flow in self.flows], columns=list(Flow.model_fields))
+        arrow = frame["source"] + "->" + frame["destination"]
+        frame["name"] = frame["name"].where(frame["name"] != "", arrow)
+        return frame
+
+
+class FabricSuite(Part):
+    """A file under `suites/fabric`."""
+
+    name: str = Field(min_length=1)
+    """Short name."""
+    title: str = Field(min_length=1)
+    """One line for people."""
+    fabric: str
+    """The fabric that it is made for."""
+    provenance: Provenance
+    """Where the experiments come from."""
+    experiment: list[Experiment] = Field(min_length=1)
+    """The experiments, in run order."""
+
+    def points(self) -> list[Point]:
+        """Every simulation of the suite, in run order."""
+        return [point for experiment in self.experiment for point in experiment.points()]
+
+
+def suite_names() -> list[str]:
+    """The shipped suites of fabrics."""
+    return sorted(path.stem for path in (shipped.directory("suites") / "fabric").glob("*.toml"))
+
+
+def load_fabric_suite(name_or_path: str) -> FabricSuite:
+    """The suite of that name (`rpciebench`), or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such suite, or a problem in it.
+    """
+    path = Path(name_or_path).expanduser()
+    if not name_or_path.endswith(".toml"):
+        path = shipped.directory("suites") / "fabric" / f"{name_or_path}.toml"
+        if not path.is_file():
+            remedy = suggestion(name_or_path, suite_names())
+            raise InputError(f"no fabric suite is named {name_or_path!r}: {remedy}; a file is given by its path")
+    content: dict[str, Any] = read_toml(path)
+    try:
+        return FabricSuite.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, FabricSuite, str(path)) from None

@@ -1,0 +1,131 @@
+"""Finding, reading and checking fabrics and their flows."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from pydantic import ValidationError
+
+from pcielab import _core, shipped
+from pcielab.errors import InputError
+from pcielab.fabric.files import FabricFile, Flow
+from pcielab.profiles.read import read_toml
+from pcielab.validation import explain, suggestion
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A checked fabric and the file that it was read from."""
+
+    file: FabricFile
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return self.file.name
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        return self.file.title
+
+    def to_json(self) -> str:
+        """The fabric as canonical JSON, as the compiled half takes it."""
+        return json.dumps(self.file.description(), sort_keys=True, separators=(",", ":"))
+
+    def flows(self, chosen: str | None = None) -> pd.DataFrame:
+        """A set of flows as a frame, one row each, with the columns of `Flow`.
+
+        Args:
+            chosen: A set of the fabric's file, or the path of a CSV or Parquet file; absent: the default set.
+
+        Raises:
+            InputError: There is no such set or file, or a flow in it is wrong.
+        """
+        sets = self.file.flows
+        known = [*sets.sets, *sets.files]
+        chosen = chosen or sets.default or (known[0] if len(known) == 1 else None)
+        if chosen is None:
+            raise InputError(f"{self.path}: name a set of flows (--flows): known: {', '.join(known) or 'none'}")
+        if chosen in sets.sets:
+            flows = pd.DataFrame(
+                [flow.model_dump() for flow in sets.sets[chosen]], columns=list(Flow.model_fields)
+            )
+            return _completed(flows, chosen, self)
+        if chosen in sets.files:
+            return _completed(_read(self.path.parent / sets.files[chosen]), chosen, self)
+        if chosen.endswith((".csv", ".parquet")):
+            return _completed(_read(Path(chosen)), chosen, self)
+        raise InputError(
+            f"--flows {chosen}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by its "
+            "path (*.csv, *.parquet)"
+        )
+
+
+def names() -> list[str]:
+    """The shipped fabrics."""
+    return sorted(path.stem for path in (shipped.directory("profiles") / "fabrics").glob("*.toml"))
+
+
+def load(name_or_path: str) -> Fabric:
+    """The fabric of that name (`fabrex-u55c`), or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
+    """
+    path = Path(name_or_path).expanduser()
+    if not (name_or_path.endswith(".toml") or "/" in name_or_path):
+        path = shipped.directory("profiles") / "fabrics" / f"{name_or_path}.toml"
+        if not path.is_file():
+            remedy = suggestion(name_or_path, names())
+            raise InputError(
+                f"no fabric is named {name_or_path!r}: {remedy}; a file is given by its path (*.toml)"
+            )
+    if not path.is_file():
+        raise InputError(f"{path}: no such fabric")
+    try:
+        file = FabricFile.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise explain(error, FabricFile, str(path)) from None
+    fabric = Fabric(file, path)
+    try:
+        _core.fabric_check(fabric.to_json())
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return fabric
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as flows: {error}") from None
+
+
+def _completed(flows: pd.DataFrame, where: str, fabric: Fabric) -> pd.DataFrame:
+    """Every column of a flow, with defaults where the set is silent; names and nodes checked."""
+    unknown = [str(column) for column in flows.columns if column not in Flow.model_fields]
+    if unknown:
+        raise InputError(f"{where}: unknown column {unknown[0]}: {suggestion(unknown[0], Flow.model_fields)}")
+    for column, field in Flow.model_fields.items():
+        if column in flows.columns:
+            continue
+        if field.is_required():
+            raise InputError(f"{where}: missing column {column} ({field.description})")
+        flows[column] = field.default
+    flows = flows[list(Flow.model_fields)].copy()
+    nodes = pd.Index([node.name for node in fabric.file.node])
+    for key in ("source", "destination"):
+        wrong = ~flows[key].isin(nodes)
+        if wrong.any():
+            number = int(wrong.to_numpy().argmax())
+            name = str(flows[key].iloc[number])
+            remedy = suggestion(name, [str(node) for node in nodes])
+            raise InputError(f"{where}: flow {number + 1}: {key} = {name}: there is no such node: {remedy}")
+    unnamed = flows["name"].isna() | (flows["name"] == "")
+    arrow = flows["source"].astype(str) + "->" + flows["destination"].astype(str)
+    flows["name"] = flows["name"].where(~unnamed, arrow)
+    flows["standalone_gbytes_per_s"] = flows["standalone_gbytes_per_s"].astype("float64")
+    return flows

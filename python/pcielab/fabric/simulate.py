@@ -1,0 +1,92 @@
+"""Flows on a simulated fabric: bandwidths, loads, and latencies by phase."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+
+from pcielab import _core
+from pcielab.fabric.load import Fabric
+
+Discipline: TypeAlias = Literal["per-flow", "per-destination", "fifo"]
+DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
+PHASES = ("host", "fabric", "device")
+"""Where a request spends its time: queued at the host, in the fabric, executed at the device."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What a simulation found.
+
+    Attributes:
+        flows: One row per flow: flow, gbytes_per_s, requests, and average_ns, p50_ns, p90_ns, p99_ns of its
+            requests (NaN for streams, and where none was done in time).
+        edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s.
+        phases: Of each flow by name, one row per request in order: host, fabric, device and total, ns.
+        tlp_hops: TLPs times links crossed.
+    """
+
+    flows: pd.DataFrame
+    edges: pd.DataFrame
+    phases: dict[str, pd.DataFrame]
+    tlp_hops: int
+
+
+def simulate(
+    fabric: Fabric,
+    flows: pd.DataFrame,
+    *,
+    discipline: Discipline = "per-destination",
+    warm_up_us: float = 50.0,
+    duration_us: float = 200.0,
+    seed: int = 1,
+) -> Simulated:
+    """Simulate `flows` (see `Fabric.flows`) TLP by TLP.
+
+    Args:
+        fabric: The fabric.
+        flows: What runs on it.
+        discipline: What has credits of its own at every port: flows, destinations, or only links.
+        warm_up_us: What is not counted at the beginning.
+        duration_us: What is counted after that.
+        seed: Names the draws of random arrivals.
+
+    Raises:
+        InputError: A flow cannot exist; the message names it.
+    """
+    traffic = flow_records(flows)
+    options = {
+        "warm_up_ns": warm_up_us * 1e3,
+        "duration_ns": duration_us * 1e3,
+        "discipline": discipline,
+        "seed": seed,
+    }
+    found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic), json.dumps(options))
+    phases = {str(name): _phases(requests) for name, requests in zip(flows["name"], found.phases, strict=True)}
+    shares = pd.DataFrame({"flow": flows["name"].to_numpy(), "gbytes_per_s": np.frombuffer(found.bandwidth)})
+    summaries = pd.DataFrame([_summary(requests) for requests in phases.values()])
+    edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
+    edges["load_gbytes_per_s"] = np.frombuffer(found.load)
+    return Simulated(pd.concat([shares, summaries], axis=1), edges, phases, found.tlp_hops)
+
+
+def flow_records(flows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Flows as plain data, None where a frame has NaN."""
+    return [
+        {str(key): None if pd.isna(value) else value for key, value in row.items()}
+        for row in flows.to_dict("records")
+    ]
+
+
+def _phases(requests: bytes) -> pd.DataFrame:
+    frame = pd.DataFrame(np.frombuffer(requests).reshape(-1, len(PHASES)), columns=list(PHASES))
+    frame["total"] = frame.sum(axis=1)
+    return frame
+
+
+def _summary(requests: pd.DataFrame) -> dict[str, float]:
+    total = requests["total"]
+    quantiles = {f"p{share}_ns": float(total.quantile(share / 100)) for share in (50, 90, 99)}
+    return {"requests": len(total), "average_ns": float(total.mean()), **quantiles}

@@ -1,0 +1,143 @@
+"""The experiments on routable fabrics: one line for each series and flow, over what was swept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import pandas as pd
+
+from pcielab.report.figures.frame import Figure, single_panel, titled
+from pcielab.report.run import Run, Sources, runs_of
+from pcielab.report.selection import MissingDataError
+
+_MOST_LOGARITHMIC_FROM = 20.0
+_HEADS = {
+    "average": "average latency (ns)",
+    "p99": "99th percentile of latency (ns)",
+    "bandwidth": "bandwidth (GB/s of payload)",
+    "tail": "99th percentile over average",
+}
+
+
+@dataclass(frozen=True)
+class FabricPlot:
+    """What a figure of a fabric shows.
+
+    Attributes:
+        family: of the tests that it draws.
+        title: of the figure.
+        metric: `average`, `p99`, `bandwidth`, or `tail` for the 99th percentile over the average.
+        flows: only these flows; empty for all.
+    """
+
+    family: str
+    title: str
+    metric: str
+    flows: tuple[str, ...] = ()
+
+
+def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
+    """A metric of each flow of a family of experiments over what they sweep, or as bars where they sweep nothing.
+
+    Raises:
+        MissingDataError: no run has the family.
+    """
+    runs = runs_of(sources)
+    data = pd.concat([_rows(run, plot) for run in runs])
+    if data.empty:
+        raise MissingDataError(f"simulations of a fabric in the family {plot.family} (suite rpciebench)")
+    swept = data["value"].notna().all()
+    figure = single_panel([_lines(data) if swept else _bars(data)], data)
+    encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric]))
+    return titled(encoded, plot.title, runs)
+
+
+def fabric_phases(sources: Sources, family: str = "fig3-latency") -> Figure:
+    """Where the requests of a family spend their time: at the host, in the fabric, at the device.
+
+    Raises:
+        MissingDataError: no run has the family.
+    """
+    runs = runs_of(sources)
+    rows = pd.concat([_phase_rows(run, family) for run in runs])
+    if rows.empty:
+        raise MissingDataError(f"simulations of a fabric in the family {family} (suite rpciebench)")
+    rows = rows[rows["value"] == 64]
+    bars = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("average:Q", title="average time (ns)", stack="zero"),
+            y=alt.Y("series:N", title=None, sort=None, axis=alt.Axis(labelLimit=320)),
+            color=alt.Color("phase:N", title="phase", sort=["host", "fabric", "device"]),
+            tooltip=["series:N", "phase:N", alt.Tooltip("average:Q", format=".0f")],
+        )
+    )
+    return titled(single_panel([bars], rows), "Where requests of 64 B spend their time", runs)
+
+
+def _lines(data: pd.DataFrame) -> alt.Chart:
+    low, high = data["value"].min(), data["value"].max()
+    wide = low > 0 and high / low >= _MOST_LOGARITHMIC_FROM
+    scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)
+    tall = data["metric"].min() > 0 and data["metric"].max() / data["metric"].min() >= _MOST_LOGARITHMIC_FROM
+    chart: alt.Chart = (
+        alt.Chart()
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("value:Q", title=", ".join(sorted(set(data["sweep"]))), scale=scale),
+            y=alt.Y("metric:Q", scale=alt.Scale(type="log" if tall else "linear")),
+            color=alt.Color("series:N", title="experiment", sort=None, legend=alt.Legend(labelLimit=320)),
+            strokeDash=alt.StrokeDash("flow:N", title="flow"),
+            tooltip=["series:N", "flow:N", "value:Q", alt.Tooltip("metric:Q", format=".4~g")],
+        )
+    )
+    return chart
+
+
+def _bars(data: pd.DataFrame) -> alt.Chart:
+    chart: alt.Chart = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("flow:N", title=None),
+            xOffset="series:N",
+            y="metric:Q",
+            color=alt.Color("series:N", title="experiment", sort=None),
+            tooltip=["series:N", "flow:N", alt.Tooltip("metric:Q", format=".4~g")],
+        )
+    )
+    return chart
+
+
+def _rows(run: Run, plot: FabricPlot) -> pd.DataFrame:
+    """One row per flow and simulation: series, flow, what was swept, its value, the metric."""
+    columns = ["series", "flow", "sweep", "value", "metric"]
+    wide = _subjects(run, plot.family, "flow ")
+    if plot.flows:
+        wide = wide[wide["subject"].isin(plot.flows)]
+    needed: Sequence[str] = ("p99", "average") if plot.metric == "tail" else (plot.metric,)
+    if wide.empty or not set(needed) <= set(wide.columns):
+        return pd.DataFrame(columns=columns)
+    metric = wide["p99"] / wide["average"] if plot.metric == "tail" else wide[plot.metric]
+    return wide.assign(metric=metric, flow=wide["subject"])[columns].dropna(subset=["metric"])
+
+
+def _phase_rows(run: Run, family: str) -> pd.DataFrame:
+    wide = _subjects(run, family, "phase ")
+    if wide.empty:
+        return pd.DataFrame(columns=["series", "phase", "value", "average"])
+    return wide.assign(phase=wide["subject"].str.split(" ").str[0])[["series", "phase", "value", "average"]]
+
+
+def _subjects(run: Run, family: str, kind: str) -> pd.DataFrame:
+    """The scalars of one kind of subject, metrics as columns, beside the parameters of their tests."""
+    scalars = run.store.scalar_rows
+    scalars = scalars[scalars["subject"].str.startswith(kind)]
+    tests = run.rows[run.rows["family"] == family]
+    if tests.empty or scalars.empty or "series" not in tests.columns:
+        return pd.DataFrame(columns=["subject"])
+    tests = tests[["id", "series", "sweep", "value"]]
+    wide = scalars.pivot(index=["test", "subject"], columns="metric", values="value").reset_index()
+    wide["subject"] = wide["subject"].str.removeprefix(kind)
+    return tests.merge(wide, left_on="id", right_on="test")

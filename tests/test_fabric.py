@@ -1,0 +1,222 @@
+"""`pcielab fabric`: the paper's numbers from one set of parameters, and what is refused."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pcielab import InputError, fabric, open_store
+from pcielab.report import write_report
+
+PCIELAB = str(Path(sys.executable).with_name("pcielab"))
+TESTBED = fabric.load("fabrex-u55c")
+TABLE_4 = [(8, 627, 762), (16, 632, 763), (32, 640, 768), (64, 644, 766), (128, 1264, 1551)]
+TABLE_4 += [(256, 2511, 3091), (512, 4993, 6055), (1024, 9992, 11961)]
+ONE_MIB = 1 << 20
+# The paper's own round numbers leave 5 to 6 % to its formula (facts of the issue): 10 % there, 7 % elsewhere.
+WIDE, NARROW = 0.10, 0.07
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([PCIELAB, *arguments], capture_output=True, text=True, check=False)
+
+
+def flow(source: str, destination: str, primitive: str, size: int, **more: object) -> dict[str, object]:
+    return {"source": source, "destination": destination, "primitive": primitive, "size_bytes": size, **more}
+
+
+def simulated(*flows: dict[str, object], duration_us: float = 300.0) -> pd.DataFrame:
+    listed = [fabric.Flow.model_validate(one).model_dump() for one in flows]
+    frame = pd.DataFrame(listed)
+    frame["name"] = [f"F{number + 1}" for number in range(len(frame))]
+    return fabric.simulate(TESTBED, frame, duration_us=duration_us).flows
+
+
+@pytest.mark.parametrize(
+    ("one", "expected", "within"),
+    [
+        (flow("host1", "L", "mmio-read", 64), 766.0, NARROW),
+        (flow("host1", "A", "mmio-read", 64), 1751.0, NARROW),
+        (flow("host1", "L", "mmio-read", 64, socket=1), 833.0, NARROW),
+        (flow("host1", "A", "mmio-read", 64, socket=1), 1803.0, NARROW),
+        (flow("host1", "L", "mmio-read", 1024), 11_900.0, NARROW),
+        (flow("host1", "A", "mmio-read", 1024), 27_800.0, NARROW),
+        (flow("host1", "L", "mmio-write", 64), 379.0, NARROW),
+        (flow("host1", "A", "mmio-write", 64), 868.6, NARROW),
+        (flow("L", "host1", "dma-write", 64), 946.0, NARROW),
+        (flow("A", "host1", "dma-write", 64), 1421.4, NARROW),
+        (flow("L", "host1", "d2h", 64), 1300.0, NARROW),
+        (flow("A", "host1", "d2h", 64), 2201.0, NARROW),
+        (flow("L", "host1", "d2h", 65_536), 6800.0, NARROW),
+        (flow("A", "host1", "d2h", 65_536), 8000.0, NARROW),
+        (flow("host1", "L", "h2d", 64), 2000.0, NARROW),
+        (flow("host1", "A", "h2d", 64), 3830.0, NARROW),
+        (flow("host1", "L", "h2d", 65_536), 7500.0, NARROW),
+        (flow("host1", "A", "h2d", 65_536), 11_100.0, NARROW),
+        (flow("A", "B", "d2d-read", 64), 3100.0, NARROW),
+        (flow("A", "B", "d2d-read", 65_536), 10_000.0, NARROW),
+        (flow("A", "B", "d2d-write", 65_536), 10_800.0, NARROW),
+        (flow("A", "C", "d2d-read", 65_536), 29_600.0, WIDE),
+        (flow("A", "C", "d2d-write", 65_536), 18_600.0, NARROW),
+        *((flow("host1", "L", "mmio-read", size, memory="bram"), bram, NARROW) for size, bram, _ in TABLE_4),
+        *((flow("host1", "L", "mmio-read", size), hbm, NARROW) for size, _, hbm in TABLE_4),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else str(value),
+)
+def test_latencies_are_the_papers(one: dict[str, object], expected: float, within: float) -> None:
+    assert simulated(one)["average_ns"].iloc[0] == pytest.approx(expected, rel=within)
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (flow("host1", "L", "h2d", ONE_MIB), 12.2),
+        (flow("L", "host1", "d2h", ONE_MIB), 12.3),
+        (flow("host1", "A", "h2d", ONE_MIB), 8.4),
+        (flow("A", "host1", "d2h", ONE_MIB), 11.3),
+        (flow("A", "B", "d2d-read", ONE_MIB), 9.8),
+        (flow("A", "B", "d2d-write", ONE_MIB), 8.0),
+        (flow("A", "C", "d2d-read", ONE_MIB), 2.3),
+        (flow("A", "C", "d2d-write", ONE_MIB), 4.3),
+        (flow("host1", "A", "h2d", 64), 0.5),
+        (flow("host1", "A", "h2d", 256), 2.2),
+        (flow("host1", "A", "h2d", 1024), 7.5),
+        (flow("host1", "A", "h2d", 4096), 8.5),
+        (flow("A", "host1", "d2h", 64), 1.3),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else str(value),
+)
+def test_bandwidths_are_the_papers(one: dict[str, object], expected: float) -> None:
+    assert simulated(one | {"outstanding": 64})["gbytes_per_s"].iloc[0] == pytest.approx(expected, rel=NARROW)
+
+
+def test_the_host_adapter_is_shared_as_in_the_paper() -> None:
+    def together(size: int) -> list[float]:
+        first = flow("host1", "A", "h2d", size, outstanding=64)
+        second = flow("host1", "C", "h2d", 4096, outstanding=64)
+        return [float(share) for share in simulated(first, second, duration_us=500.0)["gbytes_per_s"]]
+
+    assert sum(together(256)) == pytest.approx(10.7, rel=NARROW)
+    assert together(1024) == pytest.approx([5.6, 5.6], rel=NARROW)
+
+
+def test_flows_on_one_path_share_by_outstanding_bytes() -> None:
+    small = flow("host1", "A", "h2d", 128, outstanding=64)
+    large = flow("host1", "A", "h2d", 4096, outstanding=64)
+    shares = simulated(small, large, duration_us=1000.0)["gbytes_per_s"]
+    assert shares.iloc[1] / shares.iloc[0] == pytest.approx(32, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        flow("host1", "A", "h2d", 4096, outstanding=64),
+        flow("host2", "C", "h2d", 4096, outstanding=64),
+    ],
+    ids=["reverse", "orthogonal"],
+)
+def test_other_directions_and_paths_do_not_interfere(other: dict[str, object]) -> None:
+    watched = flow("A", "host1", "d2h", 64)
+    if other["source"] == "host2":
+        watched = flow("host1", "A", "h2d", 64)
+    alone = simulated(watched)["average_ns"].iloc[0]
+    beside = simulated(watched, other)["average_ns"].iloc[0]
+    if other["source"] == "host2":
+        assert beside == pytest.approx(alone, rel=0.01)
+    else:
+        # The command of the D2H goes the way of the H2D's data: it may wait for a TLP at each port.
+        assert beside == pytest.approx(alone, rel=0.04)
+
+
+def test_estimates_are_those_of_table_2() -> None:
+    expected = {
+        "table2": [5.78, 5.78, 1.76, 7.19, 2.54],
+        "table2-sn": [8.37, 0.53, 1.76, 7.19, 2.54],
+        "table2-nd": [0.55, 4.37, 1.76, 4.37, 2.54],
+    }
+    for name, shares in expected.items():
+        for method in fabric.METHODS:
+            shown = run(
+                "fabric", "estimate", "fabrex-u55c", "--flows", name, "--method", method, "--format", "json"
+            )
+            found = [row["gbytes_per_s"] for row in json.loads(shown.stdout)]
+            assert found == pytest.approx(shares, abs=0.005 + 1e-9)
+
+
+def test_the_walk_through_takes_two_rounds() -> None:
+    shown = run("fabric", "estimate", "walk-through", "--method", "ecr", "--rounds", "--format", "json")
+    rows = json.loads(shown.stdout)
+    assert max(row["round"] for row in rows) == 2
+    last = [row["gbytes_per_s"] for row in rows if row["round"] == 2 and row["table"] == "bandwidth"]
+    assert last == [6, 5, 6, 4]
+
+
+def test_flows_come_from_files_too(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"source": ["host1", "A"], "destination": ["C", "host1"]})
+    frame.to_csv(tmp_path / "flows.csv", index=False)
+    frame.to_parquet(tmp_path / "flows.parquet")
+    shares = [
+        fabric.estimate(TESTBED, TESTBED.flows(str(tmp_path / name))) for name in ("flows.csv", "flows.parquet")
+    ]
+    assert shares[0].flows["gbytes_per_s"].tolist() == shares[1].flows["gbytes_per_s"].tolist() == [8.74, 11.7]
+    assert shares[0].flows["limit"].tolist() == ["N->C", "A->M"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('lower = "L"', 'lower = "Q"', "lower = Q: there is no such node"),
+        (
+            "down_gbytes_per_s = 11.55",
+            "down_gbytes_per_s = 0.0",
+            "link H-S: down_gbytes_per_s = 0: give a number above",
+        ),
+        ("0x30_0000_0000", "0x10_0000_0000", "overlaps the BAR of"),
+        ('upper = "S"\nlower = "M"', 'upper = "A"\nlower = "M"', "lead back to itself"),
+        (
+            'destination = "C"\nstandalone',
+            'destination = "Z"\nstandalone',
+            "destination = Z: there is no such node",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = TESTBED.path.read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / "wrong.toml").write_text(text.replace(old, new, 1), encoding="utf-8")
+    refused = run("fabric", "estimate", str(tmp_path / "wrong.toml"))
+    assert refused.returncode == 2
+    assert message in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("one", "message"),
+    [
+        (flow("host1", "A", "h2d", 64, outstanding=257), "A has 256 tags"),
+        (flow("host1", "A", "mmio-read", 8 << 20, memory="bram"), "the region bram of A has 4194304 bytes"),
+        (flow("A", "M", "d2d-write", 64), "M is no device"),
+        (flow("host1", "A", "h2d", 64, socket=2), "sockets 0 to 1"),
+    ],
+)
+def test_impossible_flows_are_refused(one: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        simulated(one)
+
+
+def test_the_experiments_make_a_report(tmp_path: Path) -> None:
+    suite = fabric.load_fabric_suite("rpciebench")
+    points = [
+        point for point in suite.points() if point.experiment.family in ("fig3-latency", "table2-validation")
+    ]
+    fabric.run(TESTBED, points[:12] + points[-3:], tmp_path / "run.db", suite="part")
+    store = open_store(tmp_path / "run.db")
+    assert store.origin == "simulated"
+    subjects = store.scalar_rows["subject"]
+    assert all(subjects.str.startswith(kind).any() for kind in ("flow ", "edge ", "phase "))
+    write_report([store], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "fabric-fig3-latency" in page
+    assert "SIMULATED" in page
