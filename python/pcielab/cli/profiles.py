@@ -80,7 +80,10 @@ def make_skeleton(
         raise InputError(f"--lspci {lspci}: cannot be read: {error.strerror}") from None
     if output.exists() and not overwrite:
         raise InputError(f"-o {output}: exists: name another file, or give --overwrite")
-    made = skeleton(text, output.stem, device, host, card)
+    try:
+        made = skeleton(text, output.stem, device, host, card)
+    except InputError as error:
+        raise InputError(f"--lspci {lspci}: {error}") from None
     try:
         output.write_text(made.text, encoding="utf-8")
     except OSError as error:
