@@ -6,7 +6,7 @@ mod setting;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use pcie_sim::{Machine, State};
-use pcie_workload::Operation;
+use pcie_workload::{Operation, Test};
 
 const WINDOW_BYTES: u64 = 64 << 20;
 /// Transactions of a published bandwidth test.
@@ -14,7 +14,7 @@ const PUBLISHED: u64 = 1 << 23;
 
 fn history(criterion: &mut Criterion) {
     for (system, machine) in [("snb", setting::snb()), ("4 KiB pages", setting::four_kib_pages())] {
-        let write = setting::test(Operation::BwWr, 64, WINDOW_BYTES, PUBLISHED);
+        let write = Test::random_dma(Operation::BwWr, 64, WINDOW_BYTES, PUBLISHED);
         let list = setting::list(&write);
         time(criterion, &machine, &format!("device thrash, {system}"), |state| {
             machine.thrash_from_device(state, setting::KEY);

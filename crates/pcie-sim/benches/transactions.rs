@@ -6,7 +6,7 @@ mod setting;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pcie_sim::{BandwidthRun, LatencyRun, Machine};
-use pcie_workload::Operation;
+use pcie_workload::{Operation, Test};
 
 /// More than any benchmark gets through.
 const ENDLESS: u64 = 1 << 48;
@@ -27,7 +27,7 @@ fn transactions(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("transactions");
     group.throughput(Throughput::Elements(BATCH));
     for (name, machine, operation, size_bytes, window_bytes) in rows {
-        let test = setting::test(operation, size_bytes, window_bytes, ENDLESS);
+        let test = Test::random_dma(operation, size_bytes, window_bytes, ENDLESS);
         let list = setting::list(&test);
         if operation.is_latency() {
             let mut run = LatencyRun::new(machine, &test, &list, setting::KEY, machine.boot(), 0);

@@ -183,24 +183,7 @@ mod tests {
     use super::*;
     use crate::machine::Machine;
     use crate::test_systems::{ib_011_nosp, snb};
-    use pcie_workload::{CacheState, Operation, Pattern};
-
-    fn test(operation: Operation, size_bytes: u64, window_bytes: u64, transactions: u64) -> Test {
-        Test {
-            cache: CacheState::Cold,
-            details: false,
-            device_offset_bytes: 0,
-            host_offset_bytes: 0,
-            operation,
-            outstanding: None,
-            path: Path::Dma,
-            pattern: Pattern::Random,
-            size_bytes,
-            stride_units: 1,
-            transactions,
-            window_bytes,
-        }
-    }
+    use pcie_workload::Operation;
 
     /// The state after every transaction was really made, one by one.
     fn replayed(machine: &Machine, mut state: State, test: &Test, list: &AddressList) -> State {
@@ -244,7 +227,7 @@ mod tests {
                 (Operation::LatWrrd, 2048, 256 << 10, 40_000),
                 (Operation::BwRd, 64, 16 << 20, 100_000),
             ] {
-                let test = test(operation, size, window, transactions);
+                let test = Test::random_dma(operation, size, window, transactions);
                 let key = TestKey { seed: 7, test: 3 };
                 let list = AddressList::new(&test, key.draws(Stream::Addresses));
                 let mut before = machine.boot();
@@ -269,7 +252,7 @@ mod tests {
         let (local, remote) = (snb(), ib_011_nosp());
         for (machine, device_lines_survive) in [(&local, false), (&remote, true)] {
             let mut state = machine.boot();
-            let write = test(Operation::BwWr, 64, 8192, 100_000);
+            let write = Test::random_dma(Operation::BwWr, 64, 8192, 100_000);
             let key = TestKey { seed: 1, test: 0 };
             machine.advance(
                 &mut state,

@@ -154,6 +154,25 @@ pub enum TestError {
 }
 
 impl Test {
+    /// The plainest test: DMA over cold caches to random aligned units of a window.
+    #[must_use]
+    pub fn random_dma(operation: Operation, size_bytes: u64, window_bytes: u64, transactions: u64) -> Self {
+        Self {
+            cache: CacheState::Cold,
+            details: false,
+            device_offset_bytes: 0,
+            host_offset_bytes: 0,
+            operation,
+            outstanding: None,
+            path: Path::Dma,
+            pattern: Pattern::Random,
+            size_bytes,
+            stride_units: 1,
+            transactions,
+            window_bytes,
+        }
+    }
+
     /// Size of a unit: transfer and offset in whole cache lines.
     #[must_use]
     pub fn unit_bytes(&self) -> u64 {
@@ -197,20 +216,7 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn sample() -> Test {
-        Test {
-            cache: CacheState::Cold,
-            details: false,
-            device_offset_bytes: 0,
-            host_offset_bytes: 0,
-            operation: Operation::BwRd,
-            outstanding: None,
-            path: Path::Dma,
-            pattern: Pattern::Random,
-            size_bytes: 64,
-            stride_units: 1,
-            transactions: 1 << 23,
-            window_bytes: 8192,
-        }
+        Test::random_dma(Operation::BwRd, 64, 8192, 1 << 23)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use pcie_sim::{Machine, TestKey};
 use pcie_time::Stream;
-use pcie_workload::{AddressList, CacheState, Operation, Path, Pattern, Test};
+use pcie_workload::{AddressList, Test};
 
 pub const KEY: TestKey = TestKey { seed: 1, test: 0 };
 
@@ -19,24 +19,6 @@ pub fn four_kib_pages() -> Machine {
 
 fn machine(system: &str) -> Machine {
     Machine::new(serde_json::from_str(system).unwrap()).unwrap()
-}
-
-/// A random test over the DMA path.
-pub fn test(operation: Operation, size_bytes: u64, window_bytes: u64, transactions: u64) -> Test {
-    Test {
-        cache: CacheState::Cold,
-        details: false,
-        device_offset_bytes: 0,
-        host_offset_bytes: 0,
-        operation,
-        outstanding: None,
-        path: Path::Dma,
-        pattern: Pattern::Random,
-        size_bytes,
-        stride_units: 1,
-        transactions,
-        window_bytes,
-    }
 }
 
 pub fn list(test: &Test) -> AddressList {

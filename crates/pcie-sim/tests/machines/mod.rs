@@ -10,7 +10,7 @@
 
 use pcie_sim::{BandwidthRun, LatencyRun, Machine, State, TestKey};
 use pcie_time::Stream;
-use pcie_workload::{AddressList, CacheState, Operation, Path, Pattern, Test};
+use pcie_workload::{AddressList, Operation, Test};
 use serde_json::{Value, json};
 
 /// The test's key in all of these: seed 1, first of its suite.
@@ -74,20 +74,7 @@ pub fn ideal(changes: &[(&str, Value)]) -> Machine {
 
 /// A random test of the DMA path on cold caches.
 pub fn dma(operation: Operation, size_bytes: u64, window_bytes: u64) -> Test {
-    Test {
-        cache: CacheState::Cold,
-        details: false,
-        device_offset_bytes: 0,
-        host_offset_bytes: 0,
-        operation,
-        outstanding: None,
-        path: Path::Dma,
-        pattern: Pattern::Random,
-        size_bytes,
-        stride_units: 1,
-        transactions: 1 << 23,
-        window_bytes,
-    }
+    Test::random_dma(operation, size_bytes, window_bytes, 1 << 23)
 }
 
 /// Time per transaction of a bandwidth test in its steady state, ns.
