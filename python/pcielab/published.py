@@ -35,17 +35,6 @@ BANDWIDTH_HEAD = (*KEY_COLUMNS, "Time(cyc)", "Time", "Bytes", "Trans", "BW (GB/s
 
 CDF_HEAD = ("cycles", "ns", "cdf")
 
-TESTS = {
-    "LAT_CMD_RD": ("lat-rd", "command"),
-    "LAT_CMD_WRRD": ("lat-wrrd", "command"),
-    "LAT_DMA_RD": ("lat-rd", "dma"),
-    "LAT_DMA_WRRD": ("lat-wrrd", "dma"),
-    "BW_DMA_RD": ("bw-rd", "dma"),
-    "BW_DMA_WR": ("bw-wr", "dma"),
-    "BW_DMA_RW": ("bw-rdwr", "dma"),
-}
-"""Published names of tests, and the operation and path that each is."""
-
 PATTERNS = {"Seq": "sequential", "Rand": "random", "Fix": "fixed", "Stri": "strided"}
 """The published files know the first two; the others are ours, of the same width."""
 

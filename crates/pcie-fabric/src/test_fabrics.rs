@@ -58,3 +58,14 @@ pub(crate) fn flows(topology: &Topology, listed: &[(&str, &str, f64)]) -> Flows 
     let name = |flow: usize| format!("{}->{}", listed[flow].0, listed[flow].1);
     Flows::new(topology, &sources, &destinations, &standalone, name).unwrap()
 }
+
+/// The smallest tree on which the two estimators differ.
+pub(crate) fn separating() -> Topology {
+    let links = vec![
+        link("S", "H", 12.0, 12.0),
+        link("S", "A", 12.0, 12.0),
+        link("S", "B", 4.0, 4.0),
+        link("S", "C", 12.0, 12.0),
+    ];
+    Topology::new(parameters(links)).unwrap()
+}

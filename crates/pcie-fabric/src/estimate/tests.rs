@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
-use crate::test_fabrics::{flows, link, parameters, testbed};
+use crate::test_fabrics::{flows, link, parameters, separating, testbed};
 use crate::{Flows, Topology};
 
 fn assert_close(found: &[f64], expected: &[f64], tolerance: f64) {
@@ -66,13 +66,7 @@ fn table_2_comes_out_of_both_estimators() {
 
 #[test]
 fn the_smallest_case_that_separates_the_estimators() {
-    let topology = Topology::new(parameters(vec![
-        link("S", "H", 12.0, 12.0),
-        link("S", "A", 12.0, 12.0),
-        link("S", "B", 4.0, 4.0),
-        link("S", "C", 12.0, 12.0),
-    ]))
-    .unwrap();
+    let topology = separating();
     let unknown = f64::INFINITY;
     let flows = flows(&topology, &[("H", "A", unknown), ("H", "B", unknown), ("C", "B", unknown)]);
     assert_close(flows.standalone(), &[12.0, 4.0, 4.0], 0.0);

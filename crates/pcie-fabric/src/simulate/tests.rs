@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{Arrivals, Discipline, Options, Outcome, Primitive, Traffic, simulate};
 use crate::estimate::{ecr, max_min};
-use crate::test_fabrics::{flows, link, parameters, testbed};
+use crate::test_fabrics::{flows, separating, testbed};
 use crate::{FabricParameters, Topology};
 
 fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>) -> Traffic {
@@ -58,13 +58,7 @@ fn the_validation_experiments_come_out_as_estimated() {
 
 #[test]
 fn the_discipline_decides_which_estimator_is_right() {
-    let topology = Topology::new(parameters(vec![
-        link("S", "H", 12.0, 12.0),
-        link("S", "A", 12.0, 12.0),
-        link("S", "B", 4.0, 4.0),
-        link("S", "C", 12.0, 12.0),
-    ]))
-    .unwrap();
+    let topology = separating();
     let traffic = [stream("H", "A", None), stream("H", "B", None), stream("C", "B", None)];
     let fair = run(&topology, &traffic, Discipline::PerFlow);
     assert!(worst(&fair, &[10.0, 2.0, 2.0]) < 0.01, "{fair:?}");

@@ -12,8 +12,9 @@ from pcielab.exporters.exporter import Exporter
 from pcielab.exporters.pcie_bench.distributions import distribution_files
 from pcielab.exporters.pcie_bench.rows import Row, row_files
 from pcielab.outputs import write_folder
-from pcielab.published import ORIGIN_FILE, TESTS, Timer
+from pcielab.published import ORIGIN_FILE, Timer
 from pcielab.store import Store
+from pcielab.suites.benchmark import BENCHMARKS
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
@@ -38,7 +39,7 @@ def _families(store: Store, timer: Timer) -> dict[str, list[Row]]:
     families: dict[str, list[Row]] = defaultdict(list)
     for record in store.scalars.to_dict("records"):
         test = {str(column): value for column, value in record.items()}
-        if test["status"] != "ok" or test["name"] not in TESTS:
+        if test["status"] != "ok" or test["name"] not in BENCHMARKS:
             continue
         kind = "lat" if test["name"].startswith("LAT_") else "bw"
         family = test["family"] if test["family"].startswith(f"{kind}_") else f"{kind}_{test['family']}"

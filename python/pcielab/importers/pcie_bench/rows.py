@@ -14,9 +14,9 @@ from pcielab.published import (
     LATENCY_COLUMNS,
     LATENCY_HEAD,
     PATTERNS,
-    TESTS,
     Timer,
 )
+from pcielab.suites.benchmark import BENCHMARKS
 
 BANDWIDTH_SCALARS = {
     "Time": ("time", "ns"),
@@ -81,7 +81,7 @@ def read_rows(path: Path, timer: Timer) -> list[dict[str, Any]]:
     """
     latency = path.stem.startswith("lat_")
     head = LATENCY_HEAD if latency else BANDWIDTH_HEAD
-    tests = {name: test for name, test in TESTS.items() if test[0].startswith("lat-") == latency}
+    tests = {name: test for name, test in BENCHMARKS.items() if test[0].startswith("lat-") == latency}
     read: Callable[[Row, Timer], list[dict[str, Any]]] = _latency_scalars if latency else _bandwidth_scalars
     records = []
     for row in _rows(path, head):
