@@ -42,8 +42,8 @@ class DataEngine(Part):
     boundary_misaligned_ns: Nanoseconds
     """The same, misaligned transfers."""
     write_gap_bytes: Amount
-    """After a write whose pieces are not all full, the uplink ends its TLPs on a multiple of this and stays idle for
-    as much again; 0: it goes straight on."""
+    """After a write whose pieces are not all full, the uplink ends its TLPs on a multiple of this and stays idle
+    for as much again; 0: it goes straight on."""
     write_piece_bytes: Size32
     """A full piece of a write."""
 
