@@ -70,7 +70,7 @@ def refused(folder: Path, *arguments: str | Path) -> str:
         (("--suite", "quik"), ("'quik'", "did you mean quick?")),
         (("--suite", "absent.toml"), ("absent.toml: no such suite",)),
         (("--device", "vfio"), ("--device vfio", "give sim")),
-        (("--engine", "fast"), ("--engine", "'fast'", "'reference'")),
+        (("--engine", "quick"), ("--engine", "'quick'", "'fast'", "'reference'")),
         (("--samples", "few"), ("--samples", "'few'", "'adaptive'")),
         (("--seed", "-1"), ("--seed -1", "0 to 2^63 - 1")),
         (("--seed", "9223372036854775808"), ("--seed 9223372036854775808", "0 to 2^63 - 1")),

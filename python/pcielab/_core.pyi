@@ -104,6 +104,7 @@ def run_simulated(
     *,
     seed: int,
     samples: str,
+    engine: str,
     jobs: int,
     resume: bool,
     overwrite: bool,

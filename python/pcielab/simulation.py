@@ -19,6 +19,7 @@ from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.suites import MessageSuite, Suite
 
 Samples: TypeAlias = Literal["full", "adaptive"]
+Engine: TypeAlias = Literal["fast", "reference"]
 Progress: TypeAlias = Callable[[int, int, str, str], None]
 """Called with the tests done, the tests in all, and family and name of the last one done."""
 
@@ -55,6 +56,7 @@ def simulate(
     output: Path | str,
     *,
     samples: Samples = "adaptive",
+    engine: Engine = "fast",
     seed: int = 1,
     jobs: int = 0,
     resume: bool = False,
@@ -68,6 +70,7 @@ def simulate(
         suite: Which tests; see `pcielab.suites.load_suite` and `single_test`.
         output: Path of the store.
         samples: All transactions that the tests ask for, or as many as stable answers need.
+        engine: What simulates bandwidth tests. Both give the same numbers; the reference is slower and simpler.
         seed: Names the run: the same version, system, suite and seed give the same numbers.
         jobs: Tests simulated side by side; 0 for as many as there are cores. Does not change any number.
         resume: Go on with the store that is there, if one is.
@@ -92,6 +95,7 @@ def simulate(
             json.dumps(_manifest(system, suite, seed)),
             seed=seed,
             samples=samples,
+            engine=engine,
             jobs=jobs or min(available_cores(), MOST_JOBS),
             resume=resume,
             overwrite=overwrite,

@@ -108,7 +108,7 @@ def make_store(tmp_path: Path) -> MakeStore:
         path = tmp_path / f"{name}.db"
         entries = {
             "origin": "simulated", "title": "A made-up run", "suite": "paper", "seed": 7, "system": system(),
-            "overrides": {}, "options": {"samples": "adaptive", "engine": "reference"},
+            "overrides": {}, "options": {"samples": "adaptive", "engine": "fast"},
             "device": {"name": "card-a", "timer": {"numerator_ns": 40, "denominator": 3, "cycles": 16}},
         } | manifest  # fmt: skip
         with StoreWriter.create(path, json.dumps(entries)) as writer:

@@ -7,6 +7,7 @@ use crate::device::{Device, DeviceError, Start};
 use crate::host::Host;
 use crate::outcome::{BandwidthGatherer, LatencyGatherer, Outcome};
 use crate::sampling::Samples;
+use pcie_sim::Engine;
 use pcie_store::{Manifest, Status, Store, TestRecord};
 use pcie_workload::{CacheState, Suite, SuiteError, Test};
 use serde_json::{Value, json};
@@ -23,6 +24,8 @@ use thiserror::Error;
 pub struct Options {
     /// How many of the transactions are carried out.
     pub samples: Samples,
+    /// What simulates bandwidth tests, where the device is simulated.
+    pub engine: Engine,
     /// Tests carried out side by side; 1 for real devices.
     pub jobs: usize,
     /// Go on with a store that is there.
@@ -120,7 +123,7 @@ impl Runner<'_> {
         let (device, host) = make();
         manifest.set("suite", self.suite.name.clone());
         manifest.set("suite_digest", self.digest());
-        manifest.set("options", json!({"samples": self.options.samples, "engine": "reference"}));
+        manifest.set("options", json!({"samples": self.options.samples, "engine": self.options.engine}));
         manifest.set("device", json!(device.facts()));
         manifest.set("host", json!(host.facts()));
         manifest

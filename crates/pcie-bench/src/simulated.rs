@@ -6,7 +6,7 @@
 use crate::device::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start, TimerFacts};
 use crate::host::{Host, HostFacts};
 use crate::sampling::Samples;
-use pcie_sim::{BandwidthRun, LatencyRun, Machine, State, TestKey};
+use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, Test};
 use std::cell::RefCell;
@@ -31,6 +31,7 @@ struct Bench {
     state: State,
     key: TestKey,
     samples: Samples,
+    engine: Engine,
 }
 
 /// The simulated card.
@@ -51,10 +52,11 @@ pub fn simulated_bench(
     machine: Arc<Machine>,
     seed: u64,
     samples: Samples,
+    engine: Engine,
 ) -> (SimulatedDevice, SimulatedHost) {
     let state = machine.boot();
     let key = TestKey { seed, test: 0 };
-    let bench = Rc::new(RefCell::new(Bench { machine, state, key, samples }));
+    let bench = Rc::new(RefCell::new(Bench { machine, state, key, samples, engine }));
     (SimulatedDevice { bench: Rc::clone(&bench) }, SimulatedHost { bench })
 }
 
@@ -198,7 +200,8 @@ impl Device for SimulatedDevice {
         let list = bench.list(&test);
         let adaptive_slice = BANDWIDTH_BATCH.next_multiple_of(list.pass());
         bench.for_each_batch(&test, &list, (BANDWIDTH_BATCH, BANDWIDTH_WARM_UP), |state, first, count| {
-            let mut run = BandwidthRun::new(&bench.machine, &test, &list, bench.key, state, first);
+            let mut run =
+                BandwidthRun::new(bench.engine, &bench.machine, &test, &list, bench.key, state, first);
             let whole = count == test.transactions;
             let (slice_length, mut before) = match whole {
                 true => (FULL_SLICE, Picoseconds::ZERO),

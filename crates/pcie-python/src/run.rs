@@ -8,8 +8,8 @@ use pcie_bench::{
     MessageRunError, Options, Progress, RunError as Failure, Runner, Samples, SimulatedMessages,
     run_messages, simulated_bench,
 };
-use pcie_sim::Machine;
 use pcie_sim::profile::System;
+use pcie_sim::{Engine, Machine};
 use pcie_store::Manifest;
 use pcie_workload::{MessageSuite, Suite, Test};
 use pyo3::prelude::*;
@@ -62,7 +62,7 @@ fn check_suite(suite: &str) -> PyResult<()> {
 /// Runs a suite on a simulated system into a store. `progress` is called with the tests done, their total, and the family
 /// and name of the last one; an exception from it, or a signal, stops the run after the tests in flight.
 #[pyfunction]
-#[pyo3(signature = (path, system, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress))]
+#[pyo3(signature = (path, system, suite, manifest, *, seed, samples, engine, jobs, resume, overwrite, progress))]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_simulated(
     py: Python<'_>,
@@ -72,6 +72,7 @@ fn run_simulated(
     manifest: &str,
     seed: u64,
     samples: &str,
+    engine: &str,
     jobs: usize,
     resume: bool,
     overwrite: bool,
@@ -80,8 +81,9 @@ fn run_simulated(
     let machine = Arc::new(machine(system)?);
     let suite: Suite = parse("suite", suite)?;
     let samples: Samples = parse("samples", &format!("\"{samples}\""))?;
+    let engine: Engine = parse("engine", &format!("\"{engine}\""))?;
     let manifest = Manifest::from_entries(parse("manifest", manifest)?).map_err(crate::store::raised)?;
-    let runner = Runner { suite: &suite, options: Options { samples, jobs, resume, overwrite } };
+    let runner = Runner { suite: &suite, options: Options { samples, engine, jobs, resume, overwrite } };
     let mut raised = None;
     let result = py.detach(|| {
         let mut report = |state: &Progress| match Python::attach(|py| call(py, &progress, state)) {
@@ -91,7 +93,8 @@ fn run_simulated(
                 ControlFlow::Break(())
             }
         };
-        runner.run(&path, manifest, || simulated_bench(Arc::clone(&machine), seed, samples), &mut report)
+        let make = || simulated_bench(Arc::clone(&machine), seed, samples, engine);
+        runner.run(&path, manifest, make, &mut report)
     });
     match (raised, result) {
         (Some(error), _) => Err(error),

@@ -1,11 +1,11 @@
-//! Simulated transactions a second on one core, for each kind of test: the reference engine in the steady state.
+//! Simulated transactions a second on one core, for each kind of test in the steady state; bandwidth tests with both engines.
 
 #![expect(clippy::unwrap_used, reason = "fixtures that are valid")]
 
 mod setting;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use pcie_sim::{BandwidthRun, LatencyRun, Machine};
+use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine};
 use pcie_workload::{Operation, Test};
 
 /// More than any benchmark gets through.
@@ -35,8 +35,11 @@ fn transactions(criterion: &mut Criterion) {
                 bencher.iter(|| (0..BATCH).fold(0, |sum, _| sum ^ run.step().ticks));
             });
         } else {
-            let mut run = BandwidthRun::new(machine, &test, &list, setting::KEY, machine.boot(), 0);
-            group.bench_function(name, |bencher| bencher.iter(|| run.run(BATCH)));
+            for (engine, which) in [(Engine::Fast, "fast"), (Engine::Reference, "reference")] {
+                let mut run =
+                    BandwidthRun::new(engine, machine, &test, &list, setting::KEY, machine.boot(), 0);
+                group.bench_function(format!("{name}, {which}"), |bencher| bencher.iter(|| run.run(BATCH)));
+            }
         }
     }
     group.finish();

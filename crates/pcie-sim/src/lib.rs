@@ -17,7 +17,7 @@ mod refresh;
 #[cfg(test)]
 mod test_systems;
 
-pub use bandwidth::BandwidthRun;
+pub use bandwidth::{BandwidthRun, Completion, Engine};
 pub use history::{State, TestKey};
 pub use latency::{LatencyRun, Sample};
 pub use machine::{Machine, SystemError, Unsupported};

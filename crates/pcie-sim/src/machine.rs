@@ -63,6 +63,27 @@ pub enum Unsupported {
     CommandBandwidth,
 }
 
+/// What reading a line costs on top of one that the card wrote and that is still in the cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadCosts {
+    host_line: Picoseconds,
+    remote_host_line: Picoseconds,
+    /// Of another socket or not, never written or not.
+    memory: [[Picoseconds; 2]; 2],
+}
+
+impl ReadCosts {
+    #[inline]
+    pub(crate) fn of(&self, found: Found) -> Picoseconds {
+        match found {
+            Found::DeviceLine => Picoseconds::ZERO,
+            Found::HostLine => self.host_line,
+            Found::RemoteHostLine => self.remote_host_line,
+            Found::Memory { remote, untouched } => self.memory[usize::from(remote)][usize::from(untouched)],
+        }
+    }
+}
+
 /// A system, ready to be simulated.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -237,6 +258,16 @@ impl Machine {
                 miss + far + first
             }
         })
+    }
+
+    /// What reading a line costs, for each place where it may be.
+    pub(crate) fn read_costs(&self, busy: bool) -> ReadCosts {
+        let memory = |remote, untouched| self.read_cost(Found::Memory { remote, untouched }, busy);
+        ReadCosts {
+            host_line: self.read_cost(Found::HostLine, busy),
+            remote_host_line: self.read_cost(Found::RemoteHostLine, busy),
+            memory: [[memory(false, false), memory(false, true)], [memory(true, false), memory(true, true)]],
+        }
     }
 
     /// What writing a line costs before a read behind it may go on.

@@ -8,12 +8,16 @@
 use pcie_time::Picoseconds;
 use pcie_wire::LinkConfiguration;
 
+/// 2^32.
+const FRACTION: f64 = 4_294_967_296.0;
+
 /// A port and what it has sent. Time is kept as bytes since the port was last idle, and converted once.
 #[derive(Clone, Debug)]
 pub struct Port {
     quantum_bytes: u64,
     gap_bytes: u64,
-    ps_per_byte: f64,
+    /// Time per byte in units of 2^-32 ps.
+    byte_time: u64,
     busy_since: Picoseconds,
     /// Bytes since then: of TLPs, and of what goes between them.
     bytes: u64,
@@ -30,7 +34,8 @@ impl Port {
         Self {
             quantum_bytes: u64::from(quantum_bytes.max(1)),
             gap_bytes: 0,
-            ps_per_byte: byte_time.numerator as f64 / byte_time.denominator as f64 * stretch,
+            byte_time: (byte_time.numerator as f64 / byte_time.denominator as f64 * stretch * FRACTION)
+                .round() as u64,
             busy_since: Picoseconds::ZERO,
             bytes: 0,
             between_bytes: 0,
@@ -54,8 +59,20 @@ impl Port {
     /// Sends a TLP as soon as the port is free, but not before `ready`; returns when its last byte has left.
     #[inline]
     pub fn send(&mut self, ready: Picoseconds, tlp_bytes: u32) -> Picoseconds {
+        self.send_units(ready, self.in_units(tlp_bytes))
+    }
+
+    /// Bytes of the whole units that a TLP occupies.
+    #[must_use]
+    pub fn in_units(&self, tlp_bytes: u32) -> u64 {
+        u64::from(tlp_bytes).next_multiple_of(self.quantum_bytes)
+    }
+
+    /// Sends a TLP that occupies `bytes` of whole units; see [`Port::send`].
+    #[inline]
+    pub fn send_units(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
         self.wake(ready);
-        self.bytes += u64::from(tlp_bytes).next_multiple_of(self.quantum_bytes);
+        self.bytes += bytes;
         self.between_bytes += self.gap_bytes;
         self.work()
     }
@@ -87,6 +104,7 @@ impl Port {
         self.free_at = self.busy_since;
     }
 
+    #[inline]
     fn wake(&mut self, ready: Picoseconds) {
         if ready > self.free_at {
             self.busy_since = ready;
@@ -95,9 +113,10 @@ impl Port {
         }
     }
 
+    #[inline]
     fn work(&mut self) -> Picoseconds {
-        let bytes = (self.bytes + self.between_bytes) as f64;
-        self.free_at = self.busy_since + Picoseconds((bytes * self.ps_per_byte).round() as u64);
+        let time = u128::from(self.bytes + self.between_bytes) * u128::from(self.byte_time);
+        self.free_at = self.busy_since + Picoseconds(((time + (1 << 31)) >> 32) as u64);
         self.free_at
     }
 }

@@ -1,4 +1,4 @@
-//! The event queue: earliest first, and in the order of insertion among events of the same time.
+//! The event queue: earliest first; among events of the same time by rank, then in the order of insertion.
 
 use crate::Picoseconds;
 use std::cmp::Ordering;
@@ -14,6 +14,7 @@ pub struct EventQueue<E> {
 #[derive(Clone, Debug)]
 struct Entry<E> {
     time: Picoseconds,
+    rank: u8,
     order: u64,
     event: E,
 }
@@ -35,7 +36,7 @@ impl<E> PartialOrd for Entry<E> {
 impl<E> Ord for Entry<E> {
     /// Reversed, because the heap gives its greatest element first.
     fn cmp(&self, other: &Self) -> Ordering {
-        (other.time, other.order).cmp(&(self.time, self.order))
+        (other.time, other.rank, other.order).cmp(&(self.time, self.rank, self.order))
     }
 }
 
@@ -46,9 +47,14 @@ impl<E> Default for EventQueue<E> {
 }
 
 impl<E> EventQueue<E> {
-    /// Adds an event that happens at `time`.
+    /// Adds an event that happens at `time`, of rank 0.
     pub fn push(&mut self, time: Picoseconds, event: E) {
-        self.heap.push(Entry { time, order: self.inserted, event });
+        self.push_ranked(time, 0, event);
+    }
+
+    /// Adds an event that happens at `time`, after all events of that time whose rank is lower.
+    pub fn push_ranked(&mut self, time: Picoseconds, rank: u8, event: E) {
+        self.heap.push(Entry { time, rank, order: self.inserted, event });
         self.inserted += 1;
     }
 
@@ -82,5 +88,15 @@ mod tests {
         }
         let order: String = std::iter::from_fn(|| queue.pop()).map(|(_, name)| name).collect();
         assert_eq!(order, "abcd");
+    }
+
+    #[test]
+    fn ranks_order_what_happens_at_the_same_time() {
+        let mut queue = EventQueue::default();
+        for (time, rank, name) in [(5, 1, 'd'), (5, 0, 'b'), (1, 2, 'a'), (5, 1, 'e'), (5, 0, 'c')] {
+            queue.push_ranked(Picoseconds(time), rank, name);
+        }
+        let order: String = std::iter::from_fn(|| queue.pop()).map(|(_, name)| name).collect();
+        assert_eq!(order, "abcde");
     }
 }

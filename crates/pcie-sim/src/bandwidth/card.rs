@@ -42,7 +42,7 @@ pub(super) struct Credits {
 }
 
 /// Data credits are 16 bytes each.
-fn data_credits(bytes: u32) -> u32 {
+pub(super) fn data_credits(bytes: u32) -> u32 {
     bytes.div_ceil(16)
 }
 
@@ -119,6 +119,49 @@ pub(super) fn data_engine_time(
 }
 
 impl Machine {
+    /// Time to pull the bytes of one TLP of a write, given how many of its DMA were pulled before: what the DMA takes with
+    /// it, less what it takes without.
+    pub(super) fn pull_time(&self, test: &Test, done_bytes: u64, bytes: u64) -> Picoseconds {
+        let engine = &self.system.device.dma.engine;
+        let upto = |bytes| data_engine_time(engine, true, test.device_offset_bytes, bytes, 0);
+        let before = if done_bytes == 0 { Picoseconds::ZERO } else { upto(done_bytes) };
+        upto(done_bytes + bytes).since(before)
+    }
+
+    /// The share that `bytes` of a DMA read have in what the data engine takes for all of it.
+    pub(super) fn move_time(&self, test: &Test, offset: u64, bytes: u64) -> Picoseconds {
+        let engine = &self.system.device.dma.engine;
+        let boundaries = self.boundaries_inside_segments(offset, test.size_bytes);
+        let whole = data_engine_time(engine, false, test.device_offset_bytes, test.size_bytes, boundaries);
+        Picoseconds(whole.0 * bytes / test.size_bytes)
+    }
+
+    /// Boundaries between read requests that do not fall on a boundary of the data engine's segments, which count from the
+    /// word that holds the transfer's first byte.
+    fn boundaries_inside_segments(&self, offset: u64, bytes: u64) -> u64 {
+        let segment = u64::from(self.system.device.dma.engine.segment_bytes);
+        let starts = self.read_requests(offset, bytes).skip(1).map(|piece| piece.address - offset);
+        starts.filter(|start| !start.is_multiple_of(segment)).count() as u64
+    }
+
+    /// What the uplink's TLPs are rounded up to, and what it leaves free, behind each write of a test; 0 if nothing.
+    pub(super) fn write_gap_bytes(&self, test: &Test) -> u32 {
+        let engine = &self.system.device.dma.engine;
+        let pulled_bytes = test.size_bytes.next_multiple_of(u64::from(engine.word_bytes));
+        let full = pulled_bytes.is_multiple_of(u64::from(engine.write_piece_bytes));
+        if full { 0 } else { engine.write_gap_bytes }
+    }
+
+    /// Least time between two TLPs that the card makes: a card that hands requests straight to its core makes one per
+    /// clock.
+    pub(super) fn request_clock(&self) -> Picoseconds {
+        let timer = self.system.device.timer;
+        match self.system.device.kind {
+            CardKind::Queued => Picoseconds::ZERO,
+            CardKind::Direct => Picoseconds(timer.numerator_ns * 1000 / (timer.denominator * timer.cycles)),
+        }
+    }
+
     /// The least time between two DMAs of a bandwidth test that the card itself allows, whatever link and host do; between
     /// two pairs where the test both reads and writes.
     ///
@@ -136,12 +179,7 @@ impl Machine {
             Operation::BwRdwr => (engine(true).max(engine(false)), requests + tlps),
             Operation::BwRd | Operation::LatRd | Operation::LatWrrd => (engine(false), requests),
         };
-        let clock = &device.timer;
-        match device.kind {
-            CardKind::Queued => engine,
-            CardKind::Direct => engine
-                .max(Picoseconds(issued * clock.numerator_ns * 1000 / (clock.denominator * clock.cycles))),
-        }
+        engine.max(Picoseconds(issued * self.request_clock().0))
     }
 }
 

@@ -3,7 +3,8 @@
 use super::completer::{Completer, Ready};
 use crate::caches::Found;
 use crate::history::{State, TestKey};
-use crate::machine::Machine;
+use crate::lines::Line;
+use crate::machine::{Machine, ReadCosts};
 use crate::refresh::refresh;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
@@ -27,6 +28,54 @@ pub(crate) struct Complex<'a> {
     jitter: Draws,
     refresh: Draws,
     walk_refresh: Draws,
+    times: Times,
+}
+
+/// Times of the profile in picoseconds.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    request_interval: Picoseconds,
+    write_interval: Picoseconds,
+    credit_return: Picoseconds,
+    idle: Spread,
+    busy: Spread,
+    idle_costs: ReadCosts,
+    busy_costs: ReadCosts,
+}
+
+impl Times {
+    fn new(machine: &Machine) -> Self {
+        let complex = &machine.system.host.root_complex;
+        Self {
+            request_interval: Picoseconds::from_ns(complex.request_interval_ns),
+            write_interval: Picoseconds::from_ns(complex.write_interval_ns),
+            credit_return: Picoseconds::from_ns(complex.credit_return_ns),
+            idle: Spread::new(complex.read_ns, complex.jitter_ns),
+            busy: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
+            idle_costs: machine.read_costs(false),
+            busy_costs: machine.read_costs(true),
+        }
+    }
+}
+
+/// A time that is uniform between two bounds.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    least: Picoseconds,
+    width: u64,
+}
+
+impl Spread {
+    fn new(middle_ns: f64, half_width_ns: f64) -> Self {
+        let least = Picoseconds::from_ns(middle_ns - half_width_ns);
+        let most = Picoseconds::from_ns(middle_ns + half_width_ns);
+        Self { least, width: most.since(least).0 + 1 }
+    }
+
+    #[inline]
+    fn draw(self, draws: Draws, index: u64) -> Picoseconds {
+        self.least + Picoseconds(draws.below(index, self.width))
+    }
 }
 
 impl<'a> Complex<'a> {
@@ -50,59 +99,65 @@ impl<'a> Complex<'a> {
             jitter: key.draws(Stream::Jitter),
             refresh: key.draws(Stream::Refresh),
             walk_refresh: key.draws(Stream::WalkRefresh),
+            times: Times::new(machine),
         }
     }
 
-    /// A read request arrives; returns when it is admitted, and when its data are there.
+    /// A read request arrives; returns when its credit is back at the card, and when its data are there.
+    #[inline]
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
-        let complex = &self.machine.system.host.root_complex;
         let admitted = now.max(self.request_gate).max(self.posted_done);
-        self.request_gate = admitted + Picoseconds::from_ns(complex.request_interval_ns);
+        self.request_gate = admitted + self.times.request_interval;
         self.admitted += 1;
         let translated = self.translate(piece, admitted);
         let busy = admitted < self.busy_until;
         let data = translated + self.access(piece, busy);
         self.busy_until = self.busy_until.max(data);
-        (admitted + Picoseconds::from_ns(complex.credit_return_ns), data)
+        (admitted + self.times.credit_return, data)
     }
 
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
+    #[inline]
     fn access(&self, piece: Piece, busy: bool) -> Picoseconds {
         let machine = self.machine;
-        let complex = &machine.system.host.root_complex;
-        let first = machine.lines.by_dma(piece.address);
-        let count = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32;
+        let (spread, costs) = match busy {
+            true => (self.times.busy, &self.times.busy_costs),
+            false => (self.times.idle, &self.times.idle_costs),
+        };
         let mut cost = Picoseconds::ZERO;
         let mut memory = false;
-        for line in first..first + count {
+        for line in Self::lines(machine, piece) {
             let found = self.state.caches.find(&machine.lines, line);
             memory |= matches!(found, Found::Memory { .. });
-            cost = cost.max(machine.read_cost(found, busy));
+            cost = cost.max(costs.of(found));
         }
-        let (base_ns, spread_ns) = match busy {
-            true => (complex.busy_read_ns, complex.busy_jitter_ns),
-            false => (complex.read_ns, complex.jitter_ns),
-        };
-        let jitter_ns = spread_ns * (2.0 * self.jitter.fraction(self.admitted) - 1.0);
         let refresh = if memory { refresh(machine, self.refresh, self.admitted) } else { Picoseconds::ZERO };
-        Picoseconds::from_ns(base_ns + jitter_ns) + cost + refresh
+        spread.draw(self.jitter, self.admitted) + cost + refresh
+    }
+
+    #[inline]
+    fn lines(machine: &Machine, piece: Piece) -> std::ops::Range<Line> {
+        let first = machine.lines.by_dma(piece.address);
+        first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
     }
 
     /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
+    #[inline]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
-        let complex = &self.machine.system.host.root_complex;
         let gate = now.max(self.write_gate);
-        self.write_gate = gate + Picoseconds::from_ns(complex.write_interval_ns);
+        self.write_gate = gate + self.times.write_interval;
         self.admitted += 1;
         let translated = self.translate(piece, gate);
-        let first = self.machine.lines.by_dma(piece.address);
-        self.machine.write_lines(&mut self.state.caches, first, piece.address, u64::from(piece.length));
+        for line in Self::lines(self.machine, piece) {
+            self.state.caches.write(&self.machine.lines, line);
+        }
         // Posted writes go through in order.
         self.posted_done = self.posted_done.max(translated);
-        self.posted_done + Picoseconds::from_ns(complex.credit_return_ns)
+        self.posted_done + self.times.credit_return
     }
 
     /// When the address of a TLP that was admitted at `at` is translated.
+    #[inline]
     fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
         let Some(page) = self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) else {
             return at;

@@ -1,11 +1,15 @@
-//! The event loop of a bandwidth test: the card and the two directions of the link.
+//! The reference engine: the event loop of a bandwidth test, with the card and the two directions of the link.
+//!
+//! At each instant first everything happens that does, completions that arrive at the card before anything else; then the
+//! card and the root complex look at what they can send next.
 
-use super::card::{Credits, Tags, data_engine_time};
+use super::Completion;
+use super::card::{Credits, Tags};
 use super::complex::Complex;
+use super::slots::Slots;
 use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use crate::port::Port;
-use crate::profile::CardKind;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{AddressList, Test};
@@ -17,7 +21,7 @@ enum Event {
     /// The card looks at the head of its queue of DMAs.
     Issue,
     /// The data of a write TLP have come out of the card's memory.
-    Pulled { piece: Piece, last: bool },
+    Pulled(WriteTlp),
     /// A read request arrives at the root complex.
     Request(u32),
     /// A read request was admitted: its credit is free.
@@ -28,14 +32,25 @@ enum Event {
     Written { bytes: u32 },
     /// The data of a request are there.
     Data(u32),
-    /// The downlink can send the next completion.
+    /// The root complex looks for a completion to send.
     Downlink,
     /// A completion has arrived at the card.
-    Completion { request: u32, last: bool },
+    Arrival { request: u32, last: bool },
     /// The data engine has moved the data of a request.
     Moved(u32),
     /// A DMA is complete, and its worker free.
-    Complete,
+    Complete { transaction: u64 },
+}
+
+impl Event {
+    /// Among the events of an instant, what is decided comes after what happens.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Arrival { .. } => 0,
+            Self::Issue | Self::Downlink => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// A read request in flight.
@@ -49,6 +64,7 @@ struct Request {
 /// A DMA read in flight.
 #[derive(Clone, Copy, Debug)]
 struct Read {
+    transaction: u64,
     offset: u64,
     /// Requests sent whose data were not moved yet.
     open: u32,
@@ -67,21 +83,30 @@ struct Head {
     read: Option<u32>,
 }
 
+/// A write TLP.
+#[derive(Clone, Copy, Debug)]
+struct WriteTlp {
+    piece: Piece,
+    /// The transaction that it ends.
+    ends: Option<u64>,
+}
+
 /// A TLP that the card has ready.
 #[derive(Clone, Copy, Debug)]
 enum Outgoing {
     Request(u32),
-    Write { piece: Piece, last: bool },
+    Write(WriteTlp),
 }
 
 /// A bandwidth test going on.
 #[derive(Debug)]
-pub struct BandwidthRun<'a> {
+pub(super) struct ReferenceRun<'a> {
     machine: &'a Machine,
     test: &'a Test,
     list: &'a AddressList,
     events: EventQueue<Event>,
     now: Picoseconds,
+    last_completion: Picoseconds,
     next: u64,
     free_workers: u32,
     completed: u64,
@@ -99,19 +124,17 @@ pub struct BandwidthRun<'a> {
     planned_issue: Option<Picoseconds>,
     uplink: Port,
     downlink: Port,
-    downlink_planned: bool,
+    /// Whether the root complex will look for a completion to send, now or when the downlink is free.
+    answer_planned: bool,
     complex: Complex<'a>,
     flight: Picoseconds,
 }
 
 /// Work that may wait for the uplink before the card stops adding to it: about two full TLPs.
-const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
+pub(super) const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
 
-impl<'a> BandwidthRun<'a> {
-    /// Starts at transaction `first`, with the machine in the state in which the transactions before it left it and
-    /// nothing in flight.
-    #[must_use]
-    pub fn new(
+impl<'a> ReferenceRun<'a> {
+    pub(super) fn new(
         machine: &'a Machine,
         test: &'a Test,
         list: &'a AddressList,
@@ -128,6 +151,7 @@ impl<'a> BandwidthRun<'a> {
             list,
             events: EventQueue::default(),
             now: Picoseconds::ZERO,
+            last_completion: Picoseconds::ZERO,
             next: first,
             free_workers: workers,
             completed: 0,
@@ -145,7 +169,7 @@ impl<'a> BandwidthRun<'a> {
             uplink: Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
                 .with_gap(system.device.uplink_gap_bytes),
             downlink: Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch),
-            downlink_planned: false,
+            answer_planned: false,
             complex: Complex::new(machine, key, state, first),
             flight: Picoseconds::from_ns(root.flight_ns),
         };
@@ -153,28 +177,35 @@ impl<'a> BandwidthRun<'a> {
         run
     }
 
-    /// Simulates until `count` more transactions are complete, or all are; returns the time of the last completion,
-    /// counted from the start of the run.
-    pub fn run(&mut self, count: u64) -> Picoseconds {
+    /// Simulates until `count` more transactions are complete, or all are; notes them, if asked to, and returns the time of
+    /// the last of them.
+    pub(super) fn run(&mut self, count: u64, mut noted: Option<&mut Vec<Completion>>) -> Picoseconds {
         let target = self.completed + count;
         while self.completed < target {
             let Some((time, event)) = self.events.pop() else { break };
             self.now = time;
+            if let (Event::Complete { transaction }, Some(noted)) = (event, &mut noted) {
+                noted.push(Completion { transaction, time });
+            }
             self.handle(event);
         }
-        self.now
+        self.last_completion
+    }
+
+    fn push(&mut self, at: Picoseconds, event: Event) {
+        self.events.push_ranked(at, event.rank(), event);
     }
 
     fn handle(&mut self, event: Event) {
         match event {
+            // An earlier look was planned since.
+            Event::Issue if self.planned_issue != Some(self.now) => {}
             Event::Issue => {
-                if self.planned_issue == Some(self.now) {
-                    self.planned_issue = None;
-                }
+                self.planned_issue = None;
                 self.issue();
             }
-            Event::Pulled { piece, last } => {
-                self.outgoing.push_back(Outgoing::Write { piece, last });
+            Event::Pulled(tlp) => {
+                self.outgoing.push_back(Outgoing::Write(tlp));
                 self.pump();
             }
             Event::Request(request) => self.request_arrives(request),
@@ -189,49 +220,58 @@ impl<'a> BandwidthRun<'a> {
             }
             Event::Data(request) => {
                 self.complex.data_ready(request, self.requests.get(request).piece);
-                self.answer();
+                self.plan_answer(self.now);
             }
             Event::Downlink => {
-                self.downlink_planned = false;
+                self.answer_planned = false;
                 self.answer();
             }
-            Event::Completion { request, last } => {
+            Event::Arrival { request, last } => {
                 self.uplink.send_dllps(self.now, self.machine.system.device.uplink_dllp_bytes);
                 if last {
                     self.answered(request);
                 }
             }
             Event::Moved(request) => self.moved(request),
-            Event::Complete => {
+            Event::Complete { .. } => {
                 self.completed += 1;
+                self.last_completion = self.now;
                 self.free_workers += 1;
-                self.issue();
+                self.plan_issue(self.now);
             }
         }
     }
 
+    /// Has the card look at its queue at a time, unless it looks earlier.
     fn plan_issue(&mut self, at: Picoseconds) {
         if self.planned_issue.is_none_or(|planned| at < planned) {
             self.planned_issue = Some(at);
-            self.events.push(at, Event::Issue);
+            self.push(at, Event::Issue);
         }
     }
 
-    /// Takes DMAs from the queue, in order, as far as they can go.
-    fn issue(&mut self) {
-        while let Some(head) = self.head.or_else(|| self.take_dma()) {
-            let wait = self.next_issue.max(self.uplink.free_at().since(UPLINK_BACKLOG));
-            if self.now < wait {
-                self.plan_issue(wait);
-                break;
-            }
-            let writes = AddressList::writes(self.test.operation, head.transaction, self.test.transactions);
-            let went_on = if writes { self.issue_write(head) } else { self.issue_request(head) };
-            if !went_on {
-                break;
-            }
+    /// Has the root complex look for a completion at a time, unless it looks anyway once the downlink is free.
+    fn plan_answer(&mut self, at: Picoseconds) {
+        if !self.answer_planned {
+            self.answer_planned = true;
+            self.push(at, Event::Downlink);
         }
-        self.pump();
+    }
+
+    /// Lets the DMA at the head go a TLP further, if it can.
+    fn issue(&mut self) {
+        let Some(head) = self.head.or_else(|| self.take_dma()) else { return };
+        let wait = self.next_issue.max(self.uplink.free_at().since(UPLINK_BACKLOG));
+        if self.now < wait {
+            self.plan_issue(wait);
+            return;
+        }
+        let writes = AddressList::writes(self.test.operation, head.transaction, self.test.transactions);
+        let went_on = if writes { self.issue_write(head) } else { self.issue_request(head) };
+        if went_on {
+            self.pump();
+            self.plan_issue(self.now);
+        }
     }
 
     fn take_dma(&mut self) -> Option<Head> {
@@ -252,9 +292,14 @@ impl<'a> BandwidthRun<'a> {
             return false;
         };
         let Some(tag) = self.tags.take() else { return false };
-        let dma = *head
-            .read
-            .get_or_insert_with(|| self.reads.put(Read { offset: head.next_offset, open: 0, sent: false }));
+        let dma = *head.read.get_or_insert_with(|| {
+            self.reads.put(Read {
+                transaction: head.transaction,
+                offset: head.next_offset,
+                open: 0,
+                sent: false,
+            })
+        });
         head.next_offset += u64::from(piece.length);
         head.left_bytes -= u64::from(piece.length);
         let read = self.reads.get_mut(dma);
@@ -267,13 +312,9 @@ impl<'a> BandwidthRun<'a> {
         true
     }
 
-    /// A card that hands requests straight to its core makes one per clock.
+    /// The card makes the next request no earlier than its clock says.
     fn clock_tick(&mut self) {
-        let timer = self.machine.system.device.timer;
-        if self.machine.system.device.kind == CardKind::Direct {
-            self.next_issue =
-                self.now + Picoseconds(timer.numerator_ns * 1000 / (timer.denominator * timer.cycles));
-        }
+        self.next_issue = self.now + self.machine.request_clock();
     }
 
     /// Has the data engine pull the next TLP of the write at the head; false if the engine is busy.
@@ -286,24 +327,16 @@ impl<'a> BandwidthRun<'a> {
             return false;
         };
         let done_bytes = self.test.size_bytes - head.left_bytes;
-        self.write_engine_free = self.now + self.pull_time(done_bytes, u64::from(piece.length));
+        self.write_engine_free =
+            self.now + self.machine.pull_time(self.test, done_bytes, u64::from(piece.length));
         head.next_offset += u64::from(piece.length);
         head.left_bytes -= u64::from(piece.length);
         let last = head.left_bytes == 0;
-        self.events.push(self.write_engine_free, Event::Pulled { piece, last });
+        let ends = last.then_some(head.transaction);
+        self.push(self.write_engine_free, Event::Pulled(WriteTlp { piece, ends }));
         self.head = (!last).then_some(head);
         self.clock_tick();
         true
-    }
-
-    /// Time to pull the bytes of one TLP, given how many of its DMA were pulled before: what the DMA takes with it, less
-    /// what it takes without.
-    fn pull_time(&self, done_bytes: u64, bytes: u64) -> Picoseconds {
-        let engine = &self.machine.system.device.dma.engine;
-        let card = self.test.device_offset_bytes;
-        let upto = |bytes| data_engine_time(engine, true, card, bytes, 0);
-        let before = if done_bytes == 0 { Picoseconds::ZERO } else { upto(done_bytes) };
-        upto(done_bytes + bytes).since(before)
     }
 
     /// Gives the port what there is to send, in order, as far as credits go.
@@ -311,7 +344,7 @@ impl<'a> BandwidthRun<'a> {
         while let Some(outgoing) = self.outgoing.front().copied() {
             let sent = match outgoing {
                 Outgoing::Request(request) => self.send_request(request),
-                Outgoing::Write { piece, last } => self.send_write(piece, last),
+                Outgoing::Write(tlp) => self.send_write(tlp),
             };
             if !sent {
                 return;
@@ -326,23 +359,19 @@ impl<'a> BandwidthRun<'a> {
         }
         let piece = self.requests.get(request).piece;
         let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryRead, piece));
-        self.events.push(left + self.flight, Event::Request(request));
+        self.push(left + self.flight, Event::Request(request));
         true
     }
 
-    fn send_write(&mut self, piece: Piece, last: bool) -> bool {
+    fn send_write(&mut self, WriteTlp { piece, ends }: WriteTlp) -> bool {
         if !self.credits.take_posted(piece.length) {
             return false;
         }
         let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
-        self.events.push(left + self.flight, Event::Write(piece));
-        if last {
-            let engine = &self.machine.system.device.dma.engine;
-            let pulled_bytes = self.test.size_bytes.next_multiple_of(u64::from(engine.word_bytes));
-            if !pulled_bytes.is_multiple_of(u64::from(engine.write_piece_bytes)) {
-                self.uplink.leave_unit(engine.write_gap_bytes);
-            }
-            self.events.push(left, Event::Complete);
+        self.push(left + self.flight, Event::Write(piece));
+        if let Some(transaction) = ends {
+            self.uplink.leave_unit(self.machine.write_gap_bytes(self.test));
+            self.push(left, Event::Complete { transaction });
         }
         true
     }
@@ -350,24 +379,20 @@ impl<'a> BandwidthRun<'a> {
     fn request_arrives(&mut self, request: u32) {
         let piece = self.requests.get(request).piece;
         let (admitted, data) = self.complex.admit(piece, self.now);
-        self.events.push(admitted, Event::Admitted);
-        self.events.push(data, Event::Data(request));
+        self.push(admitted, Event::Admitted);
+        self.push(data, Event::Data(request));
     }
 
     fn write_arrives(&mut self, piece: Piece) {
         self.downlink.send_dllps(self.now, self.machine.system.host.root_complex.downlink_dllp_bytes);
         let done = self.complex.write(piece, self.now);
-        self.events.push(done, Event::Written { bytes: piece.length });
+        self.push(done, Event::Written { bytes: piece.length });
     }
 
     /// Sends the next completion, if there is one and the downlink is free.
     fn answer(&mut self) {
-        if self.downlink_planned {
-            return;
-        }
         if self.downlink.free_at() > self.now {
-            self.downlink_planned = true;
-            self.events.push(self.downlink.free_at(), Event::Downlink);
+            self.plan_answer(self.downlink.free_at());
             return;
         }
         let room = self.taken_in < self.machine.system.device.dma.receive_buffers;
@@ -375,9 +400,8 @@ impl<'a> BandwidthRun<'a> {
         let Some((request, piece, last)) = self.complex.next_completion(room) else { return };
         self.taken_in += u32::from(first);
         let left = self.downlink.send(self.now, self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
-        self.events.push(left + self.flight, Event::Completion { request, last });
-        self.downlink_planned = true;
-        self.events.push(left, Event::Downlink);
+        self.push(left + self.flight, Event::Arrival { request, last });
+        self.plan_answer(left);
     }
 
     /// The data of a request have arrived: its tag is free, and the data engine takes them on in order of arrival.
@@ -385,10 +409,10 @@ impl<'a> BandwidthRun<'a> {
         let Request { piece, tag, dma } = *self.requests.get(request);
         self.tags.release(tag);
         let offset = self.reads.get(dma).offset;
-        let time = self.move_time(offset, u64::from(piece.length));
+        let time = self.machine.move_time(self.test, offset, u64::from(piece.length));
         self.read_engine_free = self.read_engine_free.max(self.now) + time;
-        self.events.push(self.read_engine_free, Event::Moved(request));
-        self.issue();
+        self.push(self.read_engine_free, Event::Moved(request));
+        self.plan_issue(self.now);
     }
 
     fn moved(&mut self, request: u32) {
@@ -398,64 +422,10 @@ impl<'a> BandwidthRun<'a> {
         let read = self.reads.get_mut(dma);
         read.open -= 1;
         if read.open == 0 && read.sent {
+            let transaction = read.transaction;
             self.reads.take(dma);
-            self.events.push(self.now, Event::Complete);
+            self.push(self.now, Event::Complete { transaction });
         }
-        self.answer();
-    }
-
-    /// The share that `bytes` of a DMA have in what the data engine takes for all of it.
-    fn move_time(&self, offset: u64, bytes: u64) -> Picoseconds {
-        let engine = &self.machine.system.device.dma.engine;
-        let (size, card) = (self.test.size_bytes, self.test.device_offset_bytes);
-        let whole = data_engine_time(engine, false, card, size, self.boundaries_inside_segments(offset));
-        Picoseconds(whole.0 * bytes / size)
-    }
-
-    /// Boundaries between read requests that do not fall on a boundary of the data engine's segments, which count from the
-    /// word that holds the transfer's first byte.
-    fn boundaries_inside_segments(&self, offset: u64) -> u64 {
-        let engine = &self.machine.system.device.dma.engine;
-        self.machine
-            .read_requests(offset, self.test.size_bytes)
-            .skip(1)
-            .filter(|piece| !(piece.address - offset).is_multiple_of(u64::from(engine.segment_bytes)))
-            .count() as u64
-    }
-}
-
-/// A table whose places are used again.
-#[derive(Clone, Debug)]
-struct Slots<T> {
-    places: Vec<T>,
-    free: Vec<u32>,
-}
-
-impl<T> Default for Slots<T> {
-    fn default() -> Self {
-        Self { places: Vec::new(), free: Vec::new() }
-    }
-}
-
-impl<T> Slots<T> {
-    fn put(&mut self, value: T) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = value;
-            return place;
-        }
-        self.places.push(value);
-        (self.places.len() - 1) as u32
-    }
-
-    fn get(&self, place: u32) -> &T {
-        &self.places[place as usize]
-    }
-
-    fn get_mut(&mut self, place: u32) -> &mut T {
-        &mut self.places[place as usize]
-    }
-
-    fn take(&mut self, place: u32) {
-        self.free.push(place);
+        self.plan_answer(self.now);
     }
 }

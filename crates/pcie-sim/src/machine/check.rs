@@ -59,6 +59,7 @@ pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
     let counts = [
         ("link.tags", system.link.tags, 16_384, "give 1 to 16384"),
         ("device.dma.outstanding", system.device.dma.outstanding, 1 << 20, "give 1 to 1048576"),
+        ("device.dma.receive_buffers", system.device.dma.receive_buffers, 1 << 20, "give 1 to 1048576"),
         ("host.iommu.walkers", system.host.iommu.walkers, 4096, "give 1 to 4096"),
         ("host.llc.ways", cache.ways, 1024, "give 1 to 1024"),
     ];

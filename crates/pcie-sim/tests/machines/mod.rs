@@ -8,7 +8,7 @@
     reason = "a test that cannot be set up fails"
 )]
 
-use pcie_sim::{BandwidthRun, LatencyRun, Machine, State, TestKey};
+use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
 use pcie_time::Stream;
 use pcie_workload::{AddressList, Operation, Test};
 use serde_json::{Value, json};
@@ -84,7 +84,7 @@ pub fn dma(operation: Operation, size_bytes: u64, window_bytes: u64) -> Test {
 /// Time per transaction of a bandwidth test in its steady state, ns.
 pub fn transaction_ns(machine: &Machine, test: &Test, state: State) -> f64 {
     let list = AddressList::new(test, KEY.draws(Stream::Addresses));
-    let mut run = BandwidthRun::new(machine, test, &list, KEY, state, 0);
+    let mut run = BandwidthRun::new(Engine::Fast, machine, test, &list, KEY, state, 0);
     let start = run.run(2_000);
     let count = 8_000;
     (run.run(count) - start).as_ns() / count as f64

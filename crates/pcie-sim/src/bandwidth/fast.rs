@@ -1,0 +1,173 @@
+//! The fast engine: no queue of events, but a time for each step, computed from the times of the steps that it waits for.
+//!
+//! Almost everything in the path of a DMA happens in order, so that a resource is a ring of the times at which its parts
+//! are free again: the n-th request needs the tag of the request as many before it as there are tags, and so on. A TLP
+//! that is sent goes through the root complex at once, up to the time at which its data are there. What is left to order
+//! are the card, which sends, and the root complex, which answers: [`FastRun::step`] lets the card go on to where the next
+//! answer could concern it, and then gives that answer. Steps of the same time follow the reference: completions arrive
+//! first, then everything else happens that does, then card and root complex look at what they can send.
+
+mod card;
+mod credits;
+mod ready;
+mod root_port;
+mod shapes;
+
+use super::Completion;
+use super::complex::Complex;
+use crate::history::{State, TestKey};
+use crate::machine::Machine;
+use crate::port::Port;
+use card::{Card, Step};
+use pcie_time::Picoseconds;
+use pcie_workload::{AddressList, Test};
+use root_port::RootPort;
+use shapes::Shapes;
+use std::collections::VecDeque;
+
+/// A time that does not come.
+const NEVER: Picoseconds = Picoseconds(u64::MAX);
+
+/// A bandwidth test going on; it has reads, writes, or both.
+#[derive(Debug)]
+pub(super) struct FastRun<'a, const READS: bool, const WRITES: bool> {
+    shapes: Shapes<'a>,
+    card: Card<'a, READS, WRITES>,
+    root_port: RootPort<WRITES>,
+    complex: Complex<'a>,
+    flight: Picoseconds,
+    completed: Completed,
+}
+
+/// The completions so far.
+#[derive(Debug, Default)]
+struct Completed {
+    /// Those that an earlier one of the other direction could still overtake.
+    reads: VecDeque<Completion>,
+    writes: VecDeque<Completion>,
+    count: u64,
+    last: Picoseconds,
+}
+
+impl Completed {
+    /// Counts completions up to a time; none that is still to come may be earlier.
+    fn settle(&mut self, until: Picoseconds, target: u64, noted: &mut Option<&mut Vec<Completion>>) {
+        while self.count < target {
+            let time = |queue: &VecDeque<Completion>| queue.front().map_or(NEVER, |first| first.time);
+            let (read, write) = (time(&self.reads), time(&self.writes));
+            if read.min(write) > until {
+                return;
+            }
+            let queue = if read < write { &mut self.reads } else { &mut self.writes };
+            let Some(completion) = queue.pop_front() else { return };
+            self.count += 1;
+            self.last = completion.time;
+            if let Some(noted) = noted {
+                noted.push(completion);
+            }
+        }
+    }
+}
+
+impl<'a, const READS: bool, const WRITES: bool> FastRun<'a, READS, WRITES> {
+    pub(super) fn new(
+        machine: &'a Machine,
+        test: &'a Test,
+        list: &'a AddressList,
+        key: TestKey,
+        state: State,
+        first: u64,
+    ) -> Self {
+        let system = &machine.system;
+        let root = &system.host.root_complex;
+        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
+            .with_gap(system.device.uplink_gap_bytes);
+        let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
+        Self {
+            shapes: Shapes::new(machine, test, uplink.clone(), downlink.clone()),
+            card: Card::new(machine, test, list, uplink, first),
+            root_port: RootPort::new(machine, key, downlink, first),
+            complex: Complex::new(machine, key, state, first),
+            flight: Picoseconds::from_ns(root.flight_ns),
+            completed: Completed::default(),
+        }
+    }
+
+    /// See [`super::BandwidthRun::run`].
+    pub(super) fn run(&mut self, count: u64, mut noted: Option<&mut Vec<Completion>>) -> Picoseconds {
+        let target = self.completed.count + count;
+        while self.completed.count < target {
+            let reached = self.step();
+            self.completed.settle(reached, target, &mut noted);
+            if reached == NEVER {
+                break;
+            }
+        }
+        self.completed.last
+    }
+
+    /// Goes on by a step of the card or of the root complex; returns up to when all completions are known, which is never
+    /// once nothing is left.
+    fn step(&mut self) -> Picoseconds {
+        // No completion that is not sent yet arrives before this.
+        let answer = self.root_port.next_answer();
+        let horizon = if answer == NEVER { NEVER } else { answer + self.flight };
+        let (time, step) = self.card.next_step(&self.shapes);
+        if time <= horizon && time != NEVER {
+            self.go_on(time, step);
+            return time.min(horizon);
+        }
+        if !READS || answer == NEVER {
+            return NEVER;
+        }
+        self.answer(answer);
+        answer
+    }
+
+    /// Carries out the next step of the card.
+    #[inline]
+    fn go_on(&mut self, time: Picoseconds, step: Step) {
+        match step {
+            Step::Pulled => self.card.pulled(),
+            Step::Issue => self.card.issue(time, &mut self.shapes),
+            Step::Send => self.send(time),
+        }
+    }
+
+    /// Sends the TLP that the card has ready, through the root complex to where its data are there or it is written.
+    #[inline]
+    fn send(&mut self, time: Picoseconds) {
+        let Some(sent) = self.card.send(time, &self.shapes) else { return };
+        let arrival = sent.left + self.flight;
+        match sent.request {
+            Some(due) => {
+                let (credit_back, data) = self.complex.admit(sent.piece, arrival);
+                self.card.non_posted_credit_taken(credit_back);
+                self.root_port.admitted(due, data);
+            }
+            None => {
+                if READS {
+                    self.root_port.write_arrives(arrival);
+                }
+                let credits_back = self.complex.write(sent.piece, arrival);
+                self.card.posted_credits_taken(sent.piece.length, credits_back);
+                if let Some(transaction) = sent.ends {
+                    self.completed.writes.push_back(Completion { transaction, time: sent.left });
+                }
+            }
+        }
+    }
+
+    /// Sends the next completion, at `time` or later.
+    #[inline]
+    fn answer(&mut self, time: Picoseconds) {
+        let Some(answer) = self.root_port.answer(time, &self.card, &self.shapes) else { return };
+        let arrival = answer.left + self.flight;
+        self.card.completion_arrives(arrival);
+        if answer.last
+            && let Some(done) = self.card.answered(answer.tag, arrival, &self.shapes)
+        {
+            self.completed.reads.push_back(done);
+        }
+    }
+}

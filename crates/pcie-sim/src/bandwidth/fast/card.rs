@@ -1,0 +1,409 @@
+//! The card's side: which DMA goes a TLP further, which TLP is sent, and what the data engine has done.
+
+use super::super::card::data_credits;
+use super::super::engine::UPLINK_BACKLOG;
+use super::credits::{DataCredits, HeaderCredits};
+use super::ready::Due;
+use super::shapes::{RequestShape, Shapes};
+use super::{Completion, NEVER};
+use crate::machine::Machine;
+use crate::port::Port;
+use pcie_time::Picoseconds;
+use pcie_wire::Piece;
+use pcie_workload::{AddressList, Test};
+use std::collections::VecDeque;
+
+/// What the card does next.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// The data of a write TLP have come out of its memory.
+    Pulled,
+    /// The TLP that is first in line is sent.
+    Send,
+    /// The DMA at the head of the queue goes a TLP further.
+    Issue,
+}
+
+/// The DMA at the head of the queue.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    transaction: u64,
+    offset: u64,
+    writes: bool,
+    /// Its TLPs that were not issued yet: a range of the shapes' requests or writes.
+    next: u32,
+    end: u32,
+}
+
+/// A read request in flight, by tag.
+#[derive(Clone, Copy, Debug, Default)]
+struct InFlight {
+    shape: u32,
+    dma: u32,
+}
+
+/// A DMA read in flight.
+#[derive(Clone, Copy, Debug, Default)]
+struct Read {
+    transaction: u64,
+    /// Requests whose data were not moved yet.
+    open: u32,
+}
+
+/// A TLP that the card has ready.
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    ready: Picoseconds,
+    offset: u64,
+    /// The place of its shape among the shapes' requests or writes.
+    shape: u32,
+    /// The tag of a request.
+    tag: Option<u32>,
+    /// The transaction that a write ends.
+    ends: Option<u64>,
+}
+
+/// A TLP that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    pub(super) piece: Piece,
+    /// When its last byte has left.
+    pub(super) left: Picoseconds,
+    /// Of a request, what waits for its data.
+    pub(super) request: Option<Due>,
+    /// The transaction that a write ends.
+    pub(super) ends: Option<u64>,
+}
+
+/// The card.
+#[derive(Debug)]
+pub(super) struct Card<'a, const READS: bool, const WRITES: bool> {
+    test: &'a Test,
+    list: &'a AddressList,
+    next: u64,
+    head: Option<Head>,
+    workers: Workers,
+    /// Before this nothing more is issued.
+    issues_at: Picoseconds,
+    clock: Picoseconds,
+    tags: Tags,
+    in_flight: Vec<InFlight>,
+    /// DMA reads in flight: a window of them, because tags are used in order.
+    reads: Vec<Read>,
+    read_place: usize,
+    write_engine_free: Picoseconds,
+    pulled: Option<Outgoing>,
+    outgoing: VecDeque<Outgoing>,
+    sent_at: Picoseconds,
+    non_posted: HeaderCredits,
+    posted: HeaderCredits,
+    posted_data: DataCredits,
+    uplink: Port,
+    gap_bytes: u32,
+    dllp_bytes: u32,
+    /// When the completions arrive whose DLLPs were not sent yet.
+    completions: VecDeque<Picoseconds>,
+    read_engine_free: Picoseconds,
+    /// By receive buffer, when it is free.
+    buffers: Vec<Picoseconds>,
+    buffer: usize,
+}
+
+impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
+    pub(super) fn new(
+        machine: &'a Machine,
+        test: &'a Test,
+        list: &'a AddressList,
+        uplink: Port,
+        first: u64,
+    ) -> Self {
+        let system = &machine.system;
+        let (device, root) = (&system.device, &system.host.root_complex);
+        let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
+        let tags = system.link.tags as usize;
+        Self {
+            test,
+            list,
+            next: first,
+            head: None,
+            workers: Workers { idle: workers, after_reads: VecDeque::new(), after_writes: VecDeque::new() },
+            issues_at: Picoseconds::ZERO,
+            clock: machine.request_clock(),
+            tags: Tags { free_at: vec![Picoseconds::ZERO; tags], next: 0 },
+            in_flight: vec![InFlight::default(); tags],
+            reads: vec![Read::default(); tags + 1],
+            read_place: 0,
+            write_engine_free: Picoseconds::ZERO,
+            pulled: None,
+            outgoing: VecDeque::new(),
+            sent_at: Picoseconds::ZERO,
+            non_posted: HeaderCredits::new(root.non_posted_header_credits),
+            posted: HeaderCredits::new(root.posted_header_credits),
+            posted_data: DataCredits::new(root.posted_data_credits),
+            uplink,
+            gap_bytes: machine.write_gap_bytes(test),
+            dllp_bytes: device.uplink_dllp_bytes,
+            completions: VecDeque::new(),
+            read_engine_free: Picoseconds::ZERO,
+            buffers: vec![Picoseconds::ZERO; device.dma.receive_buffers as usize],
+            buffer: 0,
+        }
+    }
+
+    /// What the card does next of what is known, and when: never if it has to wait for a completion that was not sent yet.
+    #[inline]
+    pub(super) fn next_step(&self, shapes: &Shapes<'_>) -> (Picoseconds, Step) {
+        let mut first = (self.issue_time(), Step::Issue);
+        if let Some(outgoing) = self.outgoing.front() {
+            let time = self.send_time(outgoing, shapes);
+            if time <= first.0 {
+                first = (time, Step::Send);
+            }
+        }
+        if WRITES
+            && let Some(pulled) = &self.pulled
+            && pulled.ready <= first.0
+        {
+            first = (pulled.ready, Step::Pulled);
+        }
+        first
+    }
+
+    /// When the head can go a TLP further, for all that is known.
+    #[inline]
+    fn issue_time(&self) -> Picoseconds {
+        let (worker, writes) = match self.head {
+            Some(head) => (Picoseconds::ZERO, head.writes),
+            None if self.next >= self.test.transactions => return NEVER,
+            None => (self.workers.free_at(), self.is_write(self.next)),
+        };
+        let engine = if writes { self.write_engine_free } else { self.tags.next_free_at() };
+        self.issues_at.max(worker).max(engine)
+    }
+
+    #[inline]
+    fn is_write(&self, transaction: u64) -> bool {
+        WRITES && (!READS || AddressList::writes(self.test.operation, transaction, self.test.transactions))
+    }
+
+    /// When the TLP that is first in line can be sent.
+    #[inline]
+    fn send_time(&self, outgoing: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
+        let credit = match outgoing.tag {
+            Some(_) => self.non_posted.ready(),
+            None => {
+                let length = shapes.writes[outgoing.shape as usize].length;
+                self.posted.ready().max(self.posted_data.ready(data_credits(length)))
+            }
+        };
+        outgoing.ready.max(self.sent_at).max(credit)
+    }
+
+    /// Gives the uplink the DLLPs for the completions that have arrived by `now`.
+    #[inline]
+    fn send_dllps(&mut self, now: Picoseconds) {
+        while READS && self.completions.front().is_some_and(|arrival| *arrival <= now) {
+            if let Some(arrival) = self.completions.pop_front() {
+                self.uplink.send_dllps(arrival, self.dllp_bytes);
+            }
+        }
+    }
+
+    /// The data of a write TLP have come out of the card's memory.
+    #[inline]
+    pub(super) fn pulled(&mut self) {
+        self.outgoing.extend(self.pulled.take());
+    }
+
+    /// Takes the head a TLP further, if not too much waits for the uplink.
+    #[inline]
+    pub(super) fn issue(&mut self, now: Picoseconds, shapes: &mut Shapes<'_>) {
+        self.send_dllps(now);
+        let wait = self.uplink.free_at().since(UPLINK_BACKLOG);
+        self.issues_at = now.max(wait);
+        if wait > now {
+            return;
+        }
+        let mut head = match self.head {
+            Some(head) => head,
+            None => self.take_dma(shapes),
+        };
+        let shape = head.next;
+        head.next += 1;
+        let last = head.next == head.end;
+        self.head = (!last).then_some(head);
+        self.issues_at = now + self.clock;
+        if head.writes {
+            self.write_engine_free = now + shapes.writes[shape as usize].pull_time;
+            let ends = last.then_some(head.transaction);
+            let ready = self.write_engine_free;
+            self.pulled = Some(Outgoing { ready, offset: head.offset, shape, tag: None, ends });
+        } else {
+            let tag = self.tags.take();
+            self.in_flight[tag as usize] = InFlight { shape, dma: self.read_place as u32 };
+            self.outgoing.push_back(Outgoing {
+                ready: now,
+                offset: head.offset,
+                shape,
+                tag: Some(tag),
+                ends: None,
+            });
+        }
+    }
+
+    #[inline]
+    fn take_dma(&mut self, shapes: &mut Shapes<'_>) -> Head {
+        let transaction = self.next;
+        self.next += 1;
+        self.workers.take();
+        let offset = self.list.offset(transaction);
+        let shape = shapes.at(offset);
+        let writes = self.is_write(transaction);
+        let parts = if writes { shape.writes() } else { shape.requests() };
+        if !writes {
+            self.read_place = if self.read_place + 1 == self.reads.len() { 0 } else { self.read_place + 1 };
+            self.reads[self.read_place] = Read { transaction, open: parts.end - parts.start };
+        }
+        Head { transaction, offset, writes, next: parts.start, end: parts.end }
+    }
+
+    /// Sends the TLP that is first in line; its credits are taken once it is known when they are back.
+    #[inline]
+    pub(super) fn send(&mut self, now: Picoseconds, shapes: &Shapes<'_>) -> Option<Sent> {
+        self.send_dllps(now);
+        let Outgoing { offset, shape, tag, ends, .. } = self.outgoing.pop_front()?;
+        self.sent_at = now;
+        let (start, length, uplink_bytes, request) = match tag {
+            Some(tag) => {
+                let request = &shapes.requests[shape as usize];
+                let due = Due { time: NEVER, tag, small: request.small };
+                (request.start, request.length, request.uplink_bytes, Some(due))
+            }
+            None => {
+                let write = &shapes.writes[shape as usize];
+                (write.start, write.length, write.uplink_bytes, None)
+            }
+        };
+        let left = self.uplink.send_units(now, uplink_bytes);
+        if ends.is_some() {
+            self.uplink.leave_unit(self.gap_bytes);
+            self.workers.after_writes.push_back(left);
+        }
+        Some(Sent { piece: Piece { address: offset + start, length }, left, request, ends })
+    }
+
+    /// The credit of the request sent last is back at a time.
+    #[inline]
+    pub(super) fn non_posted_credit_taken(&mut self, back: Picoseconds) {
+        self.non_posted.take(back);
+    }
+
+    /// The credits of the write sent last are back at a time.
+    #[inline]
+    pub(super) fn posted_credits_taken(&mut self, bytes: u32, back: Picoseconds) {
+        self.posted.take(back);
+        self.posted_data.take(data_credits(bytes), back);
+    }
+
+    /// The shape of the request that has a tag.
+    #[inline]
+    pub(super) fn request<'s>(&self, tag: u32, shapes: &'s Shapes<'_>) -> &'s RequestShape {
+        &shapes.requests[self.in_flight[tag as usize].shape as usize]
+    }
+
+    /// When there is room for the data of another request.
+    #[inline]
+    pub(super) fn room_at(&self) -> Picoseconds {
+        self.buffers[self.buffer]
+    }
+
+    /// A completion arrives at a time, and is answered by a DLLP.
+    #[inline]
+    pub(super) fn completion_arrives(&mut self, arrival: Picoseconds) {
+        if self.dllp_bytes > 0 {
+            self.completions.push_back(arrival);
+        }
+    }
+
+    /// All data of a request have arrived: its tag is free, and the data engine moves them on. Returns the DMA that this
+    /// completes.
+    #[inline]
+    pub(super) fn answered(
+        &mut self,
+        tag: u32,
+        arrival: Picoseconds,
+        shapes: &Shapes<'_>,
+    ) -> Option<Completion> {
+        let InFlight { shape, dma } = self.in_flight[tag as usize];
+        self.tags.free_at[tag as usize] = arrival;
+        let moved = self.read_engine_free.max(arrival) + shapes.requests[shape as usize].move_time;
+        self.read_engine_free = moved;
+        self.buffers[self.buffer] = moved;
+        self.buffer = if self.buffer + 1 == self.buffers.len() { 0 } else { self.buffer + 1 };
+        let read = &mut self.reads[dma as usize];
+        read.open -= 1;
+        if read.open > 0 {
+            return None;
+        }
+        self.workers.after_reads.push_back(moved);
+        Some(Completion { transaction: read.transaction, time: moved })
+    }
+}
+
+/// Tags as times: a tag is free at the time at which the data of its last request have arrived.
+#[derive(Debug)]
+struct Tags {
+    /// `NEVER` while that is not known.
+    free_at: Vec<Picoseconds>,
+    next: usize,
+}
+
+impl Tags {
+    #[inline]
+    fn next_free_at(&self) -> Picoseconds {
+        self.free_at[self.next]
+    }
+
+    #[inline]
+    fn take(&mut self) -> u32 {
+        let tag = self.next;
+        self.free_at[tag] = NEVER;
+        self.next = if tag + 1 == self.free_at.len() { 0 } else { tag + 1 };
+        tag as u32
+    }
+}
+
+/// Workers that wait for a DMA, by the times at which they became free.
+#[derive(Debug)]
+struct Workers {
+    /// Those that had none yet.
+    idle: u32,
+    after_reads: VecDeque<Picoseconds>,
+    after_writes: VecDeque<Picoseconds>,
+}
+
+impl Workers {
+    /// When the next one is free: never if that is not known.
+    #[inline]
+    fn free_at(&self) -> Picoseconds {
+        if self.idle > 0 {
+            return Picoseconds::ZERO;
+        }
+        let first = |queue: &VecDeque<Picoseconds>| queue.front().copied().unwrap_or(NEVER);
+        first(&self.after_reads).min(first(&self.after_writes))
+    }
+
+    #[inline]
+    fn take(&mut self) {
+        if self.idle > 0 {
+            self.idle -= 1;
+            return;
+        }
+        let first = |queue: &VecDeque<Picoseconds>| queue.front().copied().unwrap_or(NEVER);
+        if first(&self.after_reads) <= first(&self.after_writes) {
+            self.after_reads.pop_front();
+        } else {
+            self.after_writes.pop_front();
+        }
+    }
+}

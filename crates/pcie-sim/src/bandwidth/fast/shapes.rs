@@ -1,0 +1,152 @@
+//! What the DMAs of a test have in common: how each is split, and what its parts take.
+//!
+//! Splitting depends on where in a page a DMA starts and on how long its addresses are, and a test starts its DMAs at few
+//! places of a page. So each kind of DMA is worked out once.
+
+use crate::machine::Machine;
+use crate::port::Port;
+use pcie_time::Picoseconds;
+use pcie_wire::{Piece, TlpKind};
+use pcie_workload::{PAGE_BYTES, Test};
+use std::ops::Range;
+
+/// A read request of a DMA.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestShape {
+    /// Where it starts, from the start of the DMA.
+    pub(super) start: u64,
+    pub(super) length: u32,
+    /// What it occupies on the uplink.
+    pub(super) uplink_bytes: u64,
+    /// Whether it is of at most MPS.
+    pub(super) small: bool,
+    /// What the data engine takes to move its data.
+    pub(super) move_time: Picoseconds,
+    /// The completions that answer it: a range of [`Shapes::completion_bytes`].
+    pub(super) completions: (u32, u32),
+}
+
+/// A write TLP of a DMA.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WriteShape {
+    /// Where it starts, from the start of the DMA.
+    pub(super) start: u64,
+    pub(super) length: u32,
+    pub(super) uplink_bytes: u64,
+    /// What the data engine takes to pull its data.
+    pub(super) pull_time: Picoseconds,
+}
+
+/// The parts of a DMA: ranges of [`Shapes::requests`] and [`Shapes::writes`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    requests: (u32, u32),
+    writes: (u32, u32),
+}
+
+impl Shape {
+    /// The requests if it is a read.
+    pub(super) fn requests(&self) -> Range<u32> {
+        self.requests.0..self.requests.1
+    }
+
+    /// The TLPs if it is a write.
+    pub(super) fn writes(&self) -> Range<u32> {
+        self.writes.0..self.writes.1
+    }
+}
+
+/// The shapes met so far.
+#[derive(Debug)]
+pub(super) struct Shapes<'a> {
+    machine: &'a Machine,
+    test: &'a Test,
+    uplink: Port,
+    downlink: Port,
+    chunk_shift: u32,
+    low_chunks: Vec<bool>,
+    /// By place in a page and length of the addresses; `UNKNOWN` where none started yet.
+    by_place: Vec<u16>,
+    shapes: Vec<Shape>,
+    pub(super) requests: Vec<RequestShape>,
+    pub(super) writes: Vec<WriteShape>,
+    /// What completions occupy on the downlink.
+    pub(super) completion_bytes: Vec<u64>,
+}
+
+const UNKNOWN: u16 = u16::MAX;
+
+impl<'a> Shapes<'a> {
+    pub(super) fn new(machine: &'a Machine, test: &'a Test, uplink: Port, downlink: Port) -> Self {
+        let system = &machine.system;
+        Self {
+            machine,
+            test,
+            uplink,
+            downlink,
+            chunk_shift: system.chunk_bytes.trailing_zeros(),
+            low_chunks: system.chunk_addresses.iter().map(|address| *address < 1 << 32).collect(),
+            by_place: vec![UNKNOWN; 2 * PAGE_BYTES as usize],
+            shapes: Vec::new(),
+            requests: Vec::new(),
+            writes: Vec::new(),
+            completion_bytes: Vec::new(),
+        }
+    }
+
+    /// The shape of a DMA at an offset of the buffer.
+    #[inline]
+    pub(super) fn at(&mut self, offset: u64) -> Shape {
+        let low = self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false);
+        let place = (offset % PAGE_BYTES) as usize * 2 + usize::from(low);
+        let known = self.by_place[place];
+        if known != UNKNOWN {
+            return self.shapes[usize::from(known)];
+        }
+        self.work_out(offset, place)
+    }
+
+    #[cold]
+    fn work_out(&mut self, offset: u64, place: usize) -> Shape {
+        let (machine, size) = (self.machine, self.test.size_bytes);
+        let first_request = self.requests.len() as u32;
+        for piece in machine.read_requests(offset, size) {
+            let request = self.request(offset, piece);
+            self.requests.push(request);
+        }
+        let first_write = self.writes.len() as u32;
+        for piece in machine.write_tlps(offset, size) {
+            let start = piece.address - offset;
+            self.writes.push(WriteShape {
+                start,
+                length: piece.length,
+                uplink_bytes: self.uplink.in_units(machine.tlp_bytes(TlpKind::MemoryWrite, piece)),
+                pull_time: machine.pull_time(self.test, start, u64::from(piece.length)),
+            });
+        }
+        let shape = Shape {
+            requests: (first_request, self.requests.len() as u32),
+            writes: (first_write, self.writes.len() as u32),
+        };
+        self.by_place[place] = self.shapes.len() as u16;
+        self.shapes.push(shape);
+        shape
+    }
+
+    fn request(&mut self, offset: u64, piece: Piece) -> RequestShape {
+        let machine = self.machine;
+        let first = self.completion_bytes.len() as u32;
+        for completion in machine.completions(piece) {
+            let bytes = machine.tlp_bytes(TlpKind::CompletionWithData, completion);
+            self.completion_bytes.push(self.downlink.in_units(bytes));
+        }
+        RequestShape {
+            start: piece.address - offset,
+            length: piece.length,
+            uplink_bytes: self.uplink.in_units(machine.tlp_bytes(TlpKind::MemoryRead, piece)),
+            small: piece.length <= machine.system.link.mps_bytes,
+            move_time: machine.move_time(self.test, offset, u64::from(piece.length)),
+            completions: (first, self.completion_bytes.len() as u32),
+        }
+    }
+}

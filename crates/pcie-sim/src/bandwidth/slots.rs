@@ -1,0 +1,37 @@
+//! A table whose places are used again: what is in flight, by number.
+
+/// A table whose places are used again.
+#[derive(Clone, Debug)]
+pub(super) struct Slots<T> {
+    places: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    pub(super) fn put(&mut self, value: T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = value;
+            return place;
+        }
+        self.places.push(value);
+        (self.places.len() - 1) as u32
+    }
+
+    pub(super) fn get(&self, place: u32) -> &T {
+        &self.places[place as usize]
+    }
+
+    pub(super) fn get_mut(&mut self, place: u32) -> &mut T {
+        &mut self.places[place as usize]
+    }
+
+    pub(super) fn take(&mut self, place: u32) {
+        self.free.push(place);
+    }
+}

@@ -1,0 +1,139 @@
+//! Both engines complete every transaction at the same time.
+
+mod machines;
+
+use machines::{KEY, ideal, system};
+use pcie_sim::{BandwidthRun, Engine, Machine, State};
+use pcie_time::Stream;
+use pcie_workload::{AddressList, Operation, Pattern, Test};
+use serde_json::json;
+
+const OPERATIONS: [Operation; 3] = [Operation::BwRd, Operation::BwWr, Operation::BwRdwr];
+
+/// Compares the completions of a test, from a place within it and in several parts.
+fn assert_equal(machine: &Machine, test: &Test, state: &State, context: &str) {
+    let list = AddressList::new(test, KEY.draws(Stream::Addresses));
+    let first = 1 << 16;
+    let run = |engine| {
+        let mut run = BandwidthRun::new(engine, machine, test, &list, KEY, state.clone(), first);
+        let mut completions = run.completions(100);
+        let end = run.run(COUNT - 100);
+        completions.extend(run.completions(COUNT));
+        (completions, end)
+    };
+    let (mut fast, fast_end) = run(Engine::Fast);
+    let (mut reference, reference_end) = run(Engine::Reference);
+    let context = format!("{context}: {:?} {} B of {}", test.operation, test.size_bytes, test.window_bytes);
+    let apart = fast.iter().zip(&reference).position(|(one, other)| one.time != other.time);
+    let (one, other) = apart.map(|place| (fast[place], reference[place])).unzip();
+    assert_eq!(one, other, "{context}: first completion that differs");
+    assert_eq!(fast_end, reference_end, "{context}");
+    fast.sort_unstable();
+    reference.sort_unstable();
+    assert_eq!(fast, reference, "{context}");
+}
+
+/// Transactions of each part of a comparison.
+const COUNT: u64 = 1_500;
+
+#[test]
+fn over_a_grid_of_tests() {
+    for name in ["snb", "ib-011-nosp"] {
+        for iommu in ["off", "four-kib-pages"] {
+            let machine = system(name, &[("iommu", json!(iommu))]);
+            let mut state = machine.boot();
+            machine.thrash_from_device(&mut state, KEY);
+            for operation in OPERATIONS {
+                for size in [8, 64, 512, 2048] {
+                    for window in [8 << 10, 384 << 10, 64 << 20] {
+                        for workers in [1, 4, 96] {
+                            for pattern in [Pattern::Sequential, Pattern::Random] {
+                                let test = Test {
+                                    pattern,
+                                    outstanding: Some(workers),
+                                    ..Test::random_dma(operation, size, window, 1 << 23)
+                                };
+                                let context =
+                                    format!("{name}, IOMMU {iommu}, {workers} workers, {pattern:?}");
+                                assert_equal(&machine, &test, &state, &context);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn when_transfers_are_split_unevenly() {
+    for name in ["snb", "ib-011-nosp"] {
+        let machine = system(name, &[]);
+        for operation in OPERATIONS {
+            for (size, host_offset_bytes, device_offset_bytes) in
+                [(1, 0, 0), (65, 3, 1), (257, 63, 0), (513, 1, 9), (1500, 17, 4), (4000, 31, 2)]
+            {
+                let test = Test {
+                    host_offset_bytes,
+                    device_offset_bytes,
+                    ..Test::random_dma(operation, size, 1 << 20, 1 << 23)
+                };
+                assert_equal(
+                    &machine,
+                    &test,
+                    &machine.boot(),
+                    &format!("{name}, offset {host_offset_bytes}"),
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn when_a_single_resource_is_short() {
+    for (key, value) in [
+        ("device.dma.receive_buffers", json!(1)),
+        ("device.kind", json!("direct")),
+        ("host.root_complex.completion_order", json!("random")),
+        ("host.root_complex.completion_order", json!("fifo")),
+        ("host.root_complex.completion_split", json!("every-rcb")),
+        ("host.root_complex.credit_return_ns", json!(3000.0)),
+        ("host.root_complex.non_posted_header_credits", json!(3)),
+        ("host.root_complex.posted_header_credits", json!(2)),
+        ("host.root_complex.posted_data_credits", json!(16)),
+        ("link.tags", json!(1)),
+        ("link.tags", json!(768)),
+    ] {
+        let machine = system("snb", &[(key, value.clone())]);
+        for operation in OPERATIONS {
+            for size in [64, 300, 1024] {
+                let test = Test::random_dma(operation, size, 1 << 20, 1 << 23);
+                assert_equal(&machine, &test, &machine.boot(), &format!("{key} {value}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn where_many_things_happen_at_the_same_time() {
+    for changes in
+        [vec![], vec![("device.kind", json!("queued"))], vec![("host.root_complex.read_ns", json!(0.0))]]
+    {
+        let machine = ideal(&changes);
+        for operation in OPERATIONS {
+            for size in [64, 256, 2048] {
+                let test = Test::random_dma(operation, size, 8 << 10, 1 << 23);
+                assert_equal(&machine, &test, &machine.boot(), &format!("{changes:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn to_the_end_of_a_test() {
+    let machine = system("snb", &[]);
+    for operation in OPERATIONS {
+        let test = Test::random_dma(operation, 64, 8 << 10, (1 << 16) + 700);
+        assert_equal(&machine, &test, &machine.boot(), "a test that ends");
+    }
+}
