@@ -12,6 +12,8 @@ use pcie_workload::LINE_BYTES;
 const HOST: u8 = 1;
 const OVERWRITTEN: u8 = 2;
 const TOUCHED: u8 = 4;
+/// In the DDIO ways of its set.
+const HELD: u8 = 8;
 const NO_LINE: Line = Line::MAX;
 
 /// What the card's read or write of a line finds.
@@ -72,11 +74,6 @@ impl Caches {
         }
     }
 
-    fn in_device_ways(&self, lines: &Lines, line: Line) -> bool {
-        let start = lines.set(line) as usize * self.ways;
-        self.device_lines[start..start + self.ways].contains(&line)
-    }
-
     /// Where a line is.
     #[inline]
     #[must_use]
@@ -89,7 +86,7 @@ impl Caches {
                 (false, _) => Found::RemoteHostLine,
             };
         }
-        if self.in_device_ways(lines, line) {
+        if flags & HELD != 0 {
             return Found::DeviceLine;
         }
         Found::Memory {
@@ -122,8 +119,11 @@ impl Caches {
         let start = lines.set(line) as usize * self.ways;
         let set = &mut self.device_lines[start..start + self.ways];
         let place = set.iter().position(|held| *held == line).unwrap_or(set.len() - 1);
+        let last = set[place];
         set[..=place].rotate_right(1);
         set[0] = line;
+        self.let_go(last);
+        self.flags[line as usize] |= HELD;
     }
 
     /// The control program runs over a large list: nothing is left in the caches of its socket.
@@ -133,7 +133,9 @@ impl Caches {
             self.host_lines = false;
         }
         if self.shared.program_with_device {
-            self.device_lines.fill(NO_LINE);
+            let nothing = vec![NO_LINE; self.device_lines.len()];
+            let held = std::mem::replace(&mut self.device_lines, nothing);
+            held.into_iter().for_each(|line| self.let_go(line));
         }
     }
 
@@ -152,7 +154,7 @@ impl Caches {
             let set = lines.set(line);
             let kept = capacity / f64::from(wanted[set as usize]);
             let flags = &mut self.flags[line as usize];
-            *flags = TOUCHED;
+            *flags = TOUCHED | *flags & HELD;
             if kept >= 1.0 || draws.fraction(u64::from(line)) < kept {
                 *flags |= HOST;
             }
@@ -160,6 +162,7 @@ impl Caches {
             for held in &mut self.device_lines[start..start + self.ways] {
                 if *held == line {
                     *held = NO_LINE;
+                    *flags &= !HELD;
                 }
             }
         }
@@ -195,7 +198,21 @@ impl Caches {
                 }
             }
         }
+        let before = self.device_lines.clone();
         settled.merge_into(&mut self.device_lines, self.ways);
+        before.into_iter().for_each(|line| self.let_go(line));
+        for line in &self.device_lines {
+            if let Some(flags) = self.flags.get_mut(*line as usize) {
+                *flags |= HELD;
+            }
+        }
+    }
+
+    #[inline]
+    fn let_go(&mut self, line: Line) {
+        if let Some(flags) = self.flags.get_mut(line as usize) {
+            *flags &= !HELD;
+        }
     }
 }
 

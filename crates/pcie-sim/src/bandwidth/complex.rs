@@ -5,7 +5,7 @@ use crate::caches::Found;
 use crate::history::{State, TestKey};
 use crate::lines::Line;
 use crate::machine::{Machine, ReadCosts};
-use crate::refresh::refresh;
+use crate::profile;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
@@ -25,9 +25,8 @@ pub(crate) struct Complex<'a> {
     walkers: Vec<Picoseconds>,
     pending_walks: Vec<(u32, Picoseconds)>,
     admitted: u64,
-    jitter: Draws,
-    refresh: Draws,
-    walk_refresh: Draws,
+    access_draws: Draws,
+    walk_draws: Draws,
     times: Times,
 }
 
@@ -41,6 +40,7 @@ struct Times {
     busy: Spread,
     idle_costs: ReadCosts,
     busy_costs: ReadCosts,
+    refresh: Refresh,
 }
 
 impl Times {
@@ -54,6 +54,7 @@ impl Times {
             busy: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
             idle_costs: machine.read_costs(false),
             busy_costs: machine.read_costs(true),
+            refresh: Refresh::new(&machine.system.host.memory.refresh),
         }
     }
 }
@@ -72,9 +73,40 @@ impl Spread {
         Self { least, width: most.since(least).0 + 1 }
     }
 
+    /// The time at a place between the bounds, in units of 2^-32.
     #[inline]
-    fn draw(self, draws: Draws, index: u64) -> Picoseconds {
-        self.least + Picoseconds(draws.below(index, self.width))
+    fn at(self, place: u32) -> Picoseconds {
+        self.least + Picoseconds((u64::from(place) * self.width) >> 32)
+    }
+}
+
+/// Refreshes as many accesses at a time meet them: each at a place of its own between two.
+#[derive(Clone, Copy, Debug)]
+struct Refresh {
+    /// Places in units of 2^-32 of the time between two: those below lie in a refresh.
+    share: u64,
+    duration: u64,
+}
+
+impl Refresh {
+    fn new(refresh: &profile::Refresh) -> Self {
+        let share = match refresh.interval_ns > 0.0 {
+            true => (refresh.share * refresh.duration_ns / refresh.interval_ns).clamp(0.0, 1.0),
+            false => 0.0,
+        };
+        let share = (share * (1u64 << 32) as f64).round() as u64;
+        Self { share, duration: Picoseconds::from_ns(refresh.duration_ns).0 }
+    }
+
+    /// How long an access at a place waits for the end of the refresh that it meets there.
+    #[inline]
+    fn wait(self, place: u32) -> Picoseconds {
+        match self.share.checked_sub(u64::from(place)) {
+            None | Some(0) => Picoseconds::ZERO,
+            Some(left) => {
+                Picoseconds((u128::from(self.duration) * u128::from(left) / u128::from(self.share)) as u64)
+            }
+        }
     }
 }
 
@@ -96,15 +128,14 @@ impl<'a> Complex<'a> {
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
             pending_walks: Vec::new(),
             admitted: numbered_from,
-            jitter: key.draws(Stream::Jitter),
-            refresh: key.draws(Stream::Refresh),
-            walk_refresh: key.draws(Stream::WalkRefresh),
+            access_draws: key.draws(Stream::Jitter),
+            walk_draws: key.draws(Stream::WalkRefresh),
             times: Times::new(machine),
         }
     }
 
     /// A read request arrives; returns when its credit is back at the card, and when its data are there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
         let admitted = now.max(self.request_gate).max(self.posted_done);
         self.request_gate = admitted + self.times.request_interval;
@@ -117,7 +148,7 @@ impl<'a> Complex<'a> {
     }
 
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
-    #[inline]
+    #[inline(always)]
     fn access(&self, piece: Piece, busy: bool) -> Picoseconds {
         let machine = self.machine;
         let (spread, costs) = match busy {
@@ -131,8 +162,10 @@ impl<'a> Complex<'a> {
             memory |= matches!(found, Found::Memory { .. });
             cost = cost.max(costs.of(found));
         }
-        let refresh = if memory { refresh(machine, self.refresh, self.admitted) } else { Picoseconds::ZERO };
-        spread.draw(self.jitter, self.admitted) + cost + refresh
+        // One draw serves both.
+        let bits = self.access_draws.bits(self.admitted);
+        let refresh = if memory { self.times.refresh.wait(bits as u32) } else { Picoseconds::ZERO };
+        spread.at((bits >> 32) as u32) + cost + refresh
     }
 
     #[inline]
@@ -180,7 +213,7 @@ impl<'a> Complex<'a> {
         *walker = start + Picoseconds::from_ns(iommu.walker_busy_ns);
         let done = start
             + Picoseconds::from_ns(iommu.walk_ns)
-            + refresh(self.machine, self.walk_refresh, self.admitted);
+            + self.times.refresh.wait(self.walk_draws.word(self.admitted));
         self.pending_walks.push((page, done));
         done
     }

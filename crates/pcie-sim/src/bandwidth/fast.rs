@@ -18,9 +18,11 @@ use super::complex::Complex;
 use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use crate::port::Port;
-use card::{Card, Step};
+use card::{Card, Outgoing, Step};
 use pcie_time::Picoseconds;
+use pcie_wire::Piece;
 use pcie_workload::{AddressList, Test};
+use ready::Waiting;
 use root_port::RootPort;
 use shapes::Shapes;
 use std::collections::VecDeque;
@@ -42,16 +44,28 @@ pub(super) struct FastRun<'a, const READS: bool, const WRITES: bool> {
 /// The completions so far.
 #[derive(Debug, Default)]
 struct Completed {
-    /// Those that an earlier one of the other direction could still overtake.
+    /// Of a test that reads and writes, those that one of the other direction could still overtake.
     reads: VecDeque<Completion>,
     writes: VecDeque<Completion>,
     count: u64,
     last: Picoseconds,
+    /// Whether they are noted.
+    noting: bool,
+    noted: Vec<Completion>,
 }
 
 impl Completed {
-    /// Counts completions up to a time; none that is still to come may be earlier.
-    fn settle(&mut self, until: Picoseconds, target: u64, noted: &mut Option<&mut Vec<Completion>>) {
+    #[inline]
+    fn count(&mut self, completion: Completion) {
+        self.count += 1;
+        self.last = completion.time;
+        if self.noting {
+            self.noted.push(completion);
+        }
+    }
+
+    /// Counts completions up to a time, before which none is still to come, and up to a number.
+    fn settle(&mut self, until: Picoseconds, target: u64) {
         while self.count < target {
             let time = |queue: &VecDeque<Completion>| queue.front().map_or(NEVER, |first| first.time);
             let (read, write) = (time(&self.reads), time(&self.writes));
@@ -60,11 +74,7 @@ impl Completed {
             }
             let queue = if read < write { &mut self.reads } else { &mut self.writes };
             let Some(completion) = queue.pop_front() else { return };
-            self.count += 1;
-            self.last = completion.time;
-            if let Some(noted) = noted {
-                noted.push(completion);
-            }
+            self.count(completion);
         }
     }
 }
@@ -94,20 +104,27 @@ impl<'a, const READS: bool, const WRITES: bool> FastRun<'a, READS, WRITES> {
     }
 
     /// See [`super::BandwidthRun::run`].
-    pub(super) fn run(&mut self, count: u64, mut noted: Option<&mut Vec<Completion>>) -> Picoseconds {
+    pub(super) fn run(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
         let target = self.completed.count + count;
+        self.completed.noting = noted.is_some();
         while self.completed.count < target {
             let reached = self.step();
-            self.completed.settle(reached, target, &mut noted);
+            if READS && WRITES {
+                self.completed.settle(reached, target);
+            }
             if reached == NEVER {
                 break;
             }
+        }
+        if let Some(noted) = noted {
+            noted.append(&mut self.completed.noted);
         }
         self.completed.last
     }
 
     /// Goes on by a step of the card or of the root complex; returns up to when all completions are known, which is never
     /// once nothing is left.
+    #[inline]
     fn step(&mut self) -> Picoseconds {
         // No completion that is not sent yet arrives before this.
         let answer = self.root_port.next_answer();
@@ -115,7 +132,7 @@ impl<'a, const READS: bool, const WRITES: bool> FastRun<'a, READS, WRITES> {
         let (time, step) = self.card.next_step(&self.shapes);
         if time <= horizon && time != NEVER {
             self.go_on(time, step);
-            return time.min(horizon);
+            return time;
         }
         if !READS || answer == NEVER {
             return NEVER;
@@ -126,48 +143,80 @@ impl<'a, const READS: bool, const WRITES: bool> FastRun<'a, READS, WRITES> {
 
     /// Carries out the next step of the card.
     #[inline]
-    fn go_on(&mut self, time: Picoseconds, step: Step) {
+    fn go_on(&mut self, now: Picoseconds, step: Step) {
         match step {
-            Step::Pulled => self.card.pulled(),
-            Step::Issue => self.card.issue(time, &mut self.shapes),
-            Step::Send => self.send(time),
-        }
-    }
-
-    /// Sends the TLP that the card has ready, through the root complex to where its data are there or it is written.
-    #[inline]
-    fn send(&mut self, time: Picoseconds) {
-        let Some(sent) = self.card.send(time, &self.shapes) else { return };
-        let arrival = sent.left + self.flight;
-        match sent.request {
-            Some(due) => {
-                let (credit_back, data) = self.complex.admit(sent.piece, arrival);
-                self.card.non_posted_credit_taken(credit_back);
-                self.root_port.admitted(due, data);
-            }
-            None => {
-                if READS {
-                    self.root_port.write_arrives(arrival);
+            Step::Issue => {
+                if let Some(request) = self.card.issue(now, &mut self.shapes) {
+                    self.offer(now, request);
                 }
-                let credits_back = self.complex.write(sent.piece, arrival);
-                self.card.posted_credits_taken(sent.piece.length, credits_back);
-                if let Some(transaction) = sent.ends {
-                    self.completed.writes.push_back(Completion { transaction, time: sent.left });
+            }
+            Step::Pulled => {
+                if let Some(write) = self.card.pulled.take() {
+                    self.offer(now, write);
+                }
+            }
+            Step::Send => {
+                if let Some(first) = self.card.outgoing.pop_front() {
+                    self.send(now, first);
                 }
             }
         }
     }
 
-    /// Sends the next completion, at `time` or later.
+    /// A TLP is ready: it is sent at once if it can be, or stands in line.
     #[inline]
-    fn answer(&mut self, time: Picoseconds) {
-        let Some(answer) = self.root_port.answer(time, &self.card, &self.shapes) else { return };
+    fn offer(&mut self, now: Picoseconds, tlp: Outgoing) {
+        if self.card.outgoing.is_empty() && self.card.send_time(&tlp, &self.shapes) <= now {
+            self.send(now, tlp);
+        } else {
+            self.card.outgoing.push_back(tlp);
+        }
+    }
+
+    /// Sends a TLP, through the root complex to where its data are there or it is written.
+    #[inline]
+    fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
+        let left = self.card.send(now, &tlp, &self.shapes);
+        let arrival = left + self.flight;
+        if let Some(tag) = tlp.tag {
+            let request = &self.shapes.requests[tlp.shape as usize];
+            let piece = Piece { address: tlp.offset + request.start, length: request.length };
+            let (credit_back, data) = self.complex.admit(piece, arrival);
+            self.card.non_posted.take(credit_back);
+            self.root_port.ready.add(data, Waiting::new(tag, request.small));
+            return;
+        }
+        let write = &self.shapes.writes[tlp.shape as usize];
+        let piece = Piece { address: tlp.offset + write.start, length: write.length };
+        if READS {
+            self.root_port.write_arrives(arrival);
+        }
+        let credits_back = self.complex.write(piece, arrival);
+        self.card.posted_credits_taken(write.length, credits_back);
+        if let Some(transaction) = tlp.ends {
+            let completion = Completion { transaction, time: left };
+            if READS {
+                self.completed.writes.push_back(completion);
+            } else {
+                self.completed.count(completion);
+            }
+        }
+    }
+
+    /// Sends the next completion, at `now` or later.
+    #[inline]
+    fn answer(&mut self, now: Picoseconds) {
+        let Some(answer) = self.root_port.answer(now, &self.card, &self.shapes) else { return };
         let arrival = answer.left + self.flight;
         self.card.completion_arrives(arrival);
         if answer.last
             && let Some(done) = self.card.answered(answer.tag, arrival, &self.shapes)
         {
-            self.completed.reads.push_back(done);
+            if WRITES {
+                self.completed.reads.push_back(done);
+            } else {
+                self.completed.count(done);
+            }
         }
     }
 }

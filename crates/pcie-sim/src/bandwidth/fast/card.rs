@@ -3,13 +3,11 @@
 use super::super::card::data_credits;
 use super::super::engine::UPLINK_BACKLOG;
 use super::credits::{DataCredits, HeaderCredits};
-use super::ready::Due;
 use super::shapes::{RequestShape, Shapes};
 use super::{Completion, NEVER};
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::Picoseconds;
-use pcie_wire::Piece;
 use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;
 
@@ -52,25 +50,14 @@ struct Read {
 
 /// A TLP that the card has ready.
 #[derive(Clone, Copy, Debug)]
-struct Outgoing {
+pub(super) struct Outgoing {
     ready: Picoseconds,
-    offset: u64,
+    /// Where its DMA starts.
+    pub(super) offset: u64,
     /// The place of its shape among the shapes' requests or writes.
-    shape: u32,
+    pub(super) shape: u32,
     /// The tag of a request.
-    tag: Option<u32>,
-    /// The transaction that a write ends.
-    ends: Option<u64>,
-}
-
-/// A TLP that was sent.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
-    pub(super) piece: Piece,
-    /// When its last byte has left.
-    pub(super) left: Picoseconds,
-    /// Of a request, what waits for its data.
-    pub(super) request: Option<Due>,
+    pub(super) tag: Option<u32>,
     /// The transaction that a write ends.
     pub(super) ends: Option<u64>,
 }
@@ -92,10 +79,12 @@ pub(super) struct Card<'a, const READS: bool, const WRITES: bool> {
     reads: Vec<Read>,
     read_place: usize,
     write_engine_free: Picoseconds,
-    pulled: Option<Outgoing>,
-    outgoing: VecDeque<Outgoing>,
+    /// The write TLP whose data come out of the card's memory.
+    pub(super) pulled: Option<Outgoing>,
+    /// TLPs that wait for credits.
+    pub(super) outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
-    non_posted: HeaderCredits,
+    pub(super) non_posted: HeaderCredits,
     posted: HeaderCredits,
     posted_data: DataCredits,
     uplink: Port,
@@ -188,7 +177,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
 
     /// When the TLP that is first in line can be sent.
     #[inline]
-    fn send_time(&self, outgoing: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
+    pub(super) fn send_time(&self, outgoing: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
         let credit = match outgoing.tag {
             Some(_) => self.non_posted.ready(),
             None => {
@@ -209,20 +198,14 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
         }
     }
 
-    /// The data of a write TLP have come out of the card's memory.
+    /// Takes the head a TLP further, if not too much waits for the uplink; returns the request that is ready.
     #[inline]
-    pub(super) fn pulled(&mut self) {
-        self.outgoing.extend(self.pulled.take());
-    }
-
-    /// Takes the head a TLP further, if not too much waits for the uplink.
-    #[inline]
-    pub(super) fn issue(&mut self, now: Picoseconds, shapes: &mut Shapes<'_>) {
+    pub(super) fn issue(&mut self, now: Picoseconds, shapes: &mut Shapes<'_>) -> Option<Outgoing> {
         self.send_dllps(now);
         let wait = self.uplink.free_at().since(UPLINK_BACKLOG);
         self.issues_at = now.max(wait);
         if wait > now {
-            return;
+            return None;
         }
         let mut head = match self.head {
             Some(head) => head,
@@ -238,16 +221,11 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
             let ends = last.then_some(head.transaction);
             let ready = self.write_engine_free;
             self.pulled = Some(Outgoing { ready, offset: head.offset, shape, tag: None, ends });
+            None
         } else {
             let tag = self.tags.take();
             self.in_flight[tag as usize] = InFlight { shape, dma: self.read_place as u32 };
-            self.outgoing.push_back(Outgoing {
-                ready: now,
-                offset: head.offset,
-                shape,
-                tag: Some(tag),
-                ends: None,
-            });
+            Some(Outgoing { ready: now, offset: head.offset, shape, tag: Some(tag), ends: None })
         }
     }
 
@@ -267,35 +245,21 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
         Head { transaction, offset, writes, next: parts.start, end: parts.end }
     }
 
-    /// Sends the TLP that is first in line; its credits are taken once it is known when they are back.
+    /// Sends a TLP; its credits are taken once it is known when they are back. Returns when its last byte has left.
     #[inline]
-    pub(super) fn send(&mut self, now: Picoseconds, shapes: &Shapes<'_>) -> Option<Sent> {
+    pub(super) fn send(&mut self, now: Picoseconds, tlp: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
         self.send_dllps(now);
-        let Outgoing { offset, shape, tag, ends, .. } = self.outgoing.pop_front()?;
         self.sent_at = now;
-        let (start, length, uplink_bytes, request) = match tag {
-            Some(tag) => {
-                let request = &shapes.requests[shape as usize];
-                let due = Due { time: NEVER, tag, small: request.small };
-                (request.start, request.length, request.uplink_bytes, Some(due))
-            }
-            None => {
-                let write = &shapes.writes[shape as usize];
-                (write.start, write.length, write.uplink_bytes, None)
-            }
+        let bytes = match tlp.tag {
+            Some(_) => shapes.requests[tlp.shape as usize].uplink_bytes,
+            None => shapes.writes[tlp.shape as usize].uplink_bytes,
         };
-        let left = self.uplink.send_units(now, uplink_bytes);
-        if ends.is_some() {
+        let left = self.uplink.send_units(now, bytes);
+        if tlp.ends.is_some() {
             self.uplink.leave_unit(self.gap_bytes);
             self.workers.after_writes.push_back(left);
         }
-        Some(Sent { piece: Piece { address: offset + start, length }, left, request, ends })
-    }
-
-    /// The credit of the request sent last is back at a time.
-    #[inline]
-    pub(super) fn non_posted_credit_taken(&mut self, back: Picoseconds) {
-        self.non_posted.take(back);
+        left
     }
 
     /// The credits of the write sent last are back at a time.

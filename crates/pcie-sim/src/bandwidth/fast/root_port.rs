@@ -2,7 +2,7 @@
 
 use super::NEVER;
 use super::card::Card;
-use super::ready::{Due, Ready};
+use super::ready::Ready;
 use super::shapes::Shapes;
 use crate::history::TestKey;
 use crate::machine::Machine;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 /// The downlink and the requests that wait for it. With `WRITES`, the DLLPs that answer them take their part of it.
 #[derive(Debug)]
 pub(super) struct RootPort<const WRITES: bool> {
-    ready: Ready,
+    pub(super) ready: Ready,
     downlink: Port,
     dllp_bytes: u32,
     /// When the writes arrive whose DLLPs were not sent yet.
@@ -67,12 +67,6 @@ impl<const WRITES: bool> RootPort<WRITES> {
         }
     }
 
-    /// A request was admitted whose data are there at a time.
-    #[inline]
-    pub(super) fn admitted(&mut self, due: Due, data: Picoseconds) {
-        self.ready.add(Due { time: data, ..due });
-    }
-
     /// A write arrives at a time: it is answered by a DLLP.
     #[inline]
     pub(super) fn write_arrives(&mut self, arrival: Picoseconds) {
@@ -102,7 +96,7 @@ impl<const WRITES: bool> RootPort<WRITES> {
         let Answering { tag, next, end } = match self.answering {
             Some(answering) => answering,
             None => {
-                let tag = self.ready.choose(now).tag;
+                let tag = self.ready.choose(now);
                 let (next, end) = card.request(tag, shapes).completions;
                 let chosen = Answering { tag, next, end };
                 let room = card.room_at();
