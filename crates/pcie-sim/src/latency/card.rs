@@ -54,8 +54,8 @@ mod tests {
         // Measured: 416 B come 17 ns sooner than 407, and 407 B from card offset 2 come 24 ns later than from 0.
         assert!((aligned - time(0, 0, 416) - 17.0).abs() < 2.0);
         assert!((time(0, 2, 407) - aligned - 24.0).abs() < 2.0);
-        // 64 B off a word: 33 ns; 265 B against 264: 17 ns.
-        assert!((time(0, 1, 64) - time(0, 0, 64) - 33.0).abs() < 4.0);
+        // 64 B off a word: 30-34 ns; 265 B against 264: 17 ns.
+        assert!((time(0, 1, 64) - time(0, 0, 64) - 31.0).abs() < 3.0);
         assert!((time(0, 0, 265) - time(0, 0, 264) - 17.0).abs() < 2.0);
         assert!(time(4, 0, 64) > time(8, 0, 64));
     }
