@@ -4,16 +4,23 @@ use std::collections::VecDeque;
 
 use pcie_time::Picoseconds;
 
-use crate::description::PaceParameters;
+use super::rate::ByteTime;
+use crate::description::{DeviceParameters, PaceParameters};
+use crate::topology::Topology;
 
 /// One of the two engines of a device.
 #[derive(Debug)]
 pub(super) struct Engine {
-    pace: PaceParameters,
+    interval: Picoseconds,
+    byte_time: ByteTime,
     execution: Picoseconds,
     next_start: Picoseconds,
-    /// Requests whose transfers have not all been started, oldest first.
-    pub transferring: VecDeque<u32>,
+    /// Requests to or from hosts that may be in flight.
+    tags: u32,
+    /// Transfers to or from other devices that may be in flight.
+    peer_limit: u32,
+    /// Requests whose transfers have not all been started, with the bytes left of each, oldest first.
+    pub transferring: VecDeque<(u32, u64)>,
     /// Requests to or from hosts in flight.
     pub host_requests: u32,
     /// Transfers to or from other devices in flight.
@@ -21,11 +28,14 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub fn new(pace: PaceParameters, execution_ns: f64) -> Self {
+    fn new(device: &DeviceParameters, pace: PaceParameters) -> Self {
         Self {
-            pace,
-            execution: Picoseconds::from_ns(execution_ns),
+            interval: Picoseconds::from_ns(pace.interval_ns),
+            byte_time: ByteTime::at(pace.bytes_per_ns),
+            execution: Picoseconds::from_ns(device.engine.execution_ns),
             next_start: Picoseconds::ZERO,
+            tags: device.engine.tags,
+            peer_limit: device.engine.peer_requests,
             transferring: VecDeque::new(),
             host_requests: 0,
             peer_requests: 0,
@@ -35,29 +45,39 @@ impl Engine {
     /// Takes a command; says when it has been executed and its transfers may start.
     pub fn accept(&mut self, now: Picoseconds, size_bytes: u64) -> Picoseconds {
         let start = now.max(self.next_start);
-        let interval_ns = self.pace.interval_ns + size_bytes as f64 / self.pace.bytes_per_ns;
-        self.next_start = start + Picoseconds::from_ns(interval_ns);
+        self.next_start = start + self.interval + self.byte_time.of(size_bytes);
         start + self.execution
+    }
+
+    /// Whether another transfer, or request for one, may be in flight.
+    pub fn has_room(&self, peer: bool, writes: bool) -> bool {
+        if peer { self.peer_requests < self.peer_limit } else { writes || self.host_requests < self.tags }
     }
 }
 
+/// Two of each node: the one that reads, the one that writes. None where there is no device.
+pub(super) fn engines(topology: &Topology) -> Vec<Option<Engine>> {
+    let of = |device: &DeviceParameters| {
+        [device.engine.read, device.engine.write].map(|pace| Some(Engine::new(device, pace)))
+    };
+    topology.nodes().iter().flat_map(|node| node.device.as_ref().map_or([None, None], of)).collect()
+}
+
 /// The side of a device that others read and write: each access takes its share of the BAR's bandwidth.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BarPort {
     read_free_at: Picoseconds,
     write_free_at: Picoseconds,
 }
 
 impl BarPort {
-    pub fn read(&mut self, now: Picoseconds, bytes: u32, gbytes_per_s: f64) -> Picoseconds {
-        self.read_free_at =
-            now.max(self.read_free_at) + Picoseconds::from_ns(f64::from(bytes) / gbytes_per_s);
+    pub fn read(&mut self, now: Picoseconds, taking: Picoseconds) -> Picoseconds {
+        self.read_free_at = now.max(self.read_free_at) + taking;
         self.read_free_at
     }
 
-    pub fn write(&mut self, now: Picoseconds, bytes: u32, gbytes_per_s: f64) -> Picoseconds {
-        self.write_free_at =
-            now.max(self.write_free_at) + Picoseconds::from_ns(f64::from(bytes) / gbytes_per_s);
+    pub fn write(&mut self, now: Picoseconds, taking: Picoseconds) -> Picoseconds {
+        self.write_free_at = now.max(self.write_free_at) + taking;
         self.write_free_at
     }
 }

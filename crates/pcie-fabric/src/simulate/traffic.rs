@@ -70,7 +70,8 @@ pub struct Traffic {
 
 /// A flow with its places found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Placed {
+pub(crate) struct Placed {
+    pub primitive: Primitive,
     pub source: NodeId,
     pub destination: NodeId,
     /// The host that gives the commands.
@@ -79,6 +80,8 @@ pub(super) struct Placed {
     pub device: NodeId,
     /// The other device of a D2D flow.
     pub peer: Option<NodeId>,
+    /// The socket of the host's program and memory.
+    pub socket: u32,
     /// Which memory of the device.
     pub memory: usize,
     /// Which memory of the peer; without a peer, that of the device.
@@ -97,7 +100,8 @@ pub(super) fn place(topology: &Topology, traffic: &Traffic) -> Result<Placed, Fa
 
 impl<'a> Checker<'a> {
     fn place(&self) -> Result<Placed, FabricError> {
-        let Traffic { primitive, source, destination, .. } = self.traffic;
+        let Traffic { primitive, source, destination, socket, .. } = self.traffic;
+        let (primitive, socket) = (*primitive, *socket);
         if self.traffic.size_bytes == 0 || self.traffic.outstanding == 0 {
             return Err(self.wrong("size_bytes and outstanding: give 1 or more of each".into()));
         }
@@ -115,6 +119,8 @@ impl<'a> Checker<'a> {
         let (host, device, peer) = match primitive {
             Primitive::Stream => {
                 return Ok(Placed {
+                    primitive,
+                    socket,
                     source: from,
                     destination: to,
                     host: from,
@@ -133,7 +139,17 @@ impl<'a> Checker<'a> {
         let through_bar = matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite);
         let memory = self.check_device(device, through_bar)?;
         let peer_memory = peer.map_or(Ok(memory), |peer| self.check_device(peer, true))?;
-        Ok(Placed { source: from, destination: to, host, device, peer, memory, peer_memory })
+        Ok(Placed {
+            primitive,
+            socket,
+            source: from,
+            destination: to,
+            host,
+            device,
+            peer,
+            memory,
+            peer_memory,
+        })
     }
 
     fn wrong(&self, problem: String) -> FabricError {

@@ -1,0 +1,239 @@
+//! The calendar queue: the order of [`EventQueue`](crate::EventQueue), for simulations whose events lie close together.
+//!
+//! Time is cut into days. Events of today are kept in order, those of the coming days on a sheet each, and
+//! what is farther away in an ordinary heap. An event so costs the same however many are waiting.
+//!
+//! Source: R. Brown, "Calendar Queues: A Fast O(1) Priority Queue Implementation for the Simulation Event Set Problem",
+//! CACM 31(10), 1988; here with days of fixed length.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::Picoseconds;
+
+/// A day is 2^11 ps: events that are two nanoseconds apart are a few to a day.
+const DAY_BITS: u32 = 11;
+/// Days ahead that have a sheet: 8 microseconds. A power of two, and a whole number of words of marks.
+const SHEETS: u64 = 4096;
+const WORD: u64 = u64::BITS as u64;
+
+/// Events with the times at which they happen.
+#[derive(Clone, Debug)]
+pub struct CalendarQueue<E> {
+    today: u64,
+    /// Last event first.
+    due: Vec<Entry<E>>,
+    /// Events of the next days, by day modulo their number, in no order.
+    sheets: Vec<Vec<Entry<E>>>,
+    /// Which sheets have events.
+    marks: Vec<u64>,
+    /// Which words of marks are not zero.
+    marked_words: u64,
+    far: BinaryHeap<Reverse<Entry<E>>>,
+    inserted: u64,
+    waiting: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<E> {
+    time: Picoseconds,
+    order: u64,
+    event: E,
+}
+
+impl<E> Entry<E> {
+    fn key(&self) -> (Picoseconds, u64) {
+        (self.time, self.order)
+    }
+}
+
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+fn day(time: Picoseconds) -> u64 {
+    time.0 >> DAY_BITS
+}
+
+impl<E> Default for CalendarQueue<E> {
+    fn default() -> Self {
+        Self {
+            today: 0,
+            due: Vec::new(),
+            sheets: (0..SHEETS).map(|_| Vec::new()).collect(),
+            marks: vec![0; (SHEETS / WORD) as usize],
+            marked_words: 0,
+            far: BinaryHeap::new(),
+            inserted: 0,
+            waiting: 0,
+        }
+    }
+}
+
+impl<E> CalendarQueue<E> {
+    /// Adds an event that happens at `time`.
+    #[inline]
+    pub fn push(&mut self, time: Picoseconds, event: E) {
+        let entry = Entry { time, order: self.inserted, event };
+        self.inserted += 1;
+        self.waiting += 1;
+        let ahead = day(time).saturating_sub(self.today);
+        if ahead == 0 {
+            // What is inserted later happens later among events of one time.
+            let place = self.due.iter().rposition(|other| other.time > time).map_or(0, |last| last + 1);
+            self.due.insert(place, entry);
+        } else if ahead < SHEETS {
+            let sheet = day(time) % SHEETS;
+            self.sheets[sheet as usize].push(entry);
+            self.marks[(sheet / WORD) as usize] |= 1 << (sheet % WORD);
+            self.marked_words |= 1 << (sheet / WORD);
+        } else {
+            self.far.push(Reverse(entry));
+        }
+    }
+
+    /// Takes the earliest event.
+    #[inline]
+    pub fn pop(&mut self) -> Option<(Picoseconds, E)> {
+        self.pop_until(Picoseconds(u64::MAX))
+    }
+
+    /// Takes the earliest event if it happens at `last` or before.
+    #[inline]
+    pub fn pop_until(&mut self, last: Picoseconds) -> Option<(Picoseconds, E)> {
+        if self.due.is_empty() {
+            self.turn_page();
+        }
+        if self.due.last()?.time > last {
+            return None;
+        }
+        self.waiting -= 1;
+        self.due.pop().map(|entry| (entry.time, entry.event))
+    }
+
+    /// Events waiting.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether nothing is waiting.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// Goes to the next day that has events.
+    fn turn_page(&mut self) {
+        let near = self.next_sheet().map(|ahead| self.today + ahead);
+        let far = self.far.peek().map(|entry| day(entry.0.time));
+        let Some(next) = near.into_iter().chain(far).min() else { return };
+        self.today = next;
+        if near == Some(next) {
+            let sheet = next % SHEETS;
+            std::mem::swap(&mut self.due, &mut self.sheets[sheet as usize]);
+            let word = &mut self.marks[(sheet / WORD) as usize];
+            *word &= !(1 << (sheet % WORD));
+            if *word == 0 {
+                self.marked_words &= !(1 << (sheet / WORD));
+            }
+        }
+        while self.far.peek().is_some_and(|entry| day(entry.0.time) == next) {
+            self.due.extend(self.far.pop().map(|entry| entry.0));
+        }
+        if self.due.len() > 1 {
+            self.due.sort_unstable_by_key(|entry| Reverse(entry.key()));
+        }
+    }
+
+    /// How many days ahead the next sheet with events is.
+    fn next_sheet(&self) -> Option<u64> {
+        if self.marked_words == 0 {
+            return None;
+        }
+        let first = (self.today + 1) % SHEETS;
+        let (word, bit) = (first / WORD, first % WORD);
+        let rest = self.marks[word as usize] >> bit;
+        if rest != 0 {
+            return Some(1 + u64::from(rest.trailing_zeros()));
+        }
+        let words = SHEETS / WORD;
+        let turned = self.marked_words.rotate_right(((word + 1) % words) as u32);
+        let found = (word + 1 + u64::from(turned.trailing_zeros())) % words;
+        let sheet = found * WORD + u64::from(self.marks[found as usize].trailing_zeros());
+        Some((sheet + SHEETS - first) % SHEETS + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Draws, EventQueue, Stream};
+
+    /// Times of a simulation: most of them near, many of them equal, some far beyond the sheets.
+    fn step(draws: Draws, index: u64) -> Picoseconds {
+        Picoseconds(match draws.below(index, 10) {
+            0 => 0,
+            1 => draws.below(index + 1, 100_000_000),
+            2 => SHEETS << DAY_BITS,
+            _ => draws.below(index + 1, 400) * 50,
+        })
+    }
+
+    #[test]
+    fn the_order_is_that_of_the_event_queue() {
+        let draws = Draws::new(1, 0, Stream::Jitter);
+        let (mut calendar, mut queue) = (CalendarQueue::default(), EventQueue::default());
+        for index in 0..200u64 {
+            calendar.push(step(draws, 2 * index), index);
+            queue.push(step(draws, 2 * index), index);
+        }
+        for index in 200..100_000 {
+            let (now, event) = queue.pop().unwrap();
+            assert_eq!(calendar.pop(), Some((now, event)));
+            // Now and then more come than go, or fewer.
+            for more in 0..[1, 1, 2, 0][(index / 37 % 4) as usize] {
+                let time = now + step(draws, 4 * index + more);
+                calendar.push(time, index);
+                queue.push(time, index);
+            }
+            assert_eq!(calendar.len(), queue.len());
+            if queue.is_empty() {
+                break;
+            }
+        }
+        while let Some(event) = queue.pop() {
+            assert_eq!(calendar.pop(), Some(event));
+        }
+        assert!(calendar.is_empty() && calendar.pop().is_none());
+    }
+
+    #[test]
+    fn what_is_later_than_asked_for_stays() {
+        let mut calendar = CalendarQueue::default();
+        calendar.push(Picoseconds(5_000), 'b');
+        calendar.push(Picoseconds(3_000), 'a');
+        assert_eq!(calendar.pop_until(Picoseconds(2_999)), None);
+        assert_eq!(calendar.pop_until(Picoseconds(3_000)), Some((Picoseconds(3_000), 'a')));
+        // Between what was taken and what waits.
+        calendar.push(Picoseconds(4_000), 'c');
+        assert_eq!(calendar.pop_until(Picoseconds(4_500)), Some((Picoseconds(4_000), 'c')));
+        assert_eq!(calendar.pop(), Some((Picoseconds(5_000), 'b')));
+    }
+}
