@@ -9,6 +9,7 @@
 //! and the paper sees no influence of one direction on the other.
 
 mod engine;
+mod event;
 mod flow;
 mod load;
 pub(crate) mod machine;

@@ -11,27 +11,41 @@ use std::collections::BinaryHeap;
 
 use crate::Picoseconds;
 
-/// A day is 2^11 ps: events that are two nanoseconds apart are a few to a day.
+/// A day is 2^11 ps: events that are a nanosecond apart are a few to a day.
 const DAY_BITS: u32 = 11;
-/// Days ahead that have a sheet: 8 microseconds. A power of two, and a whole number of words of marks.
-const SHEETS: u64 = 4096;
+/// Days ahead that have a sheet: 2 microseconds. A whole number of words of marks, which themselves fit into one.
+const SHEETS: u64 = 1024;
 const WORD: u64 = u64::BITS as u64;
+const WORDS: u64 = SHEETS / WORD;
+/// The end of a list of slots.
+const NONE: u32 = u32::MAX;
 
 /// Events with the times at which they happen.
 #[derive(Clone, Debug)]
 pub struct CalendarQueue<E> {
     today: u64,
-    /// Last event first.
-    due: Vec<Entry<E>>,
-    /// Events of the next days, by day modulo their number, in no order.
-    sheets: Vec<Vec<Entry<E>>>,
+    /// The slot of the earliest event of today, and so of all; the others of today follow in order.
+    first: u32,
+    /// A slot of each of the next days, by day modulo their number; the others of the day follow in no order.
+    sheets: Vec<u32>,
     /// Which sheets have events.
-    marks: Vec<u64>,
+    marks: [u64; WORDS as usize],
     /// Which words of marks are not zero.
     marked_words: u64,
+    /// Events of today and the next days. Slots are used again at once, so that they stay in the cache, and an event
+    /// stays in its slot: a simulation takes longer for copying events than for putting them in order.
+    slots: Vec<Slot<E>>,
+    /// A slot without an event; more follow.
+    free: u32,
     far: BinaryHeap<Reverse<Entry<E>>>,
     inserted: u64,
     waiting: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot<E> {
+    entry: Entry<E>,
+    next: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -75,10 +89,12 @@ impl<E> Default for CalendarQueue<E> {
     fn default() -> Self {
         Self {
             today: 0,
-            due: Vec::new(),
-            sheets: (0..SHEETS).map(|_| Vec::new()).collect(),
-            marks: vec![0; (SHEETS / WORD) as usize],
+            first: NONE,
+            sheets: vec![NONE; SHEETS as usize],
+            marks: [0; WORDS as usize],
             marked_words: 0,
+            slots: Vec::new(),
+            free: NONE,
             far: BinaryHeap::new(),
             inserted: 0,
             waiting: 0,
@@ -86,7 +102,7 @@ impl<E> Default for CalendarQueue<E> {
     }
 }
 
-impl<E> CalendarQueue<E> {
+impl<E: Copy> CalendarQueue<E> {
     /// Adds an event that happens at `time`.
     #[inline]
     pub fn push(&mut self, time: Picoseconds, event: E) {
@@ -95,12 +111,11 @@ impl<E> CalendarQueue<E> {
         self.waiting += 1;
         let ahead = day(time).saturating_sub(self.today);
         if ahead == 0 {
-            // What is inserted later happens later among events of one time.
-            let place = self.due.iter().rposition(|other| other.time > time).map_or(0, |last| last + 1);
-            self.due.insert(place, entry);
+            let slot = self.fill_slot(entry, NONE);
+            self.put_in_order(slot);
         } else if ahead < SHEETS {
             let sheet = day(time) % SHEETS;
-            self.sheets[sheet as usize].push(entry);
+            self.sheets[sheet as usize] = self.fill_slot(entry, self.sheets[sheet as usize]);
             self.marks[(sheet / WORD) as usize] |= 1 << (sheet % WORD);
             self.marked_words |= 1 << (sheet / WORD);
         } else {
@@ -117,14 +132,19 @@ impl<E> CalendarQueue<E> {
     /// Takes the earliest event if it happens at `last` or before.
     #[inline]
     pub fn pop_until(&mut self, last: Picoseconds) -> Option<(Picoseconds, E)> {
-        if self.due.is_empty() {
+        if self.first == NONE {
             self.turn_page();
         }
-        if self.due.last()?.time > last {
+        let number = self.first;
+        let slot = self.slots.get_mut(number as usize)?;
+        let Entry { time, event, .. } = slot.entry;
+        if time > last {
             return None;
         }
+        self.first = std::mem::replace(&mut slot.next, self.free);
+        self.free = number;
         self.waiting -= 1;
-        self.due.pop().map(|entry| (entry.time, entry.event))
+        Some((time, event))
     }
 
     /// Events waiting.
@@ -139,6 +159,33 @@ impl<E> CalendarQueue<E> {
         self.waiting == 0
     }
 
+    #[inline]
+    fn fill_slot(&mut self, entry: Entry<E>, next: u32) -> u32 {
+        let number = self.free;
+        if let Some(slot) = self.slots.get_mut(number as usize) {
+            self.free = slot.next;
+            *slot = Slot { entry, next };
+            return number;
+        }
+        self.slots.push(Slot { entry, next });
+        self.slots.len() as u32 - 1
+    }
+
+    /// Puts a filled slot among those of today. Days are short, so that looking for its place from the start is fast.
+    #[inline]
+    fn put_in_order(&mut self, number: u32) {
+        let key = self.slots[number as usize].entry.key();
+        let (mut before, mut after) = (NONE, self.first);
+        while let Some(slot) = self.slots.get(after as usize).filter(|slot| slot.entry.key() < key) {
+            (before, after) = (after, slot.next);
+        }
+        self.slots[number as usize].next = after;
+        match self.slots.get_mut(before as usize) {
+            Some(slot) => slot.next = number,
+            None => self.first = number,
+        }
+    }
+
     /// Goes to the next day that has events.
     fn turn_page(&mut self) {
         let near = self.next_sheet().map(|ahead| self.today + ahead);
@@ -146,19 +193,28 @@ impl<E> CalendarQueue<E> {
         let Some(next) = near.into_iter().chain(far).min() else { return };
         self.today = next;
         if near == Some(next) {
-            let sheet = next % SHEETS;
-            std::mem::swap(&mut self.due, &mut self.sheets[sheet as usize]);
-            let word = &mut self.marks[(sheet / WORD) as usize];
-            *word &= !(1 << (sheet % WORD));
-            if *word == 0 {
-                self.marked_words &= !(1 << (sheet / WORD));
-            }
+            self.take_sheet(next % SHEETS);
         }
         while self.far.peek().is_some_and(|entry| day(entry.0.time) == next) {
-            self.due.extend(self.far.pop().map(|entry| entry.0));
+            if let Some(Reverse(entry)) = self.far.pop() {
+                let slot = self.fill_slot(entry, NONE);
+                self.put_in_order(slot);
+            }
         }
-        if self.due.len() > 1 {
-            self.due.sort_unstable_by_key(|entry| Reverse(entry.key()));
+    }
+
+    #[inline]
+    fn take_sheet(&mut self, sheet: u64) {
+        let word = &mut self.marks[(sheet / WORD) as usize];
+        *word &= !(1 << (sheet % WORD));
+        if *word == 0 {
+            self.marked_words &= !(1 << (sheet / WORD));
+        }
+        let mut number = std::mem::replace(&mut self.sheets[sheet as usize], NONE);
+        while let Some(slot) = self.slots.get(number as usize) {
+            let next = slot.next;
+            self.put_in_order(number);
+            number = next;
         }
     }
 
@@ -173,9 +229,9 @@ impl<E> CalendarQueue<E> {
         if rest != 0 {
             return Some(1 + u64::from(rest.trailing_zeros()));
         }
-        let words = SHEETS / WORD;
-        let turned = self.marked_words.rotate_right(((word + 1) % words) as u32);
-        let found = (word + 1 + u64::from(turned.trailing_zeros())) % words;
+        // The words after this one, and then, as days go round, those before and this one itself.
+        let later = self.marked_words & (u64::MAX << word << 1);
+        let found = u64::from(if later == 0 { self.marked_words } else { later }.trailing_zeros());
         let sheet = found * WORD + u64::from(self.marks[found as usize].trailing_zeros());
         Some((sheet + SHEETS - first) % SHEETS + 1)
     }

@@ -11,8 +11,9 @@ mod messages;
 use pcie_time::{CalendarQueue, Picoseconds};
 
 use super::engine::{BarPort, Engine, engines};
+use super::event::{Event, PackedEvent};
 use super::flow::Flow;
-use super::network::{Discipline, Listener, Network, NetworkEvent, Tlp};
+use super::network::{Discipline, Listener, Network, Tlp};
 use super::traffic::{Placed, Primitive};
 use crate::topology::Topology;
 
@@ -20,31 +21,6 @@ use crate::topology::Topology;
 const LINE_BYTES: u64 = 64;
 /// TLPs that a source keeps ready for its port; more would only wait there.
 const SOURCE_TLPS: usize = 8;
-
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    Network(NetworkEvent),
-    Delivered(Tlp),
-    /// A TLP comes out of a memory and goes to its port.
-    Inject(Tlp),
-    Submit(u32),
-    /// A command reaches its engine.
-    Command(u32),
-    /// The engine may start the transfers of a request, or of its next segment.
-    Executed(u32),
-    /// Data of a request have been written to a device.
-    Written(u32, u16),
-    /// A request is done.
-    Done(u32),
-    /// The source of a request's flow has room.
-    Room(u32),
-}
-
-impl From<NetworkEvent> for Event {
-    fn from(event: NetworkEvent) -> Self {
-        Self::Network(event)
-    }
-}
 
 /// A request and where its time went.
 #[derive(Debug, Clone, Default)]
@@ -69,7 +45,7 @@ pub(crate) struct Request {
 #[derive(Debug)]
 pub(crate) struct Machine {
     network: Network,
-    events: CalendarQueue<Event>,
+    events: CalendarQueue<PackedEvent>,
     state: State,
 }
 
@@ -84,17 +60,17 @@ struct State {
 }
 
 impl Listener for State {
-    type Event = Event;
+    type Event = PackedEvent;
 
-    fn delivered(&mut self, at: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<Event>) {
-        events.push(at, Event::Delivered(tlp));
+    fn delivered(&mut self, at: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
+        events.push(at, Event::Delivered(tlp).into());
     }
 
-    fn left(&mut self, now: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<Event>) {
-        let flow = &mut self.flows[self.requests[tlp.request as usize].flow as usize];
-        if flow.paths.data == tlp.hop && flow.produces() {
+    fn left(&mut self, now: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
+        let flow = &mut self.flows[self.requests[tlp.request() as usize].flow as usize];
+        if flow.paths.data == tlp.hop() && flow.produces() {
             flow.at_source = flow.at_source.saturating_sub(1);
-            events.push(now, Event::Room(tlp.request));
+            events.push(now, Event::Room(tlp.request()).into());
         }
     }
 }
@@ -129,7 +105,7 @@ impl Machine {
     }
 
     pub fn submit(&mut self, at: Picoseconds, request: u32) {
-        self.events.push(at, Event::Submit(request));
+        self.events.push(at, Event::Submit(request).into());
     }
 
     pub fn request(&self, number: u32) -> &Request {
@@ -156,7 +132,7 @@ impl Machine {
     /// A stream's request is done as soon as its source has taken it.
     pub fn run_until(&mut self, end: Picoseconds) -> Option<(Picoseconds, u32)> {
         while let Some((now, event)) = self.events.pop_until(end) {
-            if let Some(done) = self.handle(now, event) {
+            if let Some(done) = self.handle(now, event.into()) {
                 return Some((now, done));
             }
         }
@@ -196,12 +172,12 @@ impl Machine {
             Primitive::MmioWrite => self.write_lines(now, number),
             Primitive::DmaWrite => {
                 request.sent = now + flow.times.software;
-                self.events.push(request.sent, Event::Command(number));
+                self.events.push(request.sent, Event::Command(number).into());
             }
             Primitive::H2d | Primitive::D2h | Primitive::D2dRead | Primitive::D2dWrite => {
                 request.sent = now + flow.times.software;
                 let sent = request.sent;
-                self.events.push(sent, Event::Inject(state.command(number)));
+                self.events.push(sent, Event::Inject(state.command(number)).into());
             }
         }
         None
@@ -234,7 +210,7 @@ impl Machine {
         let state = &self.state;
         let line = state.requests[number as usize].to_arrive.min(LINE_BYTES) as u16;
         let one_way = state.flow(number).times.other_socket;
-        self.events.push(now + one_way + one_way, Event::Inject(state.ask(number, line)));
+        self.events.push(now + one_way + one_way, Event::Inject(state.ask(number, line)).into());
     }
 
     fn write_lines(&mut self, now: Picoseconds, number: u32) {
@@ -242,7 +218,7 @@ impl Machine {
         let size_bytes = self.state.requests[number as usize].to_arrive;
         for start in (0..size_bytes).step_by(LINE_BYTES as usize) {
             let bytes = LINE_BYTES.min(size_bytes - start) as u16;
-            self.events.push(now + delay, Event::Inject(self.state.data(number, bytes)));
+            self.events.push(now + delay, Event::Inject(self.state.data(number, bytes)).into());
         }
     }
 
@@ -260,7 +236,7 @@ impl Machine {
             if place == 0 {
                 request.at_device = executed.since(now);
             }
-            self.events.push(executed, Event::Executed(number));
+            self.events.push(executed, Event::Executed(number).into());
         }
     }
 

@@ -39,23 +39,69 @@ pub(super) enum CreditKind {
 /// The edge that fills a queue, the node that does where it is a source, and what has it for itself.
 type QueueKey = (Option<EdgeId>, NodeId, (u32, CreditKind));
 
-/// A TLP on its way.
-#[derive(Debug, Clone, Copy)]
+/// A TLP on its way, in two words that are put together in registers: fields that are stored one by one and then copied
+/// as a whole make the processor wait.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Tlp {
-    /// The next step of its way.
-    pub hop: u32,
-    /// What it is about; the network does not look at this.
-    pub request: u32,
-    /// Bytes that it carries or asks for.
-    pub length: u16,
-    /// What it is.
-    pub message: Message,
+    /// The next step of its way, and below it the request that it is about.
+    place: u64,
+    /// Length above what it is.
+    what: u64,
 }
 
 impl Tlp {
+    /// `hop` is the first step of its way, `length` the bytes that it carries or asks for.
+    #[inline]
+    pub fn new(hop: u32, request: u32, message: Message, length: u16) -> Self {
+        Self {
+            place: u64::from(hop) << 32 | u64::from(request),
+            what: u64::from(length) << 8 | message as u64,
+        }
+    }
+
+    #[inline]
+    pub fn hop(self) -> u32 {
+        (self.place >> 32) as u32
+    }
+
+    #[inline]
+    pub fn request(self) -> u32 {
+        self.place as u32
+    }
+
+    #[inline]
+    pub fn message(self) -> Message {
+        match self.what & 0xff {
+            0 => Message::Command,
+            1 => Message::Ask,
+            2 => Message::Data,
+            _ => Message::Completion,
+        }
+    }
+
+    #[inline]
+    pub fn length(self) -> u16 {
+        (self.what >> 8) as u16
+    }
+
+    /// Its two words; the second one is below 2^24.
+    #[inline]
+    pub fn words(self) -> (u64, u64) {
+        (self.place, self.what)
+    }
+
+    #[inline]
+    pub fn from_words(place: u64, what: u64) -> Self {
+        Self { place, what }
+    }
+
+    fn onward(self) -> Self {
+        Self { place: self.place + (1 << 32), ..self }
+    }
+
     fn payload(self) -> u64 {
-        match self.message {
-            Message::Data | Message::Completion => self.length.into(),
+        match self.message() {
+            Message::Data | Message::Completion => self.length().into(),
             Message::Command | Message::Ask => 0,
         }
     }
@@ -65,17 +111,17 @@ impl Tlp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Message {
     /// A command for an engine.
-    Command,
+    Command = 0,
     /// A read request.
-    Ask,
+    Ask = 1,
     /// Data: posted, or the answer to a read request.
-    Data,
+    Data = 2,
     /// The note that a command is done.
-    Completion,
+    Completion = 3,
 }
 
 /// What happens in the network.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum NetworkEvent {
     /// A port may be able to send.
     Wake(EdgeId),
@@ -86,7 +132,7 @@ pub(super) enum NetworkEvent {
 /// What the network tells those who use it.
 pub(super) trait Listener {
     /// The event type of the whole simulation.
-    type Event: From<NetworkEvent>;
+    type Event: From<NetworkEvent> + Copy;
     /// A TLP will be at its destination at `at`.
     fn delivered(&mut self, at: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<Self::Event>);
     /// A TLP has left the queue of its source.
@@ -198,7 +244,7 @@ impl Network {
         listener: &mut L,
         events: &mut CalendarQueue<L::Event>,
     ) {
-        let Hop { edge, queue, .. } = self.hops[tlp.hop as usize];
+        let Hop { edge, queue, .. } = self.hops[tlp.hop() as usize];
         let tlps = &mut self.queues[queue as usize].tlps;
         tlps.push_back(tlp);
         if tlps.len() == 1 {
@@ -229,7 +275,7 @@ impl Network {
     }
 
     /// Of the queues that want a port and have a credit, the one that was served least recently.
-    fn choose<E: From<NetworkEvent>>(
+    fn choose<E: From<NetworkEvent> + Copy>(
         &mut self,
         now: Picoseconds,
         edge: EdgeId,
@@ -243,7 +289,7 @@ impl Network {
                 continue;
             }
             let Some(first) = queue.tlps.front() else { continue };
-            let (served, next) = (queue.served, self.hops[first.hop as usize].next_queue);
+            let (served, next) = (queue.served, self.hops[first.hop() as usize].next_queue);
             if next == OUT {
                 chosen = Some((served, place));
                 continue;
@@ -276,7 +322,7 @@ impl Network {
         queue.served = self.services;
         let Some(tlp) = queue.tlps.pop_front() else { return };
         let filled_by = queue.filled_by;
-        let follower = queue.tlps.front().map(|next| self.hops[next.hop as usize].edge);
+        let follower = queue.tlps.front().map(|next| self.hops[next.hop() as usize].edge);
         let credit_at = now + queue.credit_delay;
         if filled_by.is_some() {
             queue.credits_back.push_back(credit_at);
@@ -305,7 +351,7 @@ impl Network {
         listener: &mut L,
         events: &mut CalendarQueue<L::Event>,
     ) {
-        let Hop { edge, next_queue, delay, byte_time, .. } = self.hops[tlp.hop as usize];
+        let Hop { edge, next_queue, delay, byte_time, .. } = self.hops[tlp.hop() as usize];
         let bytes = tlp.payload();
         let sending = byte_time.of(bytes);
         let port = &mut self.ports[edge as usize];
@@ -317,11 +363,16 @@ impl Network {
             listener.delivered(now + delay + sending, tlp, events);
         } else {
             self.queues[next_queue as usize].taken += 1;
-            events.push(now + delay, NetworkEvent::Arrive(Tlp { hop: tlp.hop + 1, ..tlp }).into());
+            events.push(now + delay, NetworkEvent::Arrive(tlp.onward()).into());
         }
     }
 
-    fn wake<E: From<NetworkEvent>>(&mut self, edge: EdgeId, at: Picoseconds, events: &mut CalendarQueue<E>) {
+    fn wake<E: From<NetworkEvent> + Copy>(
+        &mut self,
+        edge: EdgeId,
+        at: Picoseconds,
+        events: &mut CalendarQueue<E>,
+    ) {
         let port = &mut self.ports[edge as usize];
         let at = at.max(port.free_at);
         if port.wake_at.is_none_or(|noted| noted > at) {

@@ -2,7 +2,8 @@
 
 use pcie_time::Picoseconds;
 
-use super::{Event, Machine, SOURCE_TLPS, State};
+use super::{Machine, SOURCE_TLPS, State};
+use crate::simulate::event::Event;
 use crate::simulate::flow::Flow;
 use crate::simulate::network::{Message, Tlp};
 use crate::simulate::traffic::Primitive;
@@ -10,25 +11,25 @@ use crate::simulate::traffic::Primitive;
 impl Machine {
     /// A TLP is at its destination; returns the request that is done by it.
     pub(super) fn delivered(&mut self, now: Picoseconds, tlp: Tlp) -> Option<u32> {
-        let number = tlp.request;
+        let number = tlp.request();
         let primitive = self.state.flow(number).primitive;
-        match tlp.message {
+        match tlp.message() {
             Message::Command => self.command(now, number),
             Message::Completion => {
                 let done = now + self.state.flow(number).times.other_socket;
-                self.events.push(done, Event::Done(number));
+                self.events.push(done, Event::Done(number).into());
             }
             Message::Ask => {
-                let ready = self.state.look_up(now, number, tlp.length);
-                self.events.push(ready, Event::Inject(self.state.data(number, tlp.length)));
+                let ready = self.state.look_up(now, number, tlp.length());
+                self.events.push(ready, Event::Inject(self.state.data(number, tlp.length())).into());
             }
             Message::Data if matches!(primitive, Primitive::D2dWrite | Primitive::MmioWrite) => {
-                let written = self.state.write_bar(now, number, tlp.length);
-                self.events.push(written, Event::Written(number, tlp.length));
+                let written = self.state.write_bar(now, number, tlp.length());
+                self.events.push(written, Event::Written(number, tlp.length()).into());
             }
             Message::Data => {
-                self.state.count(now, number, tlp.length);
-                return self.data_arrived(now, number, tlp.length);
+                self.state.count(now, number, tlp.length());
+                return self.data_arrived(now, number, tlp.length());
             }
         }
         None
@@ -47,7 +48,7 @@ impl Machine {
             Primitive::DmaWrite => {
                 if state.arrive(number, bytes) {
                     let done = now + state.flow(number).times.other_socket;
-                    self.events.push(done, Event::Done(number));
+                    self.events.push(done, Event::Done(number).into());
                 }
             }
             // A D2H is done when its completion comes; a stream never is.
@@ -65,7 +66,7 @@ impl Machine {
         }
         if state.arrive(number, bytes) {
             let stored = now + state.flow(number).times.engine_memory;
-            self.events.push(stored, Event::Inject(state.completion(number)));
+            self.events.push(stored, Event::Inject(state.completion(number)).into());
         }
         self.transfer(now, number);
     }
@@ -172,20 +173,20 @@ impl State {
     }
 
     pub(super) fn data(&self, request: u32, length: u16) -> Tlp {
-        Tlp { hop: self.flow(request).paths.data, request, message: Message::Data, length }
+        Tlp::new(self.flow(request).paths.data, request, Message::Data, length)
     }
 
     pub(super) fn command(&self, request: u32) -> Tlp {
-        Tlp { hop: self.flow(request).paths.command, request, message: Message::Command, length: 0 }
+        Tlp::new(self.flow(request).paths.command, request, Message::Command, 0)
     }
 
     pub(super) fn ask(&self, request: u32, length: u16) -> Tlp {
-        Tlp { hop: self.flow(request).paths.ask, request, message: Message::Ask, length }
+        Tlp::new(self.flow(request).paths.ask, request, Message::Ask, length)
     }
 
     pub(super) fn completion(&self, request: u32) -> Tlp {
         let flow = self.flow(request);
         let length = flow.completion_bytes;
-        Tlp { hop: flow.paths.completion, request, message: Message::Completion, length }
+        Tlp::new(flow.paths.completion, request, Message::Completion, length)
     }
 }
