@@ -67,7 +67,8 @@ pub(super) fn run(
         let mut pace = Pace::new(traffic, number, topology.mps_bytes(), options.seed);
         let outstanding = if traffic.primitive == Primitive::Stream { 1 } else { traffic.outstanding };
         for _ in 0..outstanding {
-            let request = machine.add_request(number, traffic.size_bytes, vec![]);
+            let request = machine.add_request(number);
+            machine.set_size(request, traffic.size_bytes, vec![]);
             machine.submit(pace.next_due(Picoseconds::ZERO), request);
         }
         paces.push(pace);

@@ -26,10 +26,12 @@ const SOURCE_TLPS: usize = 8;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Request {
     pub flow: u32,
-    pub size_bytes: u64,
+    size_bytes: u64,
     /// Sizes of a scatter-gather list; empty for a request in one piece.
-    pub segments: Vec<u64>,
-    next_segment: usize,
+    segments: Vec<u64>,
+    segments_begun: usize,
+    /// What a processor has not asked for of the segment that it is at.
+    segment_left: u64,
     pub submitted: Picoseconds,
     /// When its command was sent.
     pub sent: Picoseconds,
@@ -39,6 +41,24 @@ pub(crate) struct Request {
     to_start: u64,
     /// Bytes that have not arrived.
     to_arrive: u64,
+}
+
+impl Request {
+    /// Bytes of the next line that a processor reads or writes; lines end where segments do.
+    fn next_line(&mut self) -> u16 {
+        if self.segment_left == 0 {
+            self.segment_left = self.next_segment();
+        }
+        let line = self.segment_left.min(LINE_BYTES);
+        self.segment_left -= line;
+        self.to_start -= line;
+        line as u16
+    }
+
+    fn next_segment(&mut self) -> u64 {
+        self.segments_begun += 1;
+        self.segments.get(self.segments_begun - 1).copied().unwrap_or(self.size_bytes)
+    }
 }
 
 /// A simulation under way.
@@ -99,13 +119,23 @@ impl Machine {
     }
 
     /// A request of a flow; once it is done, it may be submitted again.
-    pub fn add_request(&mut self, flow: u32, size_bytes: u64, segments: Vec<u64>) -> u32 {
-        self.state.requests.push(Request { flow, size_bytes, segments, ..Request::default() });
+    pub fn add_request(&mut self, flow: u32) -> u32 {
+        self.state.requests.push(Request { flow, ..Request::default() });
         self.state.requests.len() as u32 - 1
+    }
+
+    /// What a request that is not under way will move: `segments` are the sizes of a list, empty for one piece.
+    pub fn set_size(&mut self, request: u32, size_bytes: u64, segments: Vec<u64>) {
+        let request = &mut self.state.requests[request as usize];
+        (request.size_bytes, request.segments) = (size_bytes, segments);
     }
 
     pub fn submit(&mut self, at: Picoseconds, request: u32) {
         self.events.push(at, Event::Submit(request).into());
+    }
+
+    pub fn primitive(&self, flow: u32) -> Primitive {
+        self.state.flows[flow as usize].primitive
     }
 
     pub fn request(&self, number: u32) -> &Request {
@@ -164,7 +194,7 @@ impl Machine {
         let request = &mut state.requests[number as usize];
         (request.submitted, request.sent, request.at_device) = (now, now, Picoseconds::ZERO);
         (request.to_start, request.to_arrive) = (request.size_bytes, request.size_bytes);
-        request.next_segment = 0;
+        (request.segments_begun, request.segment_left) = (0, 0);
         let flow = &state.flows[request.flow as usize];
         match flow.primitive {
             Primitive::Stream => return self.stream(now, number),
@@ -207,17 +237,16 @@ impl Machine {
     }
 
     fn ask_for_line(&mut self, now: Picoseconds, number: u32) {
-        let state = &self.state;
-        let line = state.requests[number as usize].to_arrive.min(LINE_BYTES) as u16;
+        let state = &mut self.state;
+        let line = state.requests[number as usize].next_line();
         let one_way = state.flow(number).times.other_socket;
         self.events.push(now + one_way + one_way, Event::Inject(state.ask(number, line)).into());
     }
 
     fn write_lines(&mut self, now: Picoseconds, number: u32) {
         let delay = self.state.flow(number).times.other_socket;
-        let size_bytes = self.state.requests[number as usize].to_arrive;
-        for start in (0..size_bytes).step_by(LINE_BYTES as usize) {
-            let bytes = LINE_BYTES.min(size_bytes - start) as u16;
+        while self.state.requests[number as usize].to_start > 0 {
+            let bytes = self.state.requests[number as usize].next_line();
             self.events.push(now + delay, Event::Inject(self.state.data(number, bytes)).into());
         }
     }
@@ -243,8 +272,7 @@ impl Machine {
     fn executed(&mut self, now: Picoseconds, number: u32) {
         let state = &mut self.state;
         let request = &mut state.requests[number as usize];
-        let size_bytes = request.segments.get(request.next_segment).copied().unwrap_or(request.size_bytes);
-        request.next_segment += 1;
+        let size_bytes = request.next_segment();
         let engine = state.flows[request.flow as usize].engine;
         if let Some(engine) = &mut state.engines[engine] {
             engine.transferring.push_back((number, size_bytes));

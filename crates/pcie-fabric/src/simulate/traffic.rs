@@ -7,7 +7,7 @@ use crate::error::FabricError;
 use crate::topology::{NodeId, Topology};
 
 /// What moves the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Primitive {
     /// Posted writes from any node to any other, without an engine.
@@ -69,7 +69,7 @@ pub struct Traffic {
 }
 
 /// A flow with its places found.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Placed {
     pub primitive: Primitive,
     pub source: NodeId,
