@@ -1,4 +1,4 @@
-"""The primitives for programs: the guide's example, policies in Python, and what a program is told when it is wrong."""
+"""The primitives for programs: the guide's example, policies in Python, and what is said when a program is wrong."""
 
 import json
 import re

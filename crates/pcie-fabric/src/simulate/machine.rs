@@ -13,14 +13,14 @@ use pcie_time::{CalendarQueue, Picoseconds};
 use super::engine::{BarPort, Engine, engines};
 use super::event::{Event, PackedEvent};
 use super::flow::Flow;
-use super::network::{Discipline, Listener, Network, Tlp};
+use super::network::{Discipline, Listener, Message, Network, Tlp};
 use super::traffic::{Placed, Primitive};
 use crate::topology::Topology;
 
 /// What a processor reads or writes at a time.
 const LINE_BYTES: u64 = 64;
-/// TLPs that a source keeps ready for its port; more would only wait there.
-const SOURCE_TLPS: usize = 8;
+/// TLPs that a source keeps ready for its port while that sends the one before; more would only hold up others.
+const SOURCE_TLPS: usize = 1;
 
 /// A request and where its time went.
 #[derive(Debug, Clone, Default)]
@@ -88,8 +88,8 @@ impl Listener for State {
 
     fn left(&mut self, now: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
         let flow = &mut self.flows[self.requests[tlp.request() as usize].flow as usize];
-        if flow.paths.data == tlp.hop() && flow.produces() {
-            flow.at_source = flow.at_source.saturating_sub(1);
+        if tlp.message() == Message::Data && flow.produces() {
+            flow.at_source -= 1;
             events.push(now, Event::Room(tlp.request()).into());
         }
     }

@@ -10,6 +10,9 @@ use serde::Deserialize;
 use super::rate::ByteTime;
 use crate::topology::{EdgeId, NodeId, Topology};
 
+/// What ports arbitrate between. A TLP without payload takes no time on a link, whose capacity is of payload, but it
+/// lets the flit go that is under way. Source: section 5.1 of the paper.
+const FLIT_BYTES: u64 = 64;
 /// Stands for the queue behind the last port of a way.
 const OUT: u32 = u32::MAX;
 
@@ -171,6 +174,10 @@ struct Queue {
 #[derive(Debug, Default)]
 struct Port {
     free_at: Picoseconds,
+    /// When the TLP that is under way began, or that was last.
+    began_at: Picoseconds,
+    /// How long each of its flits takes.
+    flit: Picoseconds,
     wake_at: Option<Picoseconds>,
     /// Queues whose first TLP goes through here.
     wanting: Vec<u32>,
@@ -261,20 +268,13 @@ impl Network {
         listener: &mut L,
         events: &mut CalendarQueue<L::Event>,
     ) {
-        loop {
-            let port = &self.ports[edge as usize];
-            if port.wanting.is_empty() {
-                return;
-            }
-            if port.free_at > now {
-                return self.wake(edge, port.free_at, events);
-            }
-            let Some(place) = self.choose(now, edge, events) else { return };
+        while let Some(place) = self.choose(now, edge, events) {
             self.send_from(now, edge, place, listener, events);
         }
     }
 
-    /// Of the queues that want a port and have a credit, the one that was served least recently.
+    /// Of the queues that want a port and can send, the one that was served least recently. If there is none, the port
+    /// is woken when there may be.
     fn choose<E: From<NetworkEvent> + Copy>(
         &mut self,
         now: Picoseconds,
@@ -282,13 +282,19 @@ impl Network {
         events: &mut CalendarQueue<E>,
     ) -> Option<usize> {
         let mut chosen: Option<(u64, usize)> = None;
-        let mut credit_at: Option<Picoseconds> = None;
-        for (place, &queue) in self.ports[edge as usize].wanting.iter().enumerate() {
+        let mut later = Picoseconds(u64::MAX);
+        let port = &self.ports[edge as usize];
+        for (place, &queue) in port.wanting.iter().enumerate() {
             let queue = &self.queues[queue as usize];
             if chosen.is_some_and(|(least, _)| least <= queue.served) {
                 continue;
             }
             let Some(first) = queue.tlps.front() else { continue };
+            let open_at = port.open_at(now, first.payload());
+            if open_at > now {
+                later = later.min(open_at);
+                continue;
+            }
             let (served, next) = (queue.served, self.hops[first.hop() as usize].next_queue);
             if next == OUT {
                 chosen = Some((served, place));
@@ -296,14 +302,12 @@ impl Network {
             }
             match self.queues[next as usize].credit(now) {
                 Credit::Now => chosen = Some((served, place)),
-                Credit::At(at) => credit_at = Some(credit_at.map_or(at, |first| first.min(at))),
+                Credit::At(at) => later = later.min(at),
                 Credit::WhenSent => self.queues[next as usize].waited_for = true,
             }
         }
-        if chosen.is_none()
-            && let Some(at) = credit_at
-        {
-            self.wake(edge, at, events);
+        if chosen.is_none() && later.0 != u64::MAX {
+            self.wake(edge, later, events);
         }
         chosen.map(|(_, place)| place)
     }
@@ -355,7 +359,9 @@ impl Network {
         let bytes = tlp.payload();
         let sending = byte_time.of(bytes);
         let port = &mut self.ports[edge as usize];
-        port.free_at = now + sending;
+        if bytes > 0 {
+            (port.began_at, port.free_at, port.flit) = (now, now + sending, byte_time.of(FLIT_BYTES));
+        }
         if now >= self.counting_from {
             port.sent_bytes += bytes;
         }
@@ -374,11 +380,22 @@ impl Network {
         events: &mut CalendarQueue<E>,
     ) {
         let port = &mut self.ports[edge as usize];
-        let at = at.max(port.free_at);
         if port.wake_at.is_none_or(|noted| noted > at) {
             port.wake_at = Some(at);
             events.push(at, NetworkEvent::Wake(edge).into());
         }
+    }
+}
+
+impl Port {
+    /// When it can begin with a TLP: with payload, when it is free; without, when the flit under way has gone.
+    #[inline]
+    fn open_at(&self, now: Picoseconds, payload: u64) -> Picoseconds {
+        if now >= self.free_at || payload > 0 {
+            return self.free_at;
+        }
+        let flits = (now - self.began_at).0.div_ceil(self.flit.0.max(1));
+        self.free_at.min(Picoseconds(self.began_at.0 + flits * self.flit.0))
     }
 }
 
