@@ -39,6 +39,8 @@ pub(super) struct Paths {
     pub ask: u32,
     pub data: u32,
     pub completion: u32,
+    /// From the other device of a write, that it has been done.
+    pub acknowledgement: u32,
 }
 
 /// How long what a flow meets takes.
@@ -106,6 +108,7 @@ fn paths(topology: &Topology, network: &mut Network, number: u32, placed: &Place
         Primitive::D2dWrite => {
             paths.command = path(CreditKind::Posted, host, device);
             paths.data = path(CreditKind::Posted, source, destination);
+            paths.acknowledgement = path(CreditKind::Completion, destination, source);
             paths.completion = path(CreditKind::Posted, device, host);
         }
         Primitive::Stream | Primitive::MmioWrite | Primitive::DmaWrite => {

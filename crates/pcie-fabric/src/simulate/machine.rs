@@ -1,7 +1,8 @@
 //! Requests and what they do: which messages follow which, and when each phase begins and ends.
 //!
 //! A host's command crosses the fabric to the command queue of the engine; the engine transfers the data; then it writes
-//! a completion to the host. A D2H's completion follows its data on the same way and so costs no time of its own.
+//! a completion to the host. A D2H's completion follows its data on the same way and so costs no time of its own; that of
+//! a write to another device goes elsewhere than the data, and so waits for that device's word that it has them.
 //!
 //! A machine runs until a request is done and then asks whoever drives it what comes next: [`load`](super::load) keeps
 //! flows at their outstanding requests, the runtime does what a program tells it.

@@ -78,7 +78,8 @@ impl Tlp {
             0 => Message::Command,
             1 => Message::Ask,
             2 => Message::Data,
-            _ => Message::Completion,
+            3 => Message::Completion,
+            _ => Message::Acknowledgement,
         }
     }
 
@@ -105,7 +106,7 @@ impl Tlp {
     fn payload(self) -> u64 {
         match self.message() {
             Message::Data | Message::Completion => self.length().into(),
-            Message::Command | Message::Ask => 0,
+            Message::Command | Message::Ask | Message::Acknowledgement => 0,
         }
     }
 }
@@ -121,6 +122,8 @@ pub(super) enum Message {
     Data = 2,
     /// The note that a command is done.
     Completion = 3,
+    /// The note of another device that it has the last of the data.
+    Acknowledgement = 4,
 }
 
 /// What happens in the network.

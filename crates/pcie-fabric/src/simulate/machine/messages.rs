@@ -23,6 +23,7 @@ impl Machine {
                 let ready = self.state.look_up(now, number, tlp.length());
                 self.events.push(ready, Event::Inject(self.state.data(number, tlp.length())).into());
             }
+            Message::Acknowledgement => self.inject(now, self.state.completion(number)),
             Message::Data if matches!(primitive, Primitive::D2dWrite | Primitive::MmioWrite) => {
                 let written = self.state.write_bar(now, number, tlp.length());
                 self.events.push(written, Event::Written(number, tlp.length()).into());
@@ -84,8 +85,8 @@ impl Machine {
             engine.peer_requests -= 1;
         }
         if last {
-            let completion = state.completion(number);
-            self.inject(now, completion);
+            let acknowledgement = state.acknowledgement(number);
+            self.inject(now, acknowledgement);
         }
         self.transfer(now, number);
         None
@@ -182,6 +183,10 @@ impl State {
 
     pub(super) fn ask(&self, request: u32, length: u16) -> Tlp {
         Tlp::new(self.flow(request).paths.ask, request, Message::Ask, length)
+    }
+
+    pub(super) fn acknowledgement(&self, request: u32) -> Tlp {
+        Tlp::new(self.flow(request).paths.acknowledgement, request, Message::Acknowledgement, 0)
     }
 
     pub(super) fn completion(&self, request: u32) -> Tlp {
