@@ -111,24 +111,63 @@ def test_flows_on_one_path_share_by_outstanding_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("watched", "other"),
     [
-        flow("host1", "A", "h2d", 4096, outstanding=64),
-        flow("host2", "C", "h2d", 4096, outstanding=64),
+        (flow("L", "host1", "d2h", 64), flow("host1", "L", "h2d", 4096, outstanding=64)),
+        (flow("A", "host1", "d2h", 64), flow("host1", "A", "h2d", 4096, outstanding=64)),
+        (flow("host1", "L", "h2d", 64), flow("L", "host1", "d2h", 4096, outstanding=64)),
+        (flow("host1", "A", "h2d", 64), flow("A", "host1", "d2h", 4096, outstanding=64)),
+        (flow("B", "A", "d2d-write", 64), flow("A", "B", "d2d-write", 4096, outstanding=64)),
+        (flow("host1", "A", "h2d", 64), flow("host2", "C", "h2d", 4096, outstanding=64)),
+        (flow("C", "host2", "d2h", 64), flow("host1", "A", "h2d", 4096, outstanding=64)),
     ],
-    ids=["reverse", "orthogonal"],
+    ids=["reverse-" + name for name in ("d2h-local", "d2h-remote", "h2d-local", "h2d-remote", "d2d")]
+    + ["orthogonal-h2d", "orthogonal-d2h"],
 )
-def test_other_directions_and_paths_do_not_interfere(other: dict[str, object]) -> None:
-    watched = flow("A", "host1", "d2h", 64)
-    if other["source"] == "host2":
-        watched = flow("host1", "A", "h2d", 64)
+def test_other_directions_and_paths_do_not_interfere(watched: dict[str, object], other: dict[str, object]) -> None:
     alone = simulated(watched)["average_ns"].iloc[0]
-    beside = simulated(watched, other)["average_ns"].iloc[0]
-    if other["source"] == "host2":
-        assert beside == pytest.approx(alone, rel=0.01)
-    else:
-        # The command of the D2H goes the way of the H2D's data: it may wait for a TLP at each port.
-        assert beside == pytest.approx(alone, rel=0.04)
+    assert simulated(watched, other)["average_ns"].iloc[0] == pytest.approx(alone, rel=0.01)
+
+
+def rise(source: str, destination: str, primitive: str, limit: float) -> tuple[float, float]:
+    """How much longer 64 B take beside 85 % of the bandwidth there is: share, and ns."""
+    probe = flow(source, destination, primitive, 64)
+    beside = flow(source, destination, primitive, 4096, outstanding=64, arrivals="random")
+    alone = simulated(probe)["average_ns"].iloc[0]
+    loaded = simulated(beside | {"standalone_gbytes_per_s": 0.85 * limit}, probe, duration_us=4000.0)
+    return loaded["average_ns"].iloc[1] / alone - 1, loaded["average_ns"].iloc[1] - alone
+
+
+def test_latencies_rise_near_saturation_in_the_papers_order() -> None:
+    h2d = {place: rise("host1", place, "h2d", limit)[0] for place, limit in (("L", 12.2), ("A", 8.74))}
+    d2h = {place: rise(place, "host1", "d2h", limit)[0] for place, limit in (("L", 12.3), ("A", 11.7))}
+    read = {place: rise("A", place, "d2d-read", limit) for place, limit in (("B", 9.8), ("C", 2.3))}
+    write = {place: rise("A", place, "d2d-write", limit) for place, limit in (("B", 8.0), ("C", 4.5))}
+    assert h2d["A"] > h2d["L"] > 0
+    assert d2h["L"] > d2h["A"] > 0
+    assert read["C"][0] > read["B"][0] > 0
+    # The paper's 3.9 and 6.7 % are of the same 3.1 us; here a write across takes longer to begin with.
+    assert write["C"][1] > write["B"][1] > 0
+    assert read["C"][0] > write["C"][0]
+
+
+def test_tails_rise_at_the_endpoint_adapter_and_hardly_elsewhere() -> None:
+    suite = fabric.load_fabric_suite("rpciebench")
+    rises = {}
+    for experiment in suite.experiment:
+        if experiment.family == "fig14-contention":
+            first, *_, last = experiment.points()
+            alone, contended = (
+                fabric.simulate(TESTBED, point.frame(), duration_us=500.0).flows["p99_ns"].iloc[0]
+                for point in (first, last)
+            )
+            rises[experiment.series] = (contended / alone - 1, contended - alone)
+    for entity in ("host adapter", "switch"):
+        for direction in ("down", "up"):
+            assert rises[f"{entity}, {direction}"][0] < 0.1
+    for direction in ("down", "up"):
+        assert rises[f"endpoint adapter, {direction}"][1] > 10_000
+        assert rises[f"host adapter, {direction}"][0] > rises[f"switch, {direction}"][0]
 
 
 def test_estimates_are_those_of_table_2() -> None:

@@ -1,4 +1,4 @@
-"""The primitives for programs: the guide's example, policies in Python, and what is said when a program is wrong."""
+"""The primitives for programs: the guide's example, policies in Python, and what is said to wrong programs."""
 
 import json
 import re

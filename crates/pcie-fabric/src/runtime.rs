@@ -56,7 +56,7 @@ pub struct Runtime {
     scheduler: Scheduler,
     now: Picoseconds,
     /// Flows of the simulator by what they are for.
-    flows: HashMap<(u32, Placed), u32>,
+    flows: HashMap<Placed, u32>,
     /// Requests of the simulator that are done, by flow.
     idle: HashMap<u32, Vec<u32>>,
     /// Requests of the simulator in flight, with their queues.
@@ -256,12 +256,12 @@ impl Runtime {
             return Err(RuntimeError::Unknown { kind: "queue", name: queue.to_string(), problem });
         };
         let (host, socket, outstanding) = (found.host.clone(), found.socket, found.outstanding);
-        let placed = self.places.place(&self.topology, primitive, (&host, socket), device, list)?;
+        let placed = self.places.place(&self.topology, primitive, (&host, socket), queue, device, list)?;
         if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
             self.places.check_tags(&self.topology, device, queue, outstanding)?;
         }
         let (machine, topology) = (&mut self.machine, &self.topology);
-        let flow = *self.flows.entry((queue, placed)).or_insert_with(|| machine.add_flow(topology, &placed));
+        let flow = *self.flows.entry(placed).or_insert_with(|| machine.add_flow(topology, &placed));
         let id = self.submitted;
         self.submitted += 1;
         let request = Queued {

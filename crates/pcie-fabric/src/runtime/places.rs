@@ -235,6 +235,7 @@ impl Places {
         topology: &Topology,
         primitive: Primitive,
         (host_name, socket): (&str, u32),
+        queue: u32,
         name: &str,
         list: &[Transfer],
     ) -> Result<Placed, RuntimeError> {
@@ -274,7 +275,7 @@ impl Places {
         let (source, destination) = if outwards { (device, other) } else { (other, device) };
         let peer_memory = peer.map_or(memory, |(_, memory)| memory);
         let peer = peer.map(|(peer, _)| peer);
-        Ok(Placed { primitive, source, destination, host, device, peer, socket, memory, peer_memory })
+        Ok(Placed { primitive, source, destination, host, device, peer, socket, queue, memory, peer_memory })
     }
 
     pub fn check_tags(

@@ -40,6 +40,7 @@ fn average_ns(primitive: Primitive, source: &str, destination: &str, size_bytes:
         size_bytes,
         outstanding: 1,
         socket: 0,
+        queue: 0,
         memory: None,
         standalone_gbytes_per_s: None,
         arrivals: Arrivals::Even,

@@ -1,4 +1,4 @@
-//! A DMA engine of a device: an in-order command queue, an execution pipeline, and transfers in the order of commands.
+//! A DMA engine of a device: an execution pipeline, command queues, and in each of them transfers in the order of commands.
 
 use std::collections::VecDeque;
 
@@ -19,8 +19,11 @@ pub(super) struct Engine {
     tags: u32,
     /// Transfers to or from other devices that may be in flight.
     peer_limit: u32,
-    /// Requests whose transfers have not all been started, with the bytes left of each, oldest first.
-    pub transferring: VecDeque<(u32, u64)>,
+    /// In each command queue, requests whose transfers have not all been started, with the bytes left of each, oldest
+    /// first.
+    transferring: Vec<VecDeque<(u32, u64)>>,
+    /// The command queue whose turn it is.
+    turn: usize,
     /// Requests to or from hosts in flight.
     pub host_requests: u32,
     /// Transfers to or from other devices in flight.
@@ -36,7 +39,8 @@ impl Engine {
             next_start: Picoseconds::ZERO,
             tags: device.engine.tags,
             peer_limit: device.engine.peer_requests,
-            transferring: VecDeque::new(),
+            transferring: vec![],
+            turn: 0,
             host_requests: 0,
             peer_requests: 0,
         }
@@ -47,6 +51,36 @@ impl Engine {
         let start = now.max(self.next_start);
         self.next_start = start + self.interval + self.byte_time.of(size_bytes);
         start + self.execution
+    }
+
+    /// A request, or a segment of one, has been executed: its transfers may start.
+    pub fn executed(&mut self, queue: usize, request: u32, size_bytes: u64) {
+        if self.transferring.len() <= queue {
+            self.transferring.resize(queue + 1, VecDeque::new());
+        }
+        self.transferring[queue].push_back((request, size_bytes));
+    }
+
+    /// Starts the next transfer, of a queue whose first request may go; queues take turns. Returns the request and
+    /// the bytes of the transfer.
+    pub fn start(&mut self, mps_bytes: u64, may_go: impl Fn(&Self, u32) -> bool) -> Option<(u32, u64)> {
+        let count = self.transferring.len();
+        for step in 0..count {
+            let place = (self.turn + step) % count;
+            let Some(&(request, left)) = self.transferring[place].front() else { continue };
+            if !may_go(self, request) {
+                continue;
+            }
+            let bytes = left.min(mps_bytes);
+            if left == bytes {
+                self.transferring[place].pop_front();
+            } else if let Some((_, left)) = self.transferring[place].front_mut() {
+                *left -= bytes;
+            }
+            self.turn = place + 1;
+            return Some((request, bytes));
+        }
+        None
     }
 
     /// Whether another transfer, or request for one, may be in flight.

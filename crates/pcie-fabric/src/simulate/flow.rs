@@ -16,6 +16,8 @@ pub(super) struct Flow {
     pub times: Times,
     /// The engine that works for it.
     pub engine: usize,
+    /// Its command queue there.
+    pub queue: usize,
     /// The device whose BAR is read or written.
     pub bar: usize,
     /// Whether the other end is a device too.
@@ -68,6 +70,7 @@ impl Flow {
             paths: paths(topology, network, number, placed),
             times: times(topology, placed),
             engine: 2 * device as usize + usize::from(writes),
+            queue: placed.queue as usize,
             bar: peer.unwrap_or(device) as usize,
             peer: peer.is_some(),
             writes,

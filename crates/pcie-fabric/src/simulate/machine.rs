@@ -274,9 +274,9 @@ impl Machine {
         let state = &mut self.state;
         let request = &mut state.requests[number as usize];
         let size_bytes = request.next_segment();
-        let engine = state.flows[request.flow as usize].engine;
-        if let Some(engine) = &mut state.engines[engine] {
-            engine.transferring.push_back((number, size_bytes));
+        let flow = &state.flows[request.flow as usize];
+        if let Some(engine) = &mut state.engines[flow.engine] {
+            engine.executed(flow.queue, number, size_bytes);
         }
         self.transfer(now, number);
     }

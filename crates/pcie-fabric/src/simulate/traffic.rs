@@ -6,6 +6,9 @@ use crate::description::{DeviceParameters, HostParameters, NodeParameters};
 use crate::error::FabricError;
 use crate::topology::{NodeId, Topology};
 
+/// Command queues of a device that flows may name.
+const COMMAND_QUEUES: u32 = 256;
+
 /// What moves the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -57,6 +60,9 @@ pub struct Traffic {
     pub outstanding: u32,
     /// Socket of the program and its memory.
     pub socket: u32,
+    /// Command queue of the device; its queues take turns, TLP by TLP.
+    #[serde(default)]
+    pub queue: u32,
     /// Memory of the devices; their first one, where absent.
     #[serde(default)]
     pub memory: Option<String>,
@@ -82,6 +88,8 @@ pub(crate) struct Placed {
     pub peer: Option<NodeId>,
     /// The socket of the host's program and memory.
     pub socket: u32,
+    /// Command queue of the device.
+    pub queue: u32,
     /// Which memory of the device.
     pub memory: usize,
     /// Which memory of the peer; without a peer, that of the device.
@@ -100,10 +108,14 @@ pub(super) fn place(topology: &Topology, traffic: &Traffic) -> Result<Placed, Fa
 
 impl<'a> Checker<'a> {
     fn place(&self) -> Result<Placed, FabricError> {
-        let Traffic { primitive, source, destination, socket, .. } = self.traffic;
-        let (primitive, socket) = (*primitive, *socket);
+        let Traffic { primitive, source, destination, socket, queue, .. } = self.traffic;
+        let (primitive, socket, queue) = (*primitive, *socket, *queue);
         if self.traffic.size_bytes == 0 || self.traffic.outstanding == 0 {
             return Err(self.wrong("size_bytes and outstanding: give 1 or more of each".into()));
+        }
+        if queue >= COMMAND_QUEUES {
+            let most = COMMAND_QUEUES - 1;
+            return Err(self.wrong(format!("queue = {queue}: devices have command queues 0 to {most}")));
         }
         let (from, to) = (self.node("source", source)?, self.node("destination", destination)?);
         if from == to {
@@ -121,6 +133,7 @@ impl<'a> Checker<'a> {
                 return Ok(Placed {
                     primitive,
                     socket,
+                    queue,
                     source: from,
                     destination: to,
                     host: from,
@@ -142,6 +155,7 @@ impl<'a> Checker<'a> {
         Ok(Placed {
             primitive,
             socket,
+            queue,
             source: from,
             destination: to,
             host,

@@ -107,27 +107,19 @@ impl State {
     /// The next TLP that an engine sends, if it has room for one, and the completion that follows the data of a D2H.
     pub(super) fn next_transfer(&mut self, place: usize) -> Option<(Tlp, Option<Tlp>)> {
         let engine = self.engines[place].as_mut()?;
-        let (number, left) = engine.transferring.front_mut()?;
-        let number = *number;
-        let request = &mut self.requests[number as usize];
-        let flow = &mut self.flows[request.flow as usize];
+        let (requests, flows) = (&mut self.requests, &mut self.flows);
+        let (number, bytes) = engine.start(self.mps_bytes, |engine, number| {
+            let flow = &flows[requests[number as usize].flow as usize];
+            engine.has_room(flow.peer, flow.writes) && (!flow.writes || flow.at_source < SOURCE_TLPS)
+        })?;
+        let request = &mut requests[number as usize];
+        let flow = &mut flows[request.flow as usize];
         let (peer, writes) = (flow.peer, flow.writes);
-        let bytes = (*left).min(self.mps_bytes);
-        let finished = *left == bytes;
-        if !engine.has_room(peer, writes) || (writes && flow.at_source >= SOURCE_TLPS) {
-            return None;
-        }
         engine.peer_requests += u32::from(peer);
         engine.host_requests += u32::from(!peer && !writes);
         flow.at_source += usize::from(writes);
         request.to_start -= bytes;
-        let last = request.to_start == 0;
-        if finished {
-            engine.transferring.pop_front();
-        } else if let Some((_, left)) = engine.transferring.front_mut() {
-            *left -= bytes;
-        }
-        let completes = last && flow.primitive == Primitive::D2h;
+        let completes = request.to_start == 0 && flow.primitive == Primitive::D2h;
         let bytes = bytes as u16;
         let tlp = if writes { self.data(number, bytes) } else { self.ask(number, bytes) };
         Some((tlp, completes.then(|| self.completion(number))))

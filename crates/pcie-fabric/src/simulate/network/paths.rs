@@ -36,7 +36,10 @@ impl Network {
             if place == 0 {
                 delay_ns += topology.nodes()[source as usize].delay_ns;
             }
-            let queue = self.queue((before, if before.is_none() { source } else { 0 }, (class, kind)));
+            // Memory is no FIFO: at its source, every flow has a queue.
+            let key =
+                if before.is_some() { (before, 0, (class, kind)) } else { (None, source, (flow, kind)) };
+            let queue = self.queue(key);
             if place > 0 {
                 self.hops[start + place - 1].next_queue = queue;
             }
