@@ -26,6 +26,8 @@ pub struct CalendarQueue<E> {
     today: u64,
     /// The slot of the earliest event of today, and so of all; the others of today follow in order.
     first: u32,
+    /// The slot of the last event of today, while there is one.
+    last: u32,
     /// A slot of each of the next days, by day modulo their number; the others of the day follow in no order.
     sheets: Vec<u32>,
     /// Which sheets have events.
@@ -39,7 +41,7 @@ pub struct CalendarQueue<E> {
     free: u32,
     far: BinaryHeap<Reverse<Entry<E>>>,
     inserted: u64,
-    waiting: usize,
+    taken: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +92,7 @@ impl<E> Default for CalendarQueue<E> {
         Self {
             today: 0,
             first: NONE,
+            last: NONE,
             sheets: vec![NONE; SHEETS as usize],
             marks: [0; WORDS as usize],
             marked_words: 0,
@@ -97,7 +100,7 @@ impl<E> Default for CalendarQueue<E> {
             free: NONE,
             far: BinaryHeap::new(),
             inserted: 0,
-            waiting: 0,
+            taken: 0,
         }
     }
 }
@@ -108,7 +111,6 @@ impl<E: Copy> CalendarQueue<E> {
     pub fn push(&mut self, time: Picoseconds, event: E) {
         let entry = Entry { time, order: self.inserted, event };
         self.inserted += 1;
-        self.waiting += 1;
         let ahead = day(time).saturating_sub(self.today);
         if ahead == 0 {
             let slot = self.fill_slot(entry, NONE);
@@ -143,20 +145,20 @@ impl<E: Copy> CalendarQueue<E> {
         }
         self.first = std::mem::replace(&mut slot.next, self.free);
         self.free = number;
-        self.waiting -= 1;
+        self.taken += 1;
         Some((time, event))
     }
 
     /// Events waiting.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.waiting
+        (self.inserted - self.taken) as usize
     }
 
     /// Whether nothing is waiting.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.waiting == 0
+        self.inserted == self.taken
     }
 
     #[inline]
@@ -171,15 +173,22 @@ impl<E: Copy> CalendarQueue<E> {
         self.slots.len() as u32 - 1
     }
 
-    /// Puts a filled slot among those of today. Days are short, so that looking for its place from the start is fast.
+    /// Puts a filled slot among those of today: at the end, where events of one burst go, or behind the last that is
+    /// earlier, which is near the start as days are short.
     #[inline]
     fn put_in_order(&mut self, number: u32) {
         let key = self.slots[number as usize].entry.key();
         let (mut before, mut after) = (NONE, self.first);
+        if after != NONE && self.slots[self.last as usize].entry.key() < key {
+            (before, after) = (self.last, NONE);
+        }
         while let Some(slot) = self.slots.get(after as usize).filter(|slot| slot.entry.key() < key) {
             (before, after) = (after, slot.next);
         }
         self.slots[number as usize].next = after;
+        if after == NONE {
+            self.last = number;
+        }
         match self.slots.get_mut(before as usize) {
             Some(slot) => slot.next = number,
             None => self.first = number,
