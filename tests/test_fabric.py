@@ -1,5 +1,6 @@
 """`pcielab fabric`: the paper's numbers from one set of parameters, and what is refused."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -259,3 +260,22 @@ def test_the_experiments_make_a_report(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "fabric-fig3-latency" in page
     assert "SIMULATED" in page
+
+
+def test_estimates_as_csv_and_json_agree() -> None:
+    texts = {
+        kind: run("fabric", "estimate", "separating", "--method", "ecr", "--format", kind).stdout
+        for kind in ("csv", "json")
+    }
+    rows = list(csv.DictReader(texts["csv"].splitlines()))
+    expected = json.loads(texts["json"])
+    assert [row["flow"] for row in rows] == [row["flow"] for row in expected]
+    assert [float(row["gbytes_per_s"]) for row in rows] == [row["gbytes_per_s"] for row in expected]
+    assert [row["limit"] or None for row in rows] == [row["limit"] for row in expected]
+
+
+def test_names_of_flows_may_hold_commas(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"name": ['a "b", c'], "source": ["host1"], "destination": ["C"]})
+    frame.to_csv(tmp_path / "flows.csv", index=False)
+    shown = run("fabric", "estimate", "fabrex-u55c", "--flows", str(tmp_path / "flows.csv"), "--format", "csv")
+    assert next(csv.DictReader(shown.stdout.splitlines()))["flow"] == 'a "b", c'
