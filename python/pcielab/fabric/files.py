@@ -98,7 +98,7 @@ class Node(Part):
     delay_ns: Nanoseconds = 0.0
     """From a port to the next; at hosts and devices, from the port to what is behind it."""
     turn_ns: Nanoseconds | None = None
-    """From one lower port to another; absent: as `delay_ns`."""
+    """From one lower port to another, for what goes between devices; absent: as `delay_ns`."""
     host: str | None = None
     """The kind of server, from `[hosts]`; hosts only."""
     device: str | None = None

@@ -28,11 +28,13 @@ impl Network {
             Discipline::PerDestination => destination,
             Discipline::Fifo => 0,
         };
+        let hosts = [source, destination].map(|node| topology.nodes()[node as usize].host.is_some());
+        let between_devices = hosts == [false, false];
         let start = self.hops.len();
         for (place, edge) in edges.iter().enumerate() {
             let before = place.checked_sub(1).map(|place| edges[place]);
             let mut delay_ns = topology.links()[*edge as usize / 2].latency_ns
-                + delay_after(topology, *edge, edges.get(place + 1).copied());
+                + delay_after(topology, *edge, edges.get(place + 1).copied(), between_devices);
             if place == 0 {
                 delay_ns += topology.nodes()[source as usize].delay_ns;
             }
@@ -98,14 +100,16 @@ fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId) -> f64 {
     }
 }
 
-/// What the node behind an edge takes: less where the TLP turns to another lower port, or stays.
-fn delay_after(topology: &Topology, edge: EdgeId, next: Option<EdgeId>) -> f64 {
+/// What the node behind an edge takes: its turn where a TLP between devices goes on to another lower port.
+fn delay_after(topology: &Topology, edge: EdgeId, next: Option<EdgeId>, between_devices: bool) -> f64 {
     let link = &topology.links()[edge as usize / 2];
     let upwards = !edge.is_multiple_of(2);
     let behind = topology.node(if upwards { &link.upper } else { &link.lower });
     let Some(node) = behind.map(|node| &topology.nodes()[node as usize]) else { return 0.0 };
     match (upwards, next) {
-        (true, Some(next)) if next.is_multiple_of(2) => node.turn_ns.unwrap_or(node.delay_ns),
+        (true, Some(next)) if between_devices && next.is_multiple_of(2) => {
+            node.turn_ns.unwrap_or(node.delay_ns)
+        }
         _ => node.delay_ns,
     }
 }
