@@ -46,7 +46,7 @@ def panels(
 
 
 def wrapped(layers: Sequence[alt.Chart], data: pd.DataFrame, column: str, names: Sequence[str]) -> alt.FacetChart:
-    """One panel for each value of `column`, in the given order, three in a row, or two if more; axes of their own."""
+    """One panel for each value of `column`, in the given order: two or three in a row, with axes of their own."""
     in_a_row = len(names) if len(names) <= _MOST_IN_A_ROW else 2
     width = (_FIGURE_WIDTH - 60 * (in_a_row - 1)) // in_a_row
     panel = alt.layer(*layers, data=_inline(data)).properties(width=width, height=PANEL_HEIGHT * 3 // 4)
