@@ -36,6 +36,9 @@ use crate::topology::Topology;
 use places::Places;
 use schedule::{Queued, Scheduler};
 
+/// The latest time that may be waited for: a quarter of an hour.
+pub const LONGEST_NS: f64 = 1e12;
+
 /// One transfer of a request. Device memory has bus addresses: those of its BAR, where it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer {
@@ -297,11 +300,15 @@ impl Runtime {
         Ok(())
     }
 
-    /// Lets time pass until so many ns after the start.
+    /// Lets time pass until so many ns after the start: at most [`LONGEST_NS`].
     ///
     /// # Errors
-    /// As [`Self::run`].
+    /// As [`Self::run`], or a time that is too late.
     pub fn run_until(&mut self, end_ns: f64) -> Result<(), RuntimeError> {
+        if end_ns.is_nan() || end_ns > LONGEST_NS {
+            let problem = format!("end_ns = {end_ns}: give at most {LONGEST_NS:e}");
+            return Err(RuntimeError::Request { item: "run_until".to_owned(), problem });
+        }
         let end = Picoseconds::from_ns(end_ns);
         while self.step(end)? {}
         self.now = self.now.max(end);

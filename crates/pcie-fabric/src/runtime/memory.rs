@@ -29,14 +29,15 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    /// A region from `first` on. `first + size_bytes` must not overflow.
+    /// A region from `first` on, as far as there are addresses.
     pub fn new(region: String, first: u64, size_bytes: u64, page_bytes: Option<u64>) -> Self {
+        let end = first.saturating_add(size_bytes);
         Self {
             region,
             first,
-            end: first + size_bytes,
+            end,
             page_bytes,
-            free: BTreeMap::from([(first, size_bytes)]),
+            free: BTreeMap::from([(first, end - first)]),
             taken: BTreeMap::new(),
         }
     }
@@ -73,8 +74,8 @@ impl Segments {
     /// Where in a free run a segment would start.
     fn place(&self, run: u64, size_bytes: u64) -> u64 {
         match self.page_bytes {
-            Some(page) if (run - self.first) % page + size_bytes > page => {
-                self.first + (run - self.first).next_multiple_of(page)
+            Some(page) if ((run - self.first) % page).saturating_add(size_bytes) > page => {
+                self.first.saturating_add((run - self.first).next_multiple_of(page))
             }
             _ => run,
         }
@@ -157,6 +158,7 @@ mod tests {
         memory.allocate(3000).unwrap();
         let message = memory.allocate(4096).unwrap_err().to_string();
         assert!(message.contains("hbm of A: no 4096 bytes are free in one piece, at most 64"), "{message}");
+        assert!(memory.allocate(u64::MAX).is_err());
         memory.free(first).unwrap();
         assert_eq!(memory.allocate(1000).unwrap(), first, "what was freed is used again");
     }

@@ -167,6 +167,10 @@ impl Places {
         let Region { label, bar, .. } = self.region_at(id, number);
         let (label, bar) = (label.clone(), *bar);
         let Some(bar) = bar else { return Err(without_bar(&label)) };
+        if host_address.checked_add(bar.size_bytes).is_none() {
+            let (node, memory) = (name.to_owned(), region.to_owned());
+            return Err(FabricError::BarBeyondAddresses { node, memory, address: host_address }.into());
+        }
         let place = self.host(topology, host)?;
         let (first, end) = place.memory.bounds();
         let taken = place.mapped.iter().map(|(at, length, what)| (*at, *length, what.as_str()));

@@ -249,6 +249,8 @@ fn what_a_program_may_not_do_is_refused_by_name() {
             runtime.setup_mapping("B", "hbm", "host1", 1 << 44).unwrap_err(),
             "hbm of B at host1 at 0x100000000000: overlaps hbm of A",
         ),
+        (runtime.setup_mapping("A", "hbm", "host2", u64::MAX).unwrap_err(), "ends beyond 2^64"),
+        (runtime.run_until(f64::INFINITY).unwrap_err(), "run_until: end_ns = inf: give at most 1e12"),
         (runtime.memory_free("A", freed.device_address).unwrap_err(), "was freed before"),
         (runtime.memory_free("A", far).unwrap_err(), "is in no region of A"),
         (runtime.host_memory_free("host1", far).unwrap_err(), "memory of host1: 0x5000000000 is not in it"),
