@@ -17,6 +17,7 @@ mod error {
 }
 
 mod fabric;
+mod fabric_runtime;
 mod model;
 mod run;
 mod store;
@@ -29,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<store::StoreWriter>()?;
     fabric::register(module)?;
+    fabric_runtime::register(module)?;
     model::register(module)?;
     run::register(module)
 }

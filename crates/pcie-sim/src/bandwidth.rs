@@ -11,6 +11,7 @@ pub(crate) mod complex;
 mod engine;
 mod fast;
 mod slots;
+mod times;
 
 use crate::history::{State, TestKey};
 use crate::machine::Machine;

@@ -15,6 +15,13 @@ class RootComplex(Part):
     for data in the last-level cache that the card wrote there."""
     busy_read_ns: Nanoseconds
     """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
+    write_ns: Nanoseconds
+    """From the arrival of the head of a posted write, for a line in the last-level cache, until a read behind it
+    may go on."""
+    line_interval_ns: Nanoseconds
+    """From one line of a read request to the next: they are fetched one after the other."""
+    completion_interval_ns: Nanoseconds
+    """Least time between two completions for one request, on top of that."""
     flight_ns: Nanoseconds
     """Time of flight of a TLP from port to port, one way, serialisation aside."""
     request_interval_ns: Nanoseconds
@@ -112,8 +119,6 @@ class IoTlb(Part):
 
     entries: Count
     """Entries that hold translations of the host buffer when requests come one at a time."""
-    busy_entries: Count
-    """The same with many requests in flight."""
 
 
 class Iommu(Part):
@@ -127,9 +132,13 @@ class Iommu(Part):
     """Walks that can go on at the same time."""
     walker_busy_ns: Nanoseconds
     """Time for which a walker is occupied by one walk."""
-    same_page_walks_again: bool
-    """Whether a request to a page that is being walked waits for a walk of its own instead of
-    sharing the pending one."""
+    busy_walk_spread: Share
+    """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
+    find all or nothing of what it needs in the caches."""
+    pending_walks: Count
+    """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
+    same_page_stall_ns: Nanoseconds
+    """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
 
 
 class StallCluster(Part):

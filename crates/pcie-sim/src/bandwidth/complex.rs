@@ -1,11 +1,11 @@
 //! The root complex under load: admission, translation, memory, and the order of completions.
 
 use super::completer::{Completer, Ready};
+use super::times::Times;
 use crate::caches::Found;
 use crate::history::{State, TestKey};
 use crate::lines::Line;
-use crate::machine::{Machine, ReadCosts};
-use crate::profile;
+use crate::machine::Machine;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
@@ -24,96 +24,19 @@ pub(crate) struct Complex<'a> {
     busy_until: Picoseconds,
     walkers: Vec<Picoseconds>,
     pending_walks: Vec<(u32, Picoseconds)>,
+    /// Until when nothing is translated.
+    translation_gate: Picoseconds,
     admitted: u64,
     access_draws: Draws,
-    walk_draws: Draws,
+    walk_refresh: Draws,
+    walk_time: Draws,
     times: Times,
-}
-
-/// Times of the profile in picoseconds.
-#[derive(Clone, Copy, Debug)]
-struct Times {
-    request_interval: Picoseconds,
-    write_interval: Picoseconds,
-    credit_return: Picoseconds,
-    idle: Spread,
-    busy: Spread,
-    idle_costs: ReadCosts,
-    busy_costs: ReadCosts,
-    refresh: Refresh,
-}
-
-impl Times {
-    fn new(machine: &Machine) -> Self {
-        let complex = &machine.system.host.root_complex;
-        Self {
-            request_interval: Picoseconds::from_ns(complex.request_interval_ns),
-            write_interval: Picoseconds::from_ns(complex.write_interval_ns),
-            credit_return: Picoseconds::from_ns(complex.credit_return_ns),
-            idle: Spread::new(complex.read_ns, complex.jitter_ns),
-            busy: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
-            idle_costs: machine.read_costs(false),
-            busy_costs: machine.read_costs(true),
-            refresh: Refresh::new(&machine.system.host.memory.refresh),
-        }
-    }
-}
-
-/// A time that is uniform between two bounds.
-#[derive(Clone, Copy, Debug)]
-struct Spread {
-    least: Picoseconds,
-    width: u64,
-}
-
-impl Spread {
-    fn new(middle_ns: f64, half_width_ns: f64) -> Self {
-        let least = Picoseconds::from_ns(middle_ns - half_width_ns);
-        let most = Picoseconds::from_ns(middle_ns + half_width_ns);
-        Self { least, width: most.since(least).0 + 1 }
-    }
-
-    /// The time at a place between the bounds, in units of 2^-32.
-    #[inline]
-    fn at(self, place: u32) -> Picoseconds {
-        self.least + Picoseconds((u64::from(place) * self.width) >> 32)
-    }
-}
-
-/// Refreshes as many accesses at a time meet them: each at a place of its own between two.
-#[derive(Clone, Copy, Debug)]
-struct Refresh {
-    /// Places in units of 2^-32 of the time between two: those below lie in a refresh.
-    share: u64,
-    duration: u64,
-}
-
-impl Refresh {
-    fn new(refresh: &profile::Refresh) -> Self {
-        let share = match refresh.interval_ns > 0.0 {
-            true => (refresh.share * refresh.duration_ns / refresh.interval_ns).clamp(0.0, 1.0),
-            false => 0.0,
-        };
-        let share = (share * (1u64 << 32) as f64).round() as u64;
-        Self { share, duration: Picoseconds::from_ns(refresh.duration_ns).0 }
-    }
-
-    /// How long an access at a place waits for the end of the refresh that it meets there.
-    #[inline]
-    fn wait(self, place: u32) -> Picoseconds {
-        match self.share.checked_sub(u64::from(place)) {
-            None | Some(0) => Picoseconds::ZERO,
-            Some(left) => {
-                Picoseconds((u128::from(self.duration) * u128::from(left) / u128::from(self.share)) as u64)
-            }
-        }
-    }
 }
 
 impl<'a> Complex<'a> {
     pub(crate) fn new(machine: &'a Machine, key: TestKey, mut state: State, first: u64) -> Self {
         let host = &machine.system.host;
-        state.io_tlb.set_capacity(host.iommu.tlb.busy_entries);
+        state.io_tlb.set_capacity(host.iommu.tlb.entries);
         // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
         let numbered_from = first << 8;
         let order = key.draws(Stream::CompletionOrder);
@@ -127,9 +50,11 @@ impl<'a> Complex<'a> {
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
             pending_walks: Vec::new(),
+            translation_gate: Picoseconds::ZERO,
             admitted: numbered_from,
             access_draws: key.draws(Stream::Jitter),
-            walk_draws: key.draws(Stream::WalkRefresh),
+            walk_refresh: key.draws(Stream::WalkRefresh),
+            walk_time: key.draws(Stream::WalkTime),
             times: Times::new(machine),
         }
     }
@@ -195,25 +120,49 @@ impl<'a> Complex<'a> {
         let Some(page) = self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) else {
             return at;
         };
-        let iommu = &self.machine.system.host.iommu;
+        let at = at.max(self.translation_gate);
         self.pending_walks.retain(|(_, done)| *done > at);
         let held = self.state.io_tlb.look_up(page);
         let pending = self.pending_walks.iter().find(|(walked, _)| *walked == page).map(|(_, done)| *done);
         match pending {
-            Some(done) if !iommu.same_page_walks_again => done,
+            Some(done) => self.share_walk(done, at),
             None if held => at,
-            _ => self.walk(page, at),
+            None => self.walk(page, at),
         }
     }
 
+    /// When there is room for another walk.
+    fn room_for_walk(&mut self, at: Picoseconds) -> Picoseconds {
+        let most = self.machine.system.host.iommu.pending_walks.max(1) as usize;
+        if self.pending_walks.len() < most {
+            return at;
+        }
+        let room = self.pending_walks.iter().map(|(_, done)| *done).min().unwrap_or(at);
+        self.pending_walks.retain(|(_, done)| *done > room);
+        room
+    }
+
+    /// A request to a page that is being walked: it waits for that walk, or holds up translation.
+    fn share_walk(&mut self, done: Picoseconds, at: Picoseconds) -> Picoseconds {
+        let stall_ns = self.machine.system.host.iommu.same_page_stall_ns;
+        if stall_ns <= 0.0 {
+            return done;
+        }
+        self.translation_gate = at + Picoseconds::from_ns(stall_ns);
+        self.translation_gate
+    }
+
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
+        let at = self.room_for_walk(at);
         let iommu = &self.machine.system.host.iommu;
         let Some(walker) = self.walkers.iter_mut().min() else { return at };
         let start = at.max(*walker);
-        *walker = start + Picoseconds::from_ns(iommu.walker_busy_ns);
+        let spread = iommu.busy_walk_spread * self.walk_time.exponential(self.admitted);
+        let share = 1.0 - iommu.busy_walk_spread + spread;
+        *walker = start + Picoseconds::from_ns(iommu.walker_busy_ns * share);
         let done = start
-            + Picoseconds::from_ns(iommu.walk_ns)
-            + self.times.refresh.wait(self.walk_draws.word(self.admitted));
+            + Picoseconds::from_ns(iommu.walk_ns * share)
+            + self.times.refresh.wait(self.walk_refresh.word(self.admitted));
         self.pending_walks.push((page, done));
         done
     }
