@@ -34,7 +34,7 @@ fn assert_equal(machine: &Machine, test: &Test, state: &State, context: &str) {
 }
 
 /// Transactions of each part of a comparison.
-const COUNT: u64 = 1_500;
+const COUNT: u64 = 8_000;
 
 #[test]
 fn over_a_grid_of_tests() {

@@ -28,6 +28,9 @@ pub(crate) struct Complex<'a> {
     translation_gate: Picoseconds,
     admitted: u64,
     access_draws: Draws,
+    accesses: u64,
+    /// The draw of the next access, made ahead.
+    drawn_ahead: u64,
     walk_refresh: Draws,
     walk_time: Draws,
     times: Times,
@@ -40,6 +43,7 @@ impl<'a> Complex<'a> {
         // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
         let numbered_from = first << 8;
         let order = key.draws(Stream::CompletionOrder);
+        let access_draws = key.draws(Stream::Jitter);
         Self {
             machine,
             state,
@@ -52,7 +56,9 @@ impl<'a> Complex<'a> {
             pending_walks: Vec::new(),
             translation_gate: Picoseconds::ZERO,
             admitted: numbered_from,
-            access_draws: key.draws(Stream::Jitter),
+            access_draws,
+            accesses: numbered_from,
+            drawn_ahead: access_draws.bits(numbered_from),
             walk_refresh: key.draws(Stream::WalkRefresh),
             walk_time: key.draws(Stream::WalkTime),
             times: Times::new(machine),
@@ -74,7 +80,7 @@ impl<'a> Complex<'a> {
 
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
     #[inline(always)]
-    fn access(&self, piece: Piece, busy: bool) -> Picoseconds {
+    fn access(&mut self, piece: Piece, busy: bool) -> Picoseconds {
         let machine = self.machine;
         let (spread, costs) = match busy {
             true => (self.times.busy, &self.times.busy_costs),
@@ -88,7 +94,9 @@ impl<'a> Complex<'a> {
             cost = cost.max(costs.of(found));
         }
         // One draw serves both.
-        let bits = self.access_draws.bits(self.admitted);
+        let bits = self.drawn_ahead;
+        self.accesses += 1;
+        self.drawn_ahead = self.access_draws.bits(self.accesses);
         let refresh = if memory { self.times.refresh.wait(bits as u32) } else { Picoseconds::ZERO };
         spread.at((bits >> 32) as u32) + cost + refresh
     }

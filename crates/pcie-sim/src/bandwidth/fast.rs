@@ -146,8 +146,8 @@ impl<'a, const READS: bool, const WRITES: bool> FastRun<'a, READS, WRITES> {
     fn go_on(&mut self, now: Picoseconds, step: Step) {
         match step {
             Step::Issue => {
-                if let Some(request) = self.card.issue(now, &mut self.shapes) {
-                    self.offer(now, request);
+                if let Some(tlp) = self.card.issue(now, &mut self.shapes) {
+                    self.offer(tlp.ready, tlp);
                 }
             }
             Step::Pulled => {

@@ -51,7 +51,8 @@ struct Read {
 /// A TLP that the card has ready.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outgoing {
-    ready: Picoseconds,
+    /// When it is ready.
+    pub(super) ready: Picoseconds,
     /// Where its DMA starts.
     pub(super) offset: u64,
     /// The place of its shape among the shapes' requests or writes.
@@ -68,6 +69,8 @@ pub(super) struct Card<'a, const READS: bool, const WRITES: bool> {
     test: &'a Test,
     list: &'a AddressList,
     next: u64,
+    /// Where the next DMA starts, looked up ahead.
+    next_offset: u64,
     head: Option<Head>,
     workers: Workers,
     /// Before this nothing more is issued.
@@ -114,6 +117,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
             test,
             list,
             next: first,
+            next_offset: list.offset(first),
             head: None,
             workers: Workers { idle: workers, after_reads: VecDeque::new(), after_writes: VecDeque::new() },
             issues_at: Picoseconds::ZERO,
@@ -198,7 +202,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
         }
     }
 
-    /// Takes the head a TLP further, if not too much waits for the uplink; returns the request that is ready.
+    /// Takes the head a TLP further, if not too much waits for the uplink; returns the TLP that this makes ready.
     #[inline]
     pub(super) fn issue(&mut self, now: Picoseconds, shapes: &mut Shapes<'_>) -> Option<Outgoing> {
         self.send_dllps(now);
@@ -220,7 +224,12 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
             self.write_engine_free = now + shapes.writes[shape as usize].pull_time;
             let ends = last.then_some(head.transaction);
             let ready = self.write_engine_free;
-            self.pulled = Some(Outgoing { ready, offset: head.offset, shape, tag: None, ends });
+            let tlp = Outgoing { ready, offset: head.offset, shape, tag: None, ends };
+            if !READS {
+                // Nothing else can get in between.
+                return Some(tlp);
+            }
+            self.pulled = Some(tlp);
             None
         } else {
             let tag = self.tags.take();
@@ -234,10 +243,10 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
         let transaction = self.next;
         self.next += 1;
         self.workers.take();
-        let offset = self.list.offset(transaction);
-        let shape = shapes.at(offset);
+        let offset = self.next_offset;
+        self.next_offset = self.list.offset(self.next);
         let writes = self.is_write(transaction);
-        let parts = if writes { shape.writes() } else { shape.requests() };
+        let parts = shapes.parts(offset, writes);
         if !writes {
             self.read_place = if self.read_place + 1 == self.reads.len() { 0 } else { self.read_place + 1 };
             self.reads[self.read_place] = Read { transaction, open: parts.end - parts.start };

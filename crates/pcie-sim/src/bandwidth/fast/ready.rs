@@ -30,6 +30,8 @@ pub(super) struct Ready {
     rule: CompletionOrder,
     draws: Draws,
     drawn: u64,
+    /// The next draw, made ahead of the choice that waits for it.
+    drawn_ahead: u64,
     room: usize,
     /// By place, when the data are there. The places in order are `first..`; those before belonged to requests that were
     /// chosen. Two lists of single words, because a word that was just written is quickly read again, and a pair is not.
@@ -46,7 +48,8 @@ impl Ready {
         // More room than is needed, so that the places of chosen requests are seldom cleared away.
         let room = 4 * most + 64;
         let (times, waiting) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        Self { rule, draws, drawn, room, times, waiting, first: 0, there: 0, small_ones: 0 }
+        let drawn_ahead = draws.bits(drawn + 1);
+        Self { rule, draws, drawn, drawn_ahead, room, times, waiting, first: 0, there: 0, small_ones: 0 }
     }
 
     /// When the first data are there that were not chosen.
@@ -86,8 +89,10 @@ impl Ready {
             CompletionOrder::Fifo => 0,
             CompletionOrder::RandomSmall if self.small_ones == 0 => 0,
             CompletionOrder::Random | CompletionOrder::RandomSmall => {
+                let nth = (u128::from(self.drawn_ahead) * self.there as u128) >> 64;
                 self.drawn += 1;
-                self.draws.below(self.drawn, self.there as u64) as usize
+                self.drawn_ahead = self.draws.bits(self.drawn + 1);
+                nth as usize
             }
         };
         let chosen = self.waiting[self.first + nth];

@@ -39,20 +39,17 @@ pub(super) struct WriteShape {
 
 /// The parts of a DMA: ranges of [`Shapes::requests`] and [`Shapes::writes`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+struct Shape {
     requests: (u32, u32),
     writes: (u32, u32),
 }
 
 impl Shape {
-    /// The requests if it is a read.
-    pub(super) fn requests(&self) -> Range<u32> {
-        self.requests.0..self.requests.1
-    }
-
-    /// The TLPs if it is a write.
-    pub(super) fn writes(&self) -> Range<u32> {
-        self.writes.0..self.writes.1
+    /// The requests of a read, or the TLPs of a write.
+    #[inline]
+    fn parts(&self, of_write: bool) -> Range<u32> {
+        let (first, end) = if of_write { self.writes } else { self.requests };
+        first..end
     }
 }
 
@@ -94,16 +91,16 @@ impl<'a> Shapes<'a> {
         }
     }
 
-    /// The shape of a DMA at an offset of the buffer.
+    /// The parts of a DMA at an offset of the buffer: a range of the requests, or of the writes.
     #[inline]
-    pub(super) fn at(&mut self, offset: u64) -> Shape {
+    pub(super) fn parts(&mut self, offset: u64, of_write: bool) -> Range<u32> {
         let low = self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false);
         let place = (offset % PAGE_BYTES) as usize * 2 + usize::from(low);
         let known = self.by_place[place];
         if known != UNKNOWN {
-            return self.shapes[usize::from(known)];
+            return self.shapes[usize::from(known)].parts(of_write);
         }
-        self.work_out(offset, place)
+        self.work_out(offset, place).parts(of_write)
     }
 
     #[cold]
