@@ -12,6 +12,7 @@ mod engine;
 mod fast;
 mod slots;
 mod times;
+mod walks;
 
 use crate::history::{State, TestKey};
 use crate::machine::Machine;

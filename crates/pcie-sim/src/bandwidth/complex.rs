@@ -2,6 +2,7 @@
 
 use super::completer::{Completer, Ready};
 use super::times::Times;
+use super::walks::Walks;
 use crate::caches::Found;
 use crate::history::{State, TestKey};
 use crate::lines::Line;
@@ -31,8 +32,7 @@ pub(crate) struct Complex<'a> {
     accesses: u64,
     /// The draw of the next access, made ahead.
     drawn_ahead: u64,
-    walk_refresh: Draws,
-    walk_time: Draws,
+    walks: Walks,
     times: Times,
 }
 
@@ -59,8 +59,7 @@ impl<'a> Complex<'a> {
             access_draws,
             accesses: numbered_from,
             drawn_ahead: access_draws.bits(numbered_from),
-            walk_refresh: key.draws(Stream::WalkRefresh),
-            walk_time: key.draws(Stream::WalkTime),
+            walks: Walks::new(machine, key, numbered_from),
             times: Times::new(machine),
         }
     }
@@ -162,15 +161,11 @@ impl<'a> Complex<'a> {
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
         let at = self.room_for_walk(at);
-        let iommu = &self.machine.system.host.iommu;
         let Some(walker) = self.walkers.iter_mut().min() else { return at };
         let start = at.max(*walker);
-        let spread = iommu.busy_walk_spread * self.walk_time.exponential(self.admitted);
-        let share = 1.0 - iommu.busy_walk_spread + spread;
-        *walker = start + Picoseconds::from_ns(iommu.walker_busy_ns * share);
-        let done = start
-            + Picoseconds::from_ns(iommu.walk_ns * share)
-            + self.times.refresh.wait(self.walk_refresh.word(self.admitted));
+        let walk = self.walks.next();
+        *walker = start + walk.busy;
+        let done = start + walk.time;
         self.pending_walks.push((page, done));
         done
     }

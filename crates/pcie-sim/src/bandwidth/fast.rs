@@ -203,20 +203,31 @@ impl<'a, const READS: bool, const WRITES: bool> FastRun<'a, READS, WRITES> {
         }
     }
 
-    /// Sends the next completion, at `now` or later.
+    /// Sends the next completion, at `now` or later; where no write can delay them, the rest of its request with it.
     #[inline]
-    fn answer(&mut self, now: Picoseconds) {
-        let Some(answer) = self.root_port.answer(now, &self.card, &self.shapes) else { return };
-        let arrival = answer.left + self.flight;
-        self.card.completion_arrives(arrival);
-        if answer.last
-            && let Some(done) = self.card.answered(answer.tag, arrival, &self.shapes)
-        {
-            if WRITES {
-                self.completed.reads.push_back(done);
-            } else {
-                self.completed.count(done);
+    fn answer(&mut self, mut now: Picoseconds) {
+        while let Some(answer) = self.root_port.answer(now, &self.card, &self.shapes) {
+            let arrival = answer.left + self.flight;
+            self.card.completion_arrives(arrival);
+            if answer.last {
+                if let Some(done) = self.card.answered(answer.tag, arrival, &self.shapes) {
+                    self.completed_read(done);
+                }
+                return;
             }
+            if WRITES {
+                return;
+            }
+            now = answer.left;
+        }
+    }
+
+    #[inline]
+    fn completed_read(&mut self, done: Completion) {
+        if WRITES {
+            self.completed.reads.push_back(done);
+        } else {
+            self.completed.count(done);
         }
     }
 }

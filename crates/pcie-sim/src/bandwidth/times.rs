@@ -63,7 +63,7 @@ pub(super) struct Refresh {
 }
 
 impl Refresh {
-    fn new(refresh: &profile::Refresh) -> Self {
+    pub(super) fn new(refresh: &profile::Refresh) -> Self {
         let share = match refresh.interval_ns > 0.0 {
             true => (refresh.share * refresh.duration_ns / refresh.interval_ns).clamp(0.0, 1.0),
             false => 0.0,

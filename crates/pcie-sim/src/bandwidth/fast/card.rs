@@ -22,8 +22,8 @@ pub(super) enum Step {
     Issue,
 }
 
-/// The DMA at the head of the queue.
-#[derive(Clone, Copy, Debug)]
+/// The DMA at the head of the queue: none once all of its TLPs are issued.
+#[derive(Clone, Copy, Debug, Default)]
 struct Head {
     transaction: u64,
     offset: u64,
@@ -71,7 +71,7 @@ pub(super) struct Card<'a, const READS: bool, const WRITES: bool> {
     next: u64,
     /// Where the next DMA starts, looked up ahead.
     next_offset: u64,
-    head: Option<Head>,
+    head: Head,
     workers: Workers,
     /// Before this nothing more is issued.
     issues_at: Picoseconds,
@@ -118,7 +118,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
             list,
             next: first,
             next_offset: list.offset(first),
-            head: None,
+            head: Head::default(),
             workers: Workers { idle: workers, after_reads: VecDeque::new(), after_writes: VecDeque::new() },
             issues_at: Picoseconds::ZERO,
             clock: machine.request_clock(),
@@ -165,10 +165,12 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
     /// When the head can go a TLP further, for all that is known.
     #[inline]
     fn issue_time(&self) -> Picoseconds {
-        let (worker, writes) = match self.head {
-            Some(head) => (Picoseconds::ZERO, head.writes),
-            None if self.next >= self.test.transactions => return NEVER,
-            None => (self.workers.free_at(), self.is_write(self.next)),
+        let (worker, writes) = if self.head.next < self.head.end {
+            (Picoseconds::ZERO, self.head.writes)
+        } else if self.next < self.test.transactions {
+            (self.workers.free_at(), self.is_write(self.next))
+        } else {
+            return NEVER;
         };
         let engine = if writes { self.write_engine_free } else { self.tags.next_free_at() };
         self.issues_at.max(worker).max(engine)
@@ -211,18 +213,16 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
         if wait > now {
             return None;
         }
-        let mut head = match self.head {
-            Some(head) => head,
-            None => self.take_dma(shapes),
-        };
+        if self.head.next == self.head.end {
+            self.take_dma(shapes);
+        }
+        let head = &mut self.head;
         let shape = head.next;
         head.next += 1;
-        let last = head.next == head.end;
-        self.head = (!last).then_some(head);
         self.issues_at = now + self.clock;
         if head.writes {
             self.write_engine_free = now + shapes.writes[shape as usize].pull_time;
-            let ends = last.then_some(head.transaction);
+            let ends = (head.next == head.end).then_some(head.transaction);
             let ready = self.write_engine_free;
             let tlp = Outgoing { ready, offset: head.offset, shape, tag: None, ends };
             if !READS {
@@ -239,7 +239,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
     }
 
     #[inline]
-    fn take_dma(&mut self, shapes: &mut Shapes<'_>) -> Head {
+    fn take_dma(&mut self, shapes: &mut Shapes<'_>) {
         let transaction = self.next;
         self.next += 1;
         self.workers.take();
@@ -251,7 +251,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
             self.read_place = if self.read_place + 1 == self.reads.len() { 0 } else { self.read_place + 1 };
             self.reads[self.read_place] = Read { transaction, open: parts.end - parts.start };
         }
-        Head { transaction, offset, writes, next: parts.start, end: parts.end }
+        self.head = Head { transaction, offset, writes, next: parts.start, end: parts.end };
     }
 
     /// Sends a TLP; its credits are taken once it is known when they are back. Returns when its last byte has left.
