@@ -18,6 +18,7 @@ mod error {
 
 mod fabric;
 mod model;
+mod prediction;
 mod run;
 mod store;
 
@@ -28,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<store::StoreWriter>()?;
+    module.add_class::<prediction::Predictor>()?;
     fabric::register(module)?;
     model::register(module)?;
     run::register(module)

@@ -1,0 +1,84 @@
+"""The system file of a calibrated machine: complete, and each value with where it comes from."""
+
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from pcielab.calibrate.fit import Estimate
+from pcielab.profiles.read import Table, load
+
+if TYPE_CHECKING:
+    from pcielab.calibrate.machine import Calibration
+
+NOT_IDENTIFIED = "NOT IDENTIFIED"
+"""How the note on a value begins that no row tells."""
+
+
+def write_profile(calibration: "Calibration") -> str:
+    """The file as TOML."""
+    system = calibration.system
+    content: Table = {
+        "name": system["name"],
+        "title": system["title"],
+        "calibrated": True,
+        **{key: system[key] for key in ("device_socket", "memory_socket", "program_socket", "iommu")},
+        "chunk_bytes": system["chunk_bytes"],
+        "chunk_addresses": system["chunk_addresses"],
+        "device": _device(calibration),
+        "link": system["link"],
+        "host": _without_nothing(system["host"]),
+        "provenance": _provenance(calibration),
+    }
+    return tomli_w.dumps(content)
+
+
+def _device(calibration: "Calibration") -> Any:
+    """The name of the device profile, with what differs from it."""
+    shipped = load("device", calibration.facts.device).content
+    differing = _differing(calibration.system["device"], shipped)
+    return {"base": calibration.facts.device, **differing} if differing else calibration.facts.device
+
+
+def _differing(table: Table, shipped: Table) -> Table:
+    found: Table = {}
+    for key, value in table.items():
+        other = shipped.get(key)
+        if isinstance(value, dict) and isinstance(other, dict):
+            inner = _differing(value, other)
+            if inner:
+                found[key] = inner
+        elif value != other and value is not None:
+            found[key] = value
+    return found
+
+
+def _without_nothing(table: Table) -> Table:
+    """Without keys whose value is None, which TOML has no word for."""
+    return {
+        key: _without_nothing(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+        if value is not None
+    }
+
+
+def _provenance(calibration: "Calibration") -> Table:
+    keys = {**calibration.facts.sources, "host": f"{calibration.base_host}: what the rows do not tell"}
+    for choice in calibration.choices:
+        rows = ", ".join(calibration.rows[row].label for row in choice.rows[:3])
+        for key in choice.values:
+            keys[key] = f"chosen by trying: the next best is {choice.advantage:.0%} further off; {rows}"
+    for estimate in calibration.estimates:
+        keys[estimate.parameter.key] = _note(calibration, estimate)
+    refresh = "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
+    keys["host.memory.refresh"] = refresh
+    names = ", ".join(f"{key}" for key in sorted({row.family for row in calibration.rows}))
+    source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"
+    notes = [f"Families: {names}.", *(f"{one}." for one in calibration.warnings)]
+    return {"source": source, "notes": " ".join(notes), "keys": keys}
+
+
+def _note(calibration: "Calibration", estimate: Estimate) -> str:
+    if not estimate.identified:
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.base_host}"
+    rows = "; ".join(calibration.rows[row].label for row in estimate.rows)
+    return f"+-{estimate.half_width:.2g} (95 %), mostly from {rows}"

@@ -1,0 +1,61 @@
+"""How far a prediction is from a measured row, in units of what can be expected of the best one.
+
+An average latency counts in ns. A median is a whole tick of the card's timer, so it counts only as far as the
+predicted samples do not have their middle in that tick. A bandwidth counts in per cent.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcielab.calibrate.measured import Row
+from pcielab.calibrate.twin import Predicted
+from pcielab.published import NFP6000_TIMER
+
+AVERAGE_NS = 1.0
+"""An average latency that is this far off is as good as can be."""
+MEDIAN_SHARE = 0.25
+"""Likewise the share of samples by which the middle lies outside the measured tick."""
+BANDWIDTH_SHARE = 0.005
+"""Likewise the relative difference of a bandwidth."""
+
+Residuals = NDArray[np.float64]
+
+
+def residuals(rows: Sequence[Row], predictions: Sequence[Predicted]) -> Residuals:
+    """Two numbers for each row: of an average and a median, or of a bandwidth and nothing."""
+    return np.array([pair for row, one in zip(rows, predictions, strict=True) for pair in _pair(row, one)])
+
+
+def _pair(row: Row, predicted: Predicted) -> tuple[float, float]:
+    if row.bandwidth_gbps is not None and predicted.bandwidth_gbps is not None:
+        return math.log(predicted.bandwidth_gbps / row.bandwidth_gbps) / BANDWIDTH_SHARE, 0.0
+    if row.average_ns is None or predicted.average_ns is None:
+        return 0.0, 0.0
+    return (predicted.average_ns - row.average_ns) / AVERAGE_NS, _median_outside(row, predicted) / MEDIAN_SHARE
+
+
+def _median_outside(row: Row, predicted: Predicted) -> float:
+    """The share of samples that would have to move for the middle to lie in the measured tick; signed."""
+    if row.median_ns is None or not predicted.ticks:
+        return 0.0
+    tick = round(row.median_ns / float(NFP6000_TIMER.tick_ns))
+    too_late = max(0.0, 0.5 - predicted.share_up_to(tick))
+    too_early = max(0.0, predicted.share_up_to(tick - 1) - 0.5)
+    return too_late - too_early
+
+
+def transaction_ns(row: Row) -> float | None:
+    """The time of one transaction as measured: the average latency, or the time from one to the next."""
+    if row.bandwidth_gbps is not None:
+        return int(row.test["size_bytes"]) * 8 / row.bandwidth_gbps
+    return row.average_ns
+
+
+def predicted_ns(row: Row, predicted: Predicted) -> float | None:
+    """The same as predicted."""
+    if predicted.bandwidth_gbps is not None:
+        return int(row.test["size_bytes"]) * 8 / predicted.bandwidth_gbps
+    return predicted.average_ns

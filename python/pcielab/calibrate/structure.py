@@ -1,0 +1,43 @@
+"""Properties that are one of a few, chosen by trying each on the rows that tell them apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pcielab.calibrate.parameters import Structure
+from pcielab.calibrate.residuals import residuals
+from pcielab.calibrate.twin import Progress, Twin
+
+_OFF_MOST = 10.0
+"""How far off a row may count: one that nothing explains must not choose."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen for a property, and how much better it is than the next best: 1 is twice as far off."""
+
+    structure: Structure
+    values: dict[str, Any]
+    advantage: float
+    rows: tuple[int, ...]
+
+
+def choose(twin: Twin, structure: Structure, progress: Progress | None = None) -> Choice | None:
+    """Give the twin the alternative that comes closest; None, and nothing changed, where no row tells."""
+    rows = [number for number, row in enumerate(twin.rows) if structure.tells(row.name, row.test)]
+    alternatives = structure.choices(twin.system)
+    if not rows or len(alternatives) < 2:
+        return None
+    measured = [twin.rows[row] for row in rows]
+    found = twin.predict(alternatives, [rows] * len(alternatives), progress)
+    distances = [_distance(residuals(measured, one)) for one in found]
+    order = np.argsort(distances, kind="stable")
+    best, second = distances[order[0]], distances[order[1]]
+    twin.keep(alternatives[order[0]])
+    return Choice(structure, alternatives[order[0]], second / max(best, 1e-9) - 1, tuple(rows))
+
+
+def _distance(left: Sequence[float] | np.ndarray[Any, Any]) -> float:
+    return float(np.sqrt(np.mean(np.clip(np.abs(left), 0, _OFF_MOST) ** 2)))
