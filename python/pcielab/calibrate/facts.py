@@ -139,13 +139,17 @@ def _add_processor(facts: Facts, texts: Mapping[str, str]) -> None:
         host["sockets"] = sockets
         facts.sources["host.sockets"] = "sys-cpuinfo.txt: physical id" if packages else "sys-numactl.txt"
     else:
-        facts.warnings.append(f"sys-cpuinfo.txt does not say how many sockets there are: {host['sockets']} assumed")
+        facts.warnings.append(
+            f"sys-cpuinfo.txt does not say how many sockets there are: {host['sockets']} assumed"
+        )
     if cache:
         host["llc"] = {**host["llc"], **llc_shape(int(cache[1]) << 10)}
         facts.sources["host.llc.llc_bytes"] = "sys-cpuinfo.txt: cache size"
         facts.sources["host.llc.ways"] = "size over slices of 2,048 sets"
     else:
-        facts.warnings.append("sys-cpuinfo.txt does not say how large the LLC is: that of the base host is assumed")
+        facts.warnings.append(
+            "sys-cpuinfo.txt does not say how large the LLC is: that of the base host is assumed"
+        )
 
 
 def llc_shape(llc_bytes: int) -> dict[str, int]:
@@ -173,7 +177,9 @@ def _add_placement(facts: Facts, texts: Mapping[str, str], folder: str) -> None:
     else:
         words = folder.split("-")
         system["iommu"] = ("four-kib-pages" if "nosp" in words else "super-pages") if "iommu" in words else "off"
-        facts.warnings.append(f"sys-kernel-cmdline.txt is missing: IOMMU {system['iommu']}, as the folder is called")
+        facts.warnings.append(
+            f"sys-kernel-cmdline.txt is missing: IOMMU {system['iommu']}, as the folder is called"
+        )
     if setup.sockets is not None:
         for key, socket in zip(("device_socket", "memory_socket", "program_socket"), setup.sockets, strict=True):
             system[key] = socket

@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 
 from pcielab.calibrate.parameters import Parameter
 from pcielab.calibrate.residuals import Residuals, residuals
-from pcielab.calibrate.twin import Progress, Twin
+from pcielab.calibrate.twin import Twin
 
 Vector = NDArray[np.float64]
 
@@ -55,11 +55,9 @@ class JointFit:
         self._believed = np.array(believed, dtype=np.float64)
         self._spreads = np.array([one.spread for one in self._parameters])
         self._touched: list[list[int]] | None = None
-        self._progress: Progress | None = None
 
-    def run(self, progress: Progress | None = None) -> tuple[list[Estimate], Residuals]:
+    def run(self) -> tuple[list[Estimate], Residuals]:
         """The estimates, and the residuals that are left, two for each row."""
-        self._progress = progress
         start = np.array([float(self._twin.value(one.key)) for one in self._parameters])
         low = np.array([one.low for one in self._parameters], dtype=np.float64)
         high = np.array([one.high for one in self._parameters], dtype=np.float64)
@@ -82,12 +80,10 @@ class JointFit:
         return self._estimates(result.x, slopes, left), left
 
     def _values(self, vector: Vector) -> dict[str, float | int]:
-        return {
-            one.key: one.rounded(float(value)) for one, value in zip(self._parameters, vector, strict=True)
-        }
+        return {one.key: one.rounded(float(value)) for one, value in zip(self._parameters, vector, strict=True)}
 
     def _distance(self, vector: Vector) -> Vector:
-        [predicted] = self._twin.predict([self._values(vector)], None, self._progress)
+        [predicted] = self._twin.predict([self._values(vector)])
         return np.concatenate([residuals(self._twin.rows, predicted), (vector - self._believed) / self._spreads])
 
     def _slopes(self, vector: Vector) -> Vector:
@@ -96,13 +92,11 @@ class JointFit:
         touched = self._touched or [list(range(count))] * len(self._parameters)
         variants, wanted, widths = [], [], []
         for place, parameter in enumerate(self._parameters):
-            ends = [
-                parameter.rounded(float(vector[place]) + sign * parameter.step) for sign in (-1, 1)
-            ]
+            ends = [parameter.rounded(float(vector[place]) + sign * parameter.step) for sign in (-1, 1)]
             widths.append(ends[1] - ends[0])
             variants += [{**self._values(vector), parameter.key: end} for end in ends]
             wanted += [touched[place]] * 2
-        found = self._twin.predict(variants, wanted, self._progress)
+        found = self._twin.predict(variants, wanted)
         slopes = np.zeros((2 * count + len(self._parameters), len(self._parameters)))
         for place, rows in enumerate(touched):
             measured = [self._twin.rows[row] for row in rows]

@@ -16,7 +16,7 @@ from pcielab.calibrate.refresh import refreshes
 from pcielab.calibrate.residuals import Residuals
 from pcielab.calibrate.start import solve_start
 from pcielab.calibrate.structure import Choice, choose
-from pcielab.calibrate.twin import Effort, Progress, Twin
+from pcielab.calibrate.twin import Progress, Twin
 from pcielab.errors import InputError
 from pcielab.profiles.read import Table
 
@@ -77,17 +77,28 @@ def calibrate(measured: Measured, name: str, *, seed: int = 1, progress: Progres
     if len(rows) < len(measured.rows):
         warnings.append(f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite")
     _core.check_system(_json(facts.system))
-    twin = Twin(facts.system, rows, seed=seed)
+    twin = Twin(facts.system, rows, seed=seed, progress=progress)
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
     refresh_known = _keep_refresh(twin, measured, warnings)
     parameters = [one for one in PARAMETERS if one.when(twin.system) and twin.value(one.key) is not None]
-    solve_start(twin, parameters, progress)
-    choices = [choice for structure in STRUCTURES if (choice := choose(twin, structure, progress))]
-    estimates, left = _fitted(twin, parameters, base, progress)
+    twin.phase = "starting values"
+    solve_start(twin, parameters)
+    twin.phase = "structure"
+    choices = [choice for structure in STRUCTURES if (choice := choose(twin, structure))]
+    twin.phase = "joint fit"
+    estimates, left = _fitted(twin, parameters, base)
     warnings += _unexplained(rows, left)
     return Calibration(
-        twin.system, facts, facts.base_host, tuple(estimates), tuple(choices), refresh_known, rows, left,
-        tuple(warnings), measured.source,
+        twin.system,
+        facts,
+        facts.base_host,
+        tuple(estimates),
+        tuple(choices),
+        refresh_known,
+        rows,
+        left,
+        tuple(warnings),
+        measured.source,
     )
 
 
@@ -118,18 +129,14 @@ def _keep_refresh(twin: Twin, measured: Measured, warnings: list[str]) -> bool:
             "no distribution of 64 B cold DMA reads over 8 KiB: the refresh is that of the base host, not identified"
         )
         return False
-    twin.keep(
-        {"host.memory.refresh.duration_ns": found.duration_ns, "host.memory.refresh.share": found.share}
-    )
+    twin.keep({"host.memory.refresh.duration_ns": found.duration_ns, "host.memory.refresh.share": found.share})
     return True
 
 
-def _fitted(
-    twin: Twin, parameters: Sequence[Parameter], base: dict[str, Any], progress: Progress | None
-) -> tuple[list[Estimate], Residuals]:
+def _fitted(twin: Twin, parameters: Sequence[Parameter], base: dict[str, Any]) -> tuple[list[Estimate], Residuals]:
     """Fits all; those that the rows do not tell go back to the base, and the others are fitted again."""
     believed = [float(base[one.key]) for one in parameters]
-    estimates, left = JointFit(twin, parameters, believed).run(progress)
+    estimates, left = JointFit(twin, parameters, believed).run()
     unknown = [one for one in estimates if not one.identified]
     if not unknown:
         return estimates, left
@@ -137,7 +144,7 @@ def _fitted(
     known = [one.parameter for one in estimates if one.identified]
     if not known:
         raise InputError("no parameter is told by the rows that are there: give more rows of the suite paper")
-    again, left = JointFit(twin, known, [float(base[one.key]) for one in known]).run(progress)
+    again, left = JointFit(twin, known, [float(base[one.key]) for one in known]).run()
     kept = {one.parameter.key: one for one in again}
     flagged = {
         one.parameter.key: Estimate(one.parameter, base[one.parameter.key], one.half_width, (), False)

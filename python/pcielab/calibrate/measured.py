@@ -208,7 +208,9 @@ def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int
         if not known:
             unknown += 1
             continue
-        values = {scalar["metric"]: float(scalar["value"]) for scalar in record["scalars"] if not scalar.get("subject")}
+        values = {
+            scalar["metric"]: float(scalar["value"]) for scalar in record["scalars"] if not scalar.get("subject")
+        }
         place = known.pop(0)
         rows.append(
             Row(

@@ -69,7 +69,9 @@ def _provenance(calibration: "Calibration") -> Table:
             keys[key] = f"chosen by trying: the next best is {choice.advantage:.0%} further off; {rows}"
     for estimate in calibration.estimates:
         keys[estimate.parameter.key] = _note(calibration, estimate)
-    refresh = "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
+    refresh = (
+        "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
+    )
     keys["host.memory.refresh"] = refresh
     names = ", ".join(f"{key}" for key in sorted({row.family for row in calibration.rows}))
     source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"

@@ -9,20 +9,20 @@ from collections.abc import Sequence
 from pcielab.calibrate.measured import Row
 from pcielab.calibrate.parameters import Parameter, Select, Shown
 from pcielab.calibrate.residuals import predicted_ns, transaction_ns
-from pcielab.calibrate.twin import Predicted, Progress, Twin
+from pcielab.calibrate.twin import Predicted, Twin
 
 _ROUNDS = 2
 _FLAT_NS = 0.01
 """A row that answers a step by less than this does not show the parameter after all."""
 
 
-def solve_start(twin: Twin, parameters: Sequence[Parameter], progress: Progress | None = None) -> None:
+def solve_start(twin: Twin, parameters: Sequence[Parameter]) -> None:
     """Give the twin the values at which the rows that show each parameter agree with what was measured."""
     shown = {one.key: found for one in parameters if (found := _measured(twin.rows, one))}
     for _ in range(_ROUNDS):
         for parameter in parameters:
             if parameter.key in shown:
-                _solve(twin, parameter, *shown[parameter.key], progress)
+                _solve(twin, parameter, *shown[parameter.key])
 
 
 def _measured(rows: Sequence[Row], parameter: Parameter) -> tuple[int, int | None] | None:
@@ -47,13 +47,13 @@ def _number(rows: Sequence[Row], wanted: Select | None) -> int | None:
     return next((number for number, row in enumerate(rows) if wanted.matches(row.name, row.test)), None)
 
 
-def _solve(twin: Twin, parameter: Parameter, row: int, less: int | None, progress: Progress | None) -> None:
+def _solve(twin: Twin, parameter: Parameter, row: int, less: int | None) -> None:
     numbers = [row] if less is None else [row, less]
     value = twin.value(parameter.key)
     step = parameter.step if value + parameter.step <= parameter.high else -parameter.step
     before, after = (
         _apart([twin.rows[number] for number in numbers], predicted)
-        for predicted in twin.predict([{}, {parameter.key: parameter.rounded(value + step)}], [numbers] * 2, progress)
+        for predicted in twin.predict([{}, {parameter.key: parameter.rounded(value + step)}], [numbers] * 2)
     )
     if before is None or after is None or abs(after - before) < _FLAT_NS:
         return

@@ -8,7 +8,7 @@ import numpy as np
 
 from pcielab.calibrate.parameters import Structure
 from pcielab.calibrate.residuals import residuals
-from pcielab.calibrate.twin import Progress, Twin
+from pcielab.calibrate.twin import Twin
 
 _OFF_MOST = 10.0
 """How far off a row may count: one that nothing explains must not choose."""
@@ -24,14 +24,14 @@ class Choice:
     rows: tuple[int, ...]
 
 
-def choose(twin: Twin, structure: Structure, progress: Progress | None = None) -> Choice | None:
+def choose(twin: Twin, structure: Structure) -> Choice | None:
     """Give the twin the alternative that comes closest; None, and nothing changed, where no row tells."""
     rows = [number for number, row in enumerate(twin.rows) if structure.tells(row.name, row.test)]
     alternatives = structure.choices(twin.system)
     if not rows or len(alternatives) < 2:
         return None
     measured = [twin.rows[row] for row in rows]
-    found = twin.predict(alternatives, [rows] * len(alternatives), progress)
+    found = twin.predict(alternatives, [rows] * len(alternatives))
     distances = [_distance(residuals(measured, one)) for one in found]
     order = np.argsort(distances, kind="stable")
     best, second = distances[order[0]], distances[order[1]]

@@ -11,8 +11,8 @@ from pcielab.profiles.read import Table
 from pcielab.simulation import available_cores
 from pcielab.suites import load_suite
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called with the rows simulated and their number."""
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called with the rows simulated, their number, and what they are simulated for."""
 
 Values: TypeAlias = Mapping[str, Any]
 """Values by dotted key."""
@@ -51,15 +51,21 @@ class Twin:
     """A system, and the rows that it is asked for with their history in the suite `paper`."""
 
     def __init__(
-        self, system: Table, rows: Sequence[Row], *, seed: int = 1, effort: Effort | None = None
+        self,
+        system: Table,
+        rows: Sequence[Row],
+        *,
+        seed: int = 1,
+        effort: Effort | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.system = system
         self.rows = tuple(rows)
         self.effort = effort or Effort()
+        self.phase = "starting"
+        self._progress = progress
         places = [row.place for row in self.rows]
-        self._predictor = _core.Predictor(
-            load_suite("paper").to_json(), places, seed=seed, jobs=available_cores()
-        )
+        self._predictor = _core.Predictor(load_suite("paper").to_json(), places, seed=seed, jobs=available_cores())
 
     def with_values(self, values: Values) -> Table:
         """The system with other values."""
@@ -84,21 +90,24 @@ class Twin:
         self.system = self.with_values(values)
 
     def predict(
-        self, variants: Sequence[Values], wanted: Sequence[Sequence[int]] | None = None, progress: Progress | None = None
+        self, variants: Sequence[Values], wanted: Sequence[Sequence[int]] | None = None
     ) -> list[list[Predicted]]:
         """The rows under each variant of the values.
 
         Args:
             variants: Values that differ from the system's own.
             wanted: For each variant the numbers of its rows; without it, all.
-            progress: Called while the rows are simulated.
         """
-        rows = [list(one) for one in wanted] if wanted is not None else [list(range(len(self.rows)))] * len(variants)
-        systems = json.dumps([self.with_values(values) for values in variants])
-        found = self._predictor.predict(
-            systems, rows, effort=self.effort.to_json(), progress=progress or (lambda _done, _total: None)
+        rows = (
+            [list(one) for one in wanted] if wanted is not None else [list(range(len(self.rows)))] * len(variants)
         )
+        systems = json.dumps([self.with_values(values) for values in variants])
+        found = self._predictor.predict(systems, rows, effort=self.effort.to_json(), progress=self._tell)
         return [[_predicted(one) for one in of_system] for of_system in json.loads(found)]
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total, self.phase)
 
 
 def _predicted(found: dict[str, Any]) -> Predicted:
