@@ -26,6 +26,7 @@ from pcielab.cli import (
     report,
     run,
     suites,
+    validate,
 )
 from pcielab.errors import InputError, RunError
 
@@ -56,6 +57,7 @@ app.add_typer(model.app, name="model")
 app.command("explain")(explain.explain)
 app.command("run")(run.run)
 app.command("calibrate")(calibrate.calibrate)
+app.command("validate")(validate.validate)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.add_typer(imports.app, name="import")
