@@ -1,8 +1,8 @@
-"""The joint fit: all parameters of a machine from all its rows, by least squares.
+"""The joint fit: unknown values of one or several twins from all their rows, by least squares.
 
-What is believed of a parameter before any row is seen (its value on the base host, give or take its spread) takes part
-like one more row. So the fit is never without a solution, and a parameter that the rows do not tell shows: its
-interval is as wide afterwards as it was before.
+What is believed of a value before any row is seen (that of the base, give or take its spread) takes part like one more
+row. So the fit is never without a solution, and a value that the rows do not tell shows: its interval is as wide
+afterwards as it was before.
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from pcielab.calibrate.parameters import Parameter
-from pcielab.calibrate.residuals import Residuals, residuals
-from pcielab.calibrate.twin import Twin
+from pcielab.calibrate.residuals import residuals
+from pcielab.calibrate.twin import Twin, Values
 
 Vector = NDArray[np.float64]
 
@@ -22,21 +22,36 @@ _EVALUATIONS_MOST = 12
 _ROBUST_FROM = 3.0
 """Rows further off than this many units count less and less: they are not modelled, rather than badly fitted."""
 _TOLD_BELOW = 0.5
-"""A parameter is identified if its interval is narrower than this, relative to what was believed before."""
+"""A value is identified if its interval is narrower than this, relative to what was believed before."""
 _ROWS_NAMED = 3
 _STANDARD_95 = 1.96
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """A value to be fitted.
+
+    Attributes:
+        parameter: What it is.
+        believed: What it is taken for before any row is seen.
+        twins: Numbers of the twins that share it.
+    """
+
+    parameter: Parameter
+    believed: float
+    twins: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
 class Estimate:
-    """What became of one parameter.
+    """What became of an unknown.
 
     Attributes:
         parameter: The parameter.
         value: Its value.
         half_width: Half of the 95 % confidence interval.
-        rows: Numbers of the rows that tell it, the most telling first.
-        identified: Whether the rows tell it at all; if not, `value` is that of the base host.
+        rows: The rows that tell it, the most telling first: numbers among those of all twins.
+        identified: Whether the rows tell it.
     """
 
     parameter: Parameter
@@ -47,20 +62,25 @@ class Estimate:
 
 
 class JointFit:
-    """Fits some parameters of a twin to its rows; the twin has the values found afterwards."""
+    """Fits unknowns of some twins to their rows; the twins have the values found afterwards.
 
-    def __init__(self, twin: Twin, parameters: Sequence[Parameter], believed: Sequence[float]) -> None:
-        self._twin = twin
-        self._parameters = tuple(parameters)
-        self._believed = np.array(believed, dtype=np.float64)
-        self._spreads = np.array([one.spread for one in self._parameters])
-        self._touched: list[list[int]] | None = None
+    Every row has two residuals, in the order of twins and rows; the beliefs follow, one each.
+    """
 
-    def run(self) -> tuple[list[Estimate], Residuals]:
-        """The estimates, and the residuals that are left, two for each row."""
-        start = np.array([float(self._twin.value(one.key)) for one in self._parameters])
-        low = np.array([one.low for one in self._parameters], dtype=np.float64)
-        high = np.array([one.high for one in self._parameters], dtype=np.float64)
+    def __init__(self, twins: Sequence[Twin], unknowns: Sequence[Unknown]) -> None:
+        self._twins = tuple(twins)
+        self._unknowns = tuple(unknowns)
+        self._believed = np.array([one.believed for one in unknowns], dtype=np.float64)
+        self._spreads = np.array([one.parameter.spread for one in unknowns], dtype=np.float64)
+        ends = np.cumsum([0, *(2 * len(twin.rows) for twin in self._twins)])
+        self._starts, self._count = ends[:-1], int(ends[-1])
+        self._touched: dict[tuple[int, int], list[int]] = {}
+
+    def run(self) -> tuple[list[Estimate], Vector]:
+        """The estimates, and the residuals of the rows that are left."""
+        start = [float(self._twins[one.twins[0]].value(one.parameter.key)) for one in self._unknowns]
+        low = np.array([one.parameter.low for one in self._unknowns], dtype=np.float64)
+        high = np.array([one.parameter.high for one in self._unknowns], dtype=np.float64)
         margin = 1e-6 * (high - low)
         result = least_squares(
             self._distance,
@@ -68,68 +88,85 @@ class JointFit:
             jac=self._slopes,
             bounds=(low, high),
             x_scale=self._spreads,
-            loss="soft_l1",
+            loss="cauchy",
             f_scale=_ROBUST_FROM,
             max_nfev=_EVALUATIONS_MOST,
             xtol=1e-4,
             ftol=1e-4,
         )
-        self._twin.keep(self._values(result.x))
-        slopes = self._slopes(result.x)
-        left = self._distance(result.x)[: 2 * len(self._twin.rows)]
-        return self._estimates(result.x, slopes, left), left
+        for number, twin in enumerate(self._twins):
+            twin.keep(self._values(result.x, number))
+        left = self._distance(result.x)[: self._count]
+        return self._estimates(result.x, self._slopes(result.x), left), left
 
-    def _values(self, vector: Vector) -> dict[str, float | int]:
-        return {one.key: one.rounded(float(value)) for one, value in zip(self._parameters, vector, strict=True)}
+    def _values(self, vector: Vector, twin: int) -> dict[str, float | int]:
+        return {
+            one.parameter.key: one.parameter.rounded(float(value))
+            for one, value in zip(self._unknowns, vector, strict=True)
+            if twin in one.twins
+        }
 
     def _distance(self, vector: Vector) -> Vector:
-        [predicted] = self._twin.predict([self._values(vector)])
-        return np.concatenate([residuals(self._twin.rows, predicted), (vector - self._believed) / self._spreads])
+        parts = []
+        for number, twin in enumerate(self._twins):
+            [predicted] = twin.predict([self._values(vector, number)])
+            parts.append(residuals(twin.rows, predicted))
+        return np.concatenate([*parts, (vector - self._believed) / self._spreads])
 
     def _slopes(self, vector: Vector) -> Vector:
-        """Derivatives over the parameters' steps, on both sides, of the rows that a parameter touches at all."""
-        count = len(self._twin.rows)
-        touched = self._touched or [list(range(count))] * len(self._parameters)
-        variants, wanted, widths = [], [], []
-        for place, parameter in enumerate(self._parameters):
-            ends = [parameter.rounded(float(vector[place]) + sign * parameter.step) for sign in (-1, 1)]
-            widths.append(ends[1] - ends[0])
-            variants += [{**self._values(vector), parameter.key: end} for end in ends]
-            wanted += [touched[place]] * 2
-        found = self._twin.predict(variants, wanted)
-        slopes = np.zeros((2 * count + len(self._parameters), len(self._parameters)))
-        for place, rows in enumerate(touched):
-            measured = [self._twin.rows[row] for row in rows]
-            below, above = (residuals(measured, found[2 * place + side]) for side in (0, 1))
-            slope = (above - below) / widths[place]
-            for nth, row in enumerate(rows):
-                slopes[2 * row : 2 * row + 2, place] = slope[2 * nth : 2 * nth + 2]
-            slopes[2 * count + place, place] = 1 / self._spreads[place]
-        if self._touched is None:
-            answers = np.abs(slopes[: 2 * count]).reshape(count, 2, -1).max(axis=1)
-            self._touched = [np.flatnonzero(answers[:, place]).tolist() for place in range(len(self._parameters))]
+        slopes = np.zeros((self._count + len(self._unknowns), len(self._unknowns)))
+        slopes[self._count :] = np.diag(1 / self._spreads)
+        for number in range(len(self._twins)):
+            self._add_slopes(slopes, vector, number)
         return slopes
 
-    def _estimates(self, vector: Vector, slopes: Vector, left: Residuals) -> list[Estimate]:
-        count = 2 * len(self._twin.rows)
-        weights = np.sqrt(1 / np.sqrt(1 + (left / _ROBUST_FROM) ** 2))
+    def _add_slopes(self, slopes: Vector, vector: Vector, number: int) -> None:
+        """Derivatives of one twin's rows over the unknowns' steps, to both sides, all simulated in one call.
+
+        A row that did not answer an unknown the first time is not asked again.
+        """
+        twin = self._twins[number]
+        mine = [place for place, one in enumerate(self._unknowns) if number in one.twins]
+        variants: list[Values] = []
+        widths = []
+        for place in mine:
+            parameter = self._unknowns[place].parameter
+            ends = [parameter.rounded(float(vector[place]) + side * parameter.step) for side in (-1, 1)]
+            widths.append(ends[1] - ends[0])
+            variants += [{**self._values(vector, number), parameter.key: end} for end in ends]
+        everything = list(range(len(twin.rows)))
+        asked = [self._touched.get((number, place), everything) for place in mine]
+        found = twin.predict(variants, [rows for rows in asked for _ in range(2)])
+        for nth, (place, rows) in enumerate(zip(mine, asked, strict=True)):
+            measured = [twin.rows[row] for row in rows]
+            below, above = (residuals(measured, found[2 * nth + side]) for side in (0, 1))
+            slope = ((above - below) / widths[nth]).reshape(-1, 2)
+            begin = self._starts[number]
+            for row, pair in zip(rows, slope, strict=True):
+                slopes[begin + 2 * row : begin + 2 * row + 2, place] = pair
+            self._touched.setdefault(
+                (number, place), [row for row, pair in zip(rows, slope, strict=True) if pair.any()]
+            )
+
+    def _estimates(self, vector: Vector, slopes: Vector, left: Vector) -> list[Estimate]:
+        weights = 1 / np.sqrt(1 + (left / _ROBUST_FROM) ** 2)
         weighted = slopes.copy()
-        weighted[:count] *= weights[:, None]
+        weighted[: self._count] *= weights[:, None]
         covariance = np.linalg.inv(weighted.T @ weighted)
-        freedom = max(int(np.count_nonzero(left)) - len(self._parameters), 1)
+        deviations = np.sqrt(np.diag(covariance))
+        freedom = max(int(np.count_nonzero(left)) - len(self._unknowns), 1)
         unit = max(1.0, float(np.sqrt(np.sum((left * weights) ** 2) / freedom)))
-        believed = np.sqrt(np.diag(covariance)) / self._spreads
-        answers = np.abs(slopes[:count]).reshape(-1, 2, len(self._parameters)).max(axis=1)
+        answers = np.abs(slopes[: self._count]).reshape(-1, 2, len(self._unknowns)).max(axis=1)
         estimates = []
-        for place, parameter in enumerate(self._parameters):
-            telling = [int(row) for row in np.argsort(-answers[:, place], kind="stable")[:_ROWS_NAMED]]
+        for place, unknown in enumerate(self._unknowns):
+            telling = np.argsort(-answers[:, place], kind="stable")[:_ROWS_NAMED]
             estimates.append(
                 Estimate(
-                    parameter,
-                    parameter.rounded(float(vector[place])),
-                    float(_STANDARD_95 * unit * believed[place] * self._spreads[place]),
-                    tuple(row for row in telling if answers[row, place] > 0),
-                    bool(believed[place] < _TOLD_BELOW),
+                    unknown.parameter,
+                    unknown.parameter.rounded(float(vector[place])),
+                    float(_STANDARD_95 * unit * deviations[place]),
+                    tuple(int(row) for row in telling if answers[row, place] > 0),
+                    bool(deviations[place] < _TOLD_BELOW * self._spreads[place]),
                 )
             )
         return estimates

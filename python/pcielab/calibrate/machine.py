@@ -8,15 +8,14 @@ import numpy as np
 
 from pcielab import _core
 from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, Facts, read_facts
-from pcielab.calibrate.fit import Estimate, JointFit
+from pcielab.calibrate.fit import Estimate, JointFit, Unknown, Vector
 from pcielab.calibrate.measured import Measured, Row
 from pcielab.calibrate.parameters import PARAMETERS, STRUCTURES, Parameter
 from pcielab.calibrate.profile_file import write_profile
 from pcielab.calibrate.refresh import refreshes
-from pcielab.calibrate.residuals import Residuals
 from pcielab.calibrate.start import solve_start
 from pcielab.calibrate.structure import Choice, choose
-from pcielab.calibrate.twin import Progress, Twin
+from pcielab.calibrate.twin import Progress, Twin, Values
 from pcielab.errors import InputError
 from pcielab.profiles.read import Table
 
@@ -50,7 +49,7 @@ class Calibration:
     choices: tuple[Choice, ...]
     refresh_known: bool
     rows: tuple[Row, ...]
-    left: Residuals = field(repr=False)
+    left: Vector = field(repr=False)
     warnings: tuple[str, ...] = ()
     source: str = ""
 
@@ -59,12 +58,20 @@ class Calibration:
         return write_profile(self)
 
 
-def calibrate(measured: Measured, name: str, *, seed: int = 1, progress: Progress | None = None) -> Calibration:
+def calibrate(
+    measured: Measured,
+    name: str,
+    *,
+    constants: Values | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Calibration:
     """The twin of the machine that was measured.
 
     Args:
         measured: Its rows, and what is recorded of it.
         name: Name of the system.
+        constants: Constants of the card by dotted key, where they are not those of its device profile.
         seed: Names the draws of the simulation.
         progress: Called while rows are simulated.
 
@@ -78,6 +85,7 @@ def calibrate(measured: Measured, name: str, *, seed: int = 1, progress: Progres
         warnings.append(f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite")
     _core.check_system(_json(facts.system))
     twin = Twin(facts.system, rows, seed=seed, progress=progress)
+    twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
     refresh_known = _keep_refresh(twin, measured, warnings)
     parameters = [one for one in PARAMETERS if one.when(twin.system) and twin.value(one.key) is not None]
@@ -133,10 +141,9 @@ def _keep_refresh(twin: Twin, measured: Measured, warnings: list[str]) -> bool:
     return True
 
 
-def _fitted(twin: Twin, parameters: Sequence[Parameter], base: dict[str, Any]) -> tuple[list[Estimate], Residuals]:
+def _fitted(twin: Twin, parameters: Sequence[Parameter], base: dict[str, Any]) -> tuple[list[Estimate], Vector]:
     """Fits all; those that the rows do not tell go back to the base, and the others are fitted again."""
-    believed = [float(base[one.key]) for one in parameters]
-    estimates, left = JointFit(twin, parameters, believed).run()
+    estimates, left = JointFit([twin], [Unknown(one, float(base[one.key])) for one in parameters]).run()
     unknown = [one for one in estimates if not one.identified]
     if not unknown:
         return estimates, left
@@ -144,7 +151,7 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: dict[str, Any]) -
     known = [one.parameter for one in estimates if one.identified]
     if not known:
         raise InputError("no parameter is told by the rows that are there: give more rows of the suite paper")
-    again, left = JointFit(twin, known, [float(base[one.key]) for one in known]).run()
+    again, left = JointFit([twin], [Unknown(one, float(base[one.key])) for one in known]).run()
     kept = {one.parameter.key: one for one in again}
     flagged = {
         one.parameter.key: Estimate(one.parameter, base[one.parameter.key], one.half_width, (), False)
@@ -153,7 +160,7 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: dict[str, Any]) -
     return [kept.get(one.key) or flagged[one.key] for one in parameters], left
 
 
-def _unexplained(rows: Sequence[Row], left: Residuals) -> list[str]:
+def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
     off = np.abs(left).reshape(-1, 2).max(axis=1)
     far = [rows[int(number)].label for number in np.argsort(-off, kind="stable") if off[number] > _FAR_OFF]
     if not far:

@@ -15,16 +15,17 @@ from pcielab.calibrate.twin import Predicted
 from pcielab.published import NFP6000_TIMER
 
 AVERAGE_NS = 1.0
-"""An average latency that is this far off is as good as can be."""
+AVERAGE_SHARE = 0.003
+"""An average latency that is this far off is as good as can be: a part of it that grows with what is transferred."""
 MEDIAN_SHARE = 0.25
 """Likewise the share of samples by which the middle lies outside the measured tick."""
 BANDWIDTH_SHARE = 0.005
 """Likewise the relative difference of a bandwidth."""
 
-Residuals = NDArray[np.float64]
+Vector = NDArray[np.float64]
 
 
-def residuals(rows: Sequence[Row], predictions: Sequence[Predicted]) -> Residuals:
+def residuals(rows: Sequence[Row], predictions: Sequence[Predicted]) -> Vector:
     """Two numbers for each row: of an average and a median, or of a bandwidth and nothing."""
     return np.array([pair for row, one in zip(rows, predictions, strict=True) for pair in _pair(row, one)])
 
@@ -34,7 +35,8 @@ def _pair(row: Row, predicted: Predicted) -> tuple[float, float]:
         return math.log(predicted.bandwidth_gbps / row.bandwidth_gbps) / BANDWIDTH_SHARE, 0.0
     if row.average_ns is None or predicted.average_ns is None:
         return 0.0, 0.0
-    return (predicted.average_ns - row.average_ns) / AVERAGE_NS, _median_outside(row, predicted) / MEDIAN_SHARE
+    unit_ns = math.hypot(AVERAGE_NS, AVERAGE_SHARE * row.average_ns)
+    return (predicted.average_ns - row.average_ns) / unit_ns, _median_outside(row, predicted) / MEDIAN_SHARE
 
 
 def _median_outside(row: Row, predicted: Predicted) -> float:

@@ -5,7 +5,9 @@ test differ. What can be asked of a twin is that measured values lie where most 
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +72,7 @@ def write_bands(system: System, measured: Store, seeds: int = SEEDS) -> list[Ban
     ]
 
 
-def _identity(family: str, asked: dict[str, object]) -> tuple[object, ...]:
+def _identity(family: str, asked: Mapping[Any, Any]) -> tuple[object, ...]:
     keys = (
         "operation",
         "pattern",
