@@ -90,6 +90,10 @@ bench-record: ## The same, and append the results with the commit to bench/histo
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
 	$(BIN)/python bench/closeness.py
 
+.PHONY: leave-one-out
+leave-one-out: build ## Predict each measured machine without it in the card's constants (needs PCIELAB_DATA; an hour)
+	$(BIN)/python bench/leave_one_out.py --fresh
+
 .PHONY: clean
 clean: ## Remove what the build made
-	rm -rf target $(VENV) demo closeness
+	rm -rf target $(VENV) demo closeness leave-one-out

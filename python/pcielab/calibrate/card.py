@@ -43,7 +43,7 @@ _FAMILIES = (
     "lat_cmd_sizes", "lat_cmd_off", "lat_dma_sizes", "lat_dma_off", "bw_dma_sz_sweep", "bw_dma_off",
 )  # fmt: skip
 """Families that show the card: all sizes and offsets over small windows."""
-_ROWS_PER_MACHINE = 240
+_ROWS_PER_MACHINE = 150
 
 
 def fit_card(

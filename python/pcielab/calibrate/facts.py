@@ -19,6 +19,7 @@ BOARDS = {"AMDA0058-0001": "nfp6000-0001", "AMDA0058-0002": "nfp6000"}
 
 BASE_HOST = "generic-e5"
 DUAL_BASE_HOST = "generic-e5-dual"
+IDLE_BASE_HOST = "generic-idle"
 DEFAULT_BOARD = "AMDA0058-0002"
 _DEFAULT_LINK = "gen3-x8"
 _DEFAULT_CHUNK_BYTES = 4 << 20

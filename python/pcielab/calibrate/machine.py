@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from pcielab import _core
-from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, Facts, read_facts
+from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
 from pcielab.calibrate.fit import Estimate, JointFit, Unknown, Vector
+from pcielab.calibrate.idle import has_idle_states, rough, wake_ups
 from pcielab.calibrate.measured import Measured, Row
 from pcielab.calibrate.parameters import PARAMETERS, STRUCTURES, Parameter
 from pcielab.calibrate.profile_file import write_profile
@@ -80,6 +81,9 @@ def calibrate(
     """
     facts = _facts(measured, name)
     rows = _thinned(measured.rows)
+    idle = facts.base_host == IDLE_BASE_HOST
+    if idle:
+        rows = rough(rows)
     warnings = [*measured.warnings, *facts.warnings]
     if len(rows) < len(measured.rows):
         warnings.append(f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite")
@@ -87,7 +91,10 @@ def calibrate(
     twin = Twin(facts.system, rows, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
-    refresh_known = _keep_refresh(twin, measured, warnings)
+    refresh_known = not idle and _keep_refresh(twin, measured, warnings)
+    if idle:
+        twin.keep(wake_ups(measured.refresh))
+        warnings.append("idle states: averages and write bandwidths hang on stalls, and are not fitted closely")
     parameters = [one for one in PARAMETERS if one.when(twin.system) and twin.value(one.key) is not None]
     twin.phase = "starting values"
     solve_start(twin, parameters)
@@ -111,6 +118,8 @@ def calibrate(
 
 
 def _facts(measured: Measured, name: str) -> Facts:
+    if has_idle_states(measured.rows):
+        return read_facts(measured.texts, measured.source, name, IDLE_BASE_HOST)
     facts = read_facts(measured.texts, measured.source, name, BASE_HOST)
     if facts.system["host"]["sockets"] > 1:
         facts = read_facts(measured.texts, measured.source, name, DUAL_BASE_HOST)

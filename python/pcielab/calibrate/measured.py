@@ -39,6 +39,8 @@ class Row:
     bandwidth_gbps: float | None = None
     average_ns: float | None = None
     median_ns: float | None = None
+    bandwidth_share: float = 0.005
+    """A bandwidth that is relatively this far off is as good as can be."""
 
     @property
     def key(self) -> RowKey:

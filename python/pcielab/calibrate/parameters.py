@@ -103,6 +103,10 @@ def _remote(system: Table) -> bool:
     return bool(system["memory_socket"] != system["device_socket"])
 
 
+def _idle(system: Table) -> bool:
+    return system["host"]["idle"] is not None
+
+
 def _command(name: str, cache: str, window: int) -> Select:
     return Select(name, 8, cache, window)
 
@@ -147,6 +151,17 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("host.memory.untouched_ns", 0, 100, 15, 4, when=_several_sockets),
     Parameter(
         "device.command.write_ns",
+        0,
+        500,
+        40,
+        4,
+        (
+            Shown(_command("LAT_CMD_WRRD", "host-warm", 4 * _KIB), _command("LAT_CMD_RD", "host-warm", 4 * _KIB)),
+            Shown(_command("LAT_CMD_WRRD", "cold", 256 * _KIB)),
+        ),
+    ),
+    Parameter(
+        "host.root_complex.write_ns",
         0,
         500,
         40,
@@ -229,6 +244,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         when=_translated,
         whole=True,
     ),
+    Parameter("host.idle.wake_ns", 0, 5000, 200, 40, when=_idle),
+    Parameter("host.idle.wake_floor_ns", 0, 10000, 200, 20, when=_idle),
+    Parameter("host.root_complex.write_interval_ns", 0, 500, 15, 2, when=_idle),
 )
 """In the order in which they are solved: each may build on those before it."""
 

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from pcielab.calibrate.fit import Estimate
+from pcielab.calibrate.structure import Choice
 from pcielab.profiles.read import Table, load
 
 if TYPE_CHECKING:
     from pcielab.calibrate.machine import Calibration
 
+_ROWS_NAMED = 3
 NOT_IDENTIFIED = "NOT IDENTIFIED"
 """How the note on a value begins that no row tells."""
 
@@ -64,9 +66,7 @@ def _without_nothing(table: Table) -> Table:
 def _provenance(calibration: "Calibration") -> Table:
     keys = {**calibration.facts.sources, "host": f"{calibration.base_host}: what the rows do not tell"}
     for choice in calibration.choices:
-        rows = ", ".join(calibration.rows[row].label for row in choice.rows[:3])
-        for key in choice.values:
-            keys[key] = f"chosen by trying: the next best is {choice.advantage:.0%} further off; {rows}"
+        keys |= dict.fromkeys(choice.values, _choice_note(calibration, choice))
     for estimate in calibration.estimates:
         keys[estimate.parameter.key] = _note(calibration, estimate)
     refresh = (
@@ -77,6 +77,13 @@ def _provenance(calibration: "Calibration") -> Table:
     source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"
     notes = [f"Families: {names}.", *(f"{one}." for one in calibration.warnings)]
     return {"source": source, "notes": " ".join(notes), "keys": keys}
+
+
+def _choice_note(calibration: "Calibration", choice: Choice) -> str:
+    if not choice.identified:
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.base_host}"
+    rows = "; ".join(calibration.rows[row].label for row in choice.rows[:_ROWS_NAMED])
+    return f"chosen by trying, the next best is {choice.advantage:.0%} further off: {rows}"
 
 
 def _note(calibration: "Calibration", estimate: Estimate) -> str:

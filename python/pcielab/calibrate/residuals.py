@@ -19,8 +19,8 @@ AVERAGE_SHARE = 0.003
 """An average latency that is this far off is as good as can be: a part of it that grows with what is transferred."""
 MEDIAN_SHARE = 0.25
 """Likewise the share of samples by which the middle lies outside the measured tick."""
-BANDWIDTH_SHARE = 0.005
-"""Likewise the relative difference of a bandwidth."""
+MEDIAN_TICKS = 0.5
+"""Likewise the ticks by which a median is off that is all that is known of a row."""
 
 Vector = NDArray[np.float64]
 
@@ -32,9 +32,9 @@ def residuals(rows: Sequence[Row], predictions: Sequence[Predicted]) -> Vector:
 
 def _pair(row: Row, predicted: Predicted) -> tuple[float, float]:
     if row.bandwidth_gbps is not None and predicted.bandwidth_gbps is not None:
-        return math.log(predicted.bandwidth_gbps / row.bandwidth_gbps) / BANDWIDTH_SHARE, 0.0
+        return math.log(predicted.bandwidth_gbps / row.bandwidth_gbps) / row.bandwidth_share, 0.0
     if row.average_ns is None or predicted.average_ns is None:
-        return 0.0, 0.0
+        return 0.0, _median_off(row, predicted) / MEDIAN_TICKS
     unit_ns = math.hypot(AVERAGE_NS, AVERAGE_SHARE * row.average_ns)
     return (predicted.average_ns - row.average_ns) / unit_ns, _median_outside(row, predicted) / MEDIAN_SHARE
 
@@ -49,15 +49,24 @@ def _median_outside(row: Row, predicted: Predicted) -> float:
     return too_late - too_early
 
 
+def _median_off(row: Row, predicted: Predicted) -> float:
+    """Ticks from the measured median to the middle of the predicted samples."""
+    if row.median_ns is None or not predicted.ticks:
+        return 0.0
+    return predicted.middle_ticks() - row.median_ns / float(NFP6000_TIMER.tick_ns)
+
+
 def transaction_ns(row: Row) -> float | None:
-    """The time of one transaction as measured: the average latency, or the time from one to the next."""
+    """The time of one transaction as measured: the latency, or the time from one to the next."""
     if row.bandwidth_gbps is not None:
         return int(row.test["size_bytes"]) * 8 / row.bandwidth_gbps
-    return row.average_ns
+    return row.average_ns if row.average_ns is not None else row.median_ns
 
 
 def predicted_ns(row: Row, predicted: Predicted) -> float | None:
     """The same as predicted."""
     if predicted.bandwidth_gbps is not None:
         return int(row.test["size_bytes"]) * 8 / predicted.bandwidth_gbps
+    if row.average_ns is None and predicted.ticks:
+        return predicted.middle_ticks() * float(NFP6000_TIMER.tick_ns)
     return predicted.average_ns

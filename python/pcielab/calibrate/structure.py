@@ -12,16 +12,27 @@ from pcielab.calibrate.twin import Twin
 
 _OFF_MOST = 10.0
 """How far off a row may count: one that nothing explains must not choose."""
+_TOLD_FROM = 0.05
+"""Alternatives that differ by less than this are not told apart."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen for a property, and how much better it is than the next best: 1 is twice as far off."""
+    """What was chosen for a property.
+
+    Attributes:
+        structure: The property.
+        values: The alternative, by dotted key: that of the base host where the rows do not tell.
+        advantage: How much further off the next best one is: 1 is twice as far.
+        rows: Numbers of the rows that were looked at.
+        identified: Whether the rows tell the alternatives apart.
+    """
 
     structure: Structure
     values: dict[str, Any]
     advantage: float
     rows: tuple[int, ...]
+    identified: bool
 
 
 def choose(twin: Twin, structure: Structure) -> Choice | None:
@@ -35,8 +46,12 @@ def choose(twin: Twin, structure: Structure) -> Choice | None:
     distances = [_distance(residuals(measured, one)) for one in found]
     order = np.argsort(distances, kind="stable")
     best, second = distances[order[0]], distances[order[1]]
+    advantage = second / max(best, 1e-9) - 1
+    if advantage < _TOLD_FROM:
+        unchanged = {key: twin.value(key) for key in alternatives[0]}
+        return Choice(structure, unchanged, advantage, tuple(rows), False)
     twin.keep(alternatives[order[0]])
-    return Choice(structure, alternatives[order[0]], second / max(best, 1e-9) - 1, tuple(rows))
+    return Choice(structure, alternatives[order[0]], advantage, tuple(rows), True)
 
 
 def _distance(left: Sequence[float] | np.ndarray[Any, Any]) -> float:

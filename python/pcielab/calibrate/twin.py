@@ -1,6 +1,7 @@
 """The simulated twin of a machine, asked for the measured rows under many sets of values at once."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -40,6 +41,16 @@ class Predicted:
     average_ns: float | None = None
     ticks: tuple[tuple[int, int], ...] = ()
     """Ticks of the device's timer, and how many samples showed each."""
+
+    def middle_ticks(self) -> float:
+        """Where the middle of the samples lies, between ticks."""
+        half = sum(count for _, count in self.ticks) / 2
+        below = 0
+        for tick, count in self.ticks:
+            if below + count >= half:
+                return tick - 0.5 + (half - below) / count
+            below += count
+        return math.nan
 
     def share_up_to(self, tick: float) -> float:
         """Share of the samples that show at most that many ticks."""
