@@ -1,8 +1,9 @@
-"""How well a machine is predicted that the card's constants were not fitted on: the table of `docs/concepts/trust.md`.
+"""Predicts each measured machine with constants of the card that were not fitted on it.
 
-For each machine, with all its IOMMU and NUMA variants: fit the card's constants on the full runs of the other
-machines, calibrate each variant on its pack alone, simulate the published suite, and score the rows outside the pack.
-Constants, profiles and stores stay in a working folder; `--fresh` begins again, `--system` takes some variants only.
+Makes the table of `docs/concepts/trust.md`. For each machine, with all its IOMMU and NUMA variants: fit the card's
+constants on the full runs of the other machines, calibrate each variant on its pack alone, simulate the
+published suite, and score the rows outside the pack. Constants, profiles and stores stay in a working folder;
+`--fresh` begins again, `--system` takes some variants only.
 """
 
 import argparse

@@ -5,7 +5,8 @@
     twin = calibrate(read_measured(Path("results"), Path("calibration-pack.csv")), name="mine")
     Path("mine.toml").write_text(twin.to_toml())
 
-What can be read of a machine is read (`facts`), what one pair of rows shows is solved from them (`start`), what is one
+What can be read of a machine is read (`facts`), what one pair of rows shows is solved from them (`start`), what
+is one
 of a few is tried (`structure`), and the rest is fitted jointly (`fit`), against a simulation of every row with the
 history that it has in the suite `paper`.
 """

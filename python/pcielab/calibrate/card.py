@@ -4,7 +4,7 @@ What the card does is the same in every host. So its constants are fitted to the
 each with its own values for what is the machine's; a calibration of one machine then takes them as they are.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -91,8 +91,7 @@ def fit_card(
 
 def _chosen(rows: Sequence[Row], pack: set[RowKey]) -> tuple[Row, ...]:
     """The rows of the pack, and others that show the card, spread evenly over the suite."""
-    is_card: Callable[[Row], bool] = lambda row: row.family.startswith(_FAMILIES) and row.key not in pack
-    others = [row for row in rows if is_card(row)]
+    others = [row for row in rows if row.family.startswith(_FAMILIES) and row.key not in pack]
     numbers = {round(number) for number in np.linspace(0, len(others) - 1, min(_ROWS_PER_MACHINE, len(others)))}
     chosen = [row for row in rows if row.key in pack and not _has_offset(row)]
     return tuple(sorted([*chosen, *(others[number] for number in numbers)], key=lambda row: row.place))

@@ -1,4 +1,4 @@
-"""What needs no measurement: link, card, caches, sockets and addresses of a machine, read from its `sys-*.txt` files.
+"""What needs no measurement: link, card, caches, sockets and addresses of a machine, from its `sys-*.txt`.
 
 What a file does not say is assumed as on the base host, and told. Nothing is estimated here.
 """
@@ -39,7 +39,7 @@ class Facts:
         base_host: Name of the host profile that holds where nothing else is known.
         sources: Where the value of a dotted key comes from.
         warnings: What had to be assumed.
-        two_sockets_unplaced: The machine has several sockets, and nothing says on which of them the memory and the
+        unplaced: The machine has several sockets, and nothing says on which of them the memory and the
             control program were.
     """
 
@@ -48,7 +48,7 @@ class Facts:
     base_host: str
     sources: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    two_sockets_unplaced: bool = False
+    unplaced: bool = False
 
 
 def read_facts(texts: Mapping[str, str], folder: str, name: str, base_host: str = BASE_HOST) -> Facts:
@@ -101,8 +101,8 @@ def _board(texts: Mapping[str, str]) -> str | None:
         return None
     if found[1] not in BOARDS:
         raise InputError(
-            f"sys-nfp-hwinfo.txt: assembly.partno={found[1]}: only boards {', '.join(BOARDS)} of the NFP-6000 can be "
-            "calibrated: the constants of another card are not known"
+            f"sys-nfp-hwinfo.txt: assembly.partno={found[1]}: only boards {', '.join(BOARDS)} of the NFP-6000 can "
+            "be calibrated: the constants of another card are not known"
         )
     return BOARDS[found[1]]
 
@@ -187,7 +187,7 @@ def _add_placement(facts: Facts, texts: Mapping[str, str], folder: str) -> None:
             facts.sources[key] = "name of the folder"
         system["host"]["sockets"] = max(system["host"]["sockets"], *(socket + 1 for socket in setup.sockets))
     elif system["host"]["sockets"] > 1:
-        facts.two_sockets_unplaced = True
+        facts.unplaced = True
 
 
 def _add_buffer(facts: Facts, texts: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """The joint fit: unknown values of one or several twins from all their rows, by least squares.
 
-What is believed of a value before any row is seen (that of the base, give or take its spread) takes part like one more
+What is believed of a value before any row is seen (that of the base, give or take its spread) takes part like
+one more
 row. So the fit is never without a solution, and a value that the rows do not tell shows: its interval is as wide
 afterwards as it was before.
 """
@@ -9,18 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from pcielab.calibrate.parameters import Parameter
-from pcielab.calibrate.residuals import residuals
+from pcielab.calibrate.residuals import ROBUST_FROM, Vector, residuals
 from pcielab.calibrate.twin import Twin, Values
 
-Vector = NDArray[np.float64]
-
 _EVALUATIONS_MOST = 12
-_ROBUST_FROM = 3.0
-"""Rows further off than this many units count less and less: they are not modelled, rather than badly fitted."""
 _TOLD_BELOW = 0.5
 """A value is identified if its interval is narrower than this, relative to what was believed before."""
 _ROWS_NAMED = 3
@@ -89,7 +85,7 @@ class JointFit:
             bounds=(low, high),
             x_scale=self._spreads,
             loss="cauchy",
-            f_scale=_ROBUST_FROM,
+            f_scale=ROBUST_FROM,
             max_nfev=_EVALUATIONS_MOST,
             xtol=1e-4,
             ftol=1e-4,
@@ -149,7 +145,7 @@ class JointFit:
             )
 
     def _estimates(self, vector: Vector, slopes: Vector, left: Vector) -> list[Estimate]:
-        weights = 1 / np.sqrt(1 + (left / _ROBUST_FROM) ** 2)
+        weights = 1 / np.sqrt(1 + (left / ROBUST_FROM) ** 2)
         weighted = slopes.copy()
         weighted[: self._count] *= weights[:, None]
         covariance = np.linalg.inv(weighted.T @ weighted)

@@ -1,4 +1,4 @@
-"""Machines that fall into idle states between transactions: telling them from others, and how long they take to wake.
+"""Machines that fall into idle states between transactions.
 
 Their averages are far above their medians, for some transactions stall for microseconds or milliseconds. The one
 distribution of a pack shows how many stall for how long.
@@ -28,7 +28,7 @@ def has_idle_states(rows: Sequence[Row]) -> bool:
 
 
 def rough(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """The rows without the averages, which hang on a few stalls, and with bandwidths that need not agree closely."""
+    """The rows without averages, which hang on a few stalls, and with bandwidths that need not agree closely."""
     return tuple(replace(row, average_ns=None, bandwidth_share=_BANDWIDTH_SHARE) for row in rows)
 
 

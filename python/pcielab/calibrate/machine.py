@@ -1,20 +1,21 @@
 """Calibrating one machine: facts, starting values, structure, joint fit."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from pcielab import _core
 from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
-from pcielab.calibrate.fit import Estimate, JointFit, Unknown, Vector
+from pcielab.calibrate.fit import Estimate, JointFit, Unknown
 from pcielab.calibrate.idle import has_idle_states, rough, wake_ups
 from pcielab.calibrate.measured import Measured, Row
-from pcielab.calibrate.parameters import PARAMETERS, STRUCTURES, Parameter
+from pcielab.calibrate.parameters import PARAMETERS, PLACEMENT, STRUCTURES, TRANSLATION, Parameter
 from pcielab.calibrate.profile_file import write_profile
 from pcielab.calibrate.refresh import refreshes
-from pcielab.calibrate.start import solve_start
+from pcielab.calibrate.residuals import Vector
+from pcielab.calibrate.start import contradictions, solve_start
 from pcielab.calibrate.structure import Choice, choose
 from pcielab.calibrate.twin import Progress, Twin, Values
 from pcielab.errors import InputError
@@ -24,6 +25,8 @@ _ROWS_MOST = 400
 """Of more rows, a part that is spread evenly over the suite is enough, and takes a part of the time."""
 _FAR_OFF = 25.0
 """A row that is left this many units off is not explained by any values."""
+_UNEXPLAINED_MOST = 0.5
+"""If more rows than this share are not explained, the rows are not of a machine that can be described."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,6 @@ class Calibration:
     Attributes:
         system: The resolved system.
         facts: What was read rather than estimated.
-        base_host: The host profile that holds where the rows say nothing.
         estimates: The parameters.
         choices: Properties that are one of a few.
         refresh_known: Whether the refresh was taken from a distribution.
@@ -45,7 +47,6 @@ class Calibration:
 
     system: Table
     facts: Facts
-    base_host: str
     estimates: tuple[Estimate, ...]
     choices: tuple[Choice, ...]
     refresh_known: bool
@@ -57,6 +58,13 @@ class Calibration:
     def to_toml(self) -> str:
         """The system file: complete, each estimated value with its interval and the rows that tell it."""
         return write_profile(self)
+
+    @property
+    def not_identified(self) -> list[str]:
+        """The keys whose values the rows do not tell: those of the base host."""
+        keys = [one.parameter.key for one in self.estimates if not one.identified]
+        keys += [key for choice in self.choices if not choice.identified for key in choice.values]
+        return keys if self.refresh_known else [*keys, "host.memory.refresh"]
 
 
 def calibrate(
@@ -80,33 +88,23 @@ def calibrate(
         InputError: The rows are of another card, or there is nothing that can be said.
     """
     facts = _facts(measured, name)
-    rows = _thinned(measured.rows)
     idle = facts.base_host == IDLE_BASE_HOST
-    if idle:
-        rows = rough(rows)
-    warnings = [*measured.warnings, *facts.warnings]
-    if len(rows) < len(measured.rows):
-        warnings.append(f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite")
-    _core.check_system(_json(facts.system))
+    rows = rough(_thinned(measured.rows)) if idle else _thinned(measured.rows)
+    warnings = [*measured.warnings, *facts.warnings, *_remarks(measured, rows, idle)]
+    _core.check_system(json.dumps(facts.system))
     twin = Twin(facts.system, rows, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
-    refresh_known = not idle and _keep_refresh(twin, measured, warnings)
+    refresh_known = not idle and _keep_refresh(twin, measured)
     if idle:
         twin.keep(wake_ups(measured.refresh))
-        warnings.append("idle states: averages and write bandwidths hang on stalls, and are not fitted closely")
-    parameters = [one for one in PARAMETERS if one.when(twin.system) and twin.value(one.key) is not None]
-    twin.phase = "starting values"
-    solve_start(twin, parameters)
-    twin.phase = "structure"
-    choices = [choice for structure in STRUCTURES if (choice := choose(twin, structure))]
+    choices = _solved(twin, facts)
     twin.phase = "joint fit"
-    estimates, left = _fitted(twin, parameters, base)
+    estimates, left = _fitted(twin, _present(twin), base)
     warnings += _unexplained(rows, left)
     return Calibration(
         twin.system,
         facts,
-        facts.base_host,
         tuple(estimates),
         tuple(choices),
         refresh_known,
@@ -133,40 +131,60 @@ def _thinned(rows: Sequence[Row]) -> tuple[Row, ...]:
     return tuple(rows[number] for number in numbers)
 
 
-def _json(system: Table) -> str:
-    import json
+def _remarks(measured: Measured, rows: Sequence[Row], idle: bool) -> Iterator[str]:
+    if len(rows) < len(measured.rows):
+        yield f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite"
+    if idle:
+        yield "idle states: averages and write bandwidths hang on stalls, and are not fitted closely"
+    if not measured.refresh:
+        yield "no distribution of 64 B cold DMA reads over 8 KiB: what it would tell is as on the base host"
+    yield from contradictions(rows, PARAMETERS)
 
-    return json.dumps(system)
 
-
-def _keep_refresh(twin: Twin, measured: Measured, warnings: list[str]) -> bool:
+def _keep_refresh(twin: Twin, measured: Measured) -> bool:
     found = refreshes(measured.refresh, twin.value("host.memory.refresh.interval_ns"))
     if found is None:
-        warnings.append(
-            "no distribution of 64 B cold DMA reads over 8 KiB: the refresh is that of the base host, not identified"
-        )
         return False
     twin.keep({"host.memory.refresh.duration_ns": found.duration_ns, "host.memory.refresh.share": found.share})
     return True
 
 
-def _fitted(twin: Twin, parameters: Sequence[Parameter], base: dict[str, Any]) -> tuple[list[Estimate], Vector]:
+def _present(twin: Twin) -> list[Parameter]:
+    """The parameters that the machine has."""
+    return [one for one in PARAMETERS if one.when(twin.system) and twin.value(one.key) is not None]
+
+
+def _solved(twin: Twin, facts: Facts) -> list[Choice]:
+    """Starting values and structure; where the memory is and how pages are translated come first."""
+    base = {one.key: twin.value(one.key) for one in PARAMETERS}
+
+    def solve(variant: Twin) -> None:
+        solve_start(variant, _present(variant), base)
+
+    first = [PLACEMENT, TRANSLATION] if facts.unplaced else [TRANSLATION]
+    found = [choose(twin, structure, solve) for structure in first]
+    solve(twin)
+    twin.phase = "structure"
+    found += [choose(twin, structure) for structure in STRUCTURES]
+    return [choice for choice in found if choice is not None]
+
+
+def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[list[Estimate], Vector]:
     """Fits all; those that the rows do not tell go back to the base, and the others are fitted again."""
-    estimates, left = JointFit([twin], [Unknown(one, float(base[one.key])) for one in parameters]).run()
-    unknown = [one for one in estimates if not one.identified]
-    if not unknown:
-        return estimates, left
-    twin.keep({one.parameter.key: base[one.parameter.key] for one in unknown})
-    known = [one.parameter for one in estimates if one.identified]
-    if not known:
-        raise InputError("no parameter is told by the rows that are there: give more rows of the suite paper")
-    again, left = JointFit([twin], [Unknown(one, float(base[one.key])) for one in known]).run()
-    kept = {one.parameter.key: one for one in again}
-    flagged = {
-        one.parameter.key: Estimate(one.parameter, base[one.parameter.key], one.half_width, (), False)
-        for one in unknown
-    }
-    return [kept.get(one.key) or flagged[one.key] for one in parameters], left
+    unknowns = [Unknown(one, float(base[one.key])) for one in parameters]
+    lost: dict[str, Estimate] = {}
+    while unknowns:
+        estimates, left = JointFit([twin], unknowns).run()
+        untold = [one for one in estimates if not one.identified]
+        if not untold:
+            kept = {one.parameter.key: one for one in estimates} | lost
+            return [kept[one.key] for one in parameters], left
+        for one in untold:
+            value = base[one.parameter.key]
+            twin.keep({one.parameter.key: value})
+            lost[one.parameter.key] = replace(one, value=value, rows=())
+        unknowns = [one for one in unknowns if one.parameter.key not in lost]
+    raise InputError("no parameter is told by the rows that are there: give more rows of the suite paper")
 
 
 def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
@@ -174,4 +192,10 @@ def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
     far = [rows[int(number)].label for number in np.argsort(-off, kind="stable") if off[number] > _FAR_OFF]
     if not far:
         return []
-    return [f"{len(far)} rows are not explained by any values, first of all {', '.join(far[:3])}"]
+    first = ", ".join(far[:3])
+    if len(far) > _UNEXPLAINED_MOST * len(rows):
+        raise InputError(
+            f"{len(far)} of {len(rows)} rows are not explained by any values, first of all {first}: are they of "
+            "this card, and all of one machine?"
+        )
+    return [f"{len(far)} of {len(rows)} rows are not explained by any values, first of all {first}"]

@@ -88,7 +88,8 @@ def read_measured(path: Path, pack: Path | None = None) -> Measured:
 
     Args:
         path: The folder or store; a folder need not have all families, nor a family all rows.
-        pack: A CSV file that names the rows to use (family, test, cache, window_bytes, size_bytes); only they count.
+        pack: A CSV file that names the rows to use (family, test, cache, window_bytes, size_bytes); only they
+        count.
 
     Raises:
         InputError: Nothing can be read, or there is no row that the suite knows.

@@ -1,6 +1,7 @@
 """The parameters of a machine that calibration estimates: one table.
 
-Each has bounds, how much it differs from machine to machine, and the rows that show it most directly: from these it
+Each has bounds, how much it differs from machine to machine, and the rows that show it most directly: from these
+it
 is solved first, by itself, before all are fitted together. A parameter with no measured row to show it keeps the
 value of the base host.
 """
@@ -37,7 +38,7 @@ class Select:
 
 @dataclass(frozen=True)
 class Shown:
-    """What shows a parameter: the time of a transaction in one row, or by how much it is longer than in another."""
+    """What shows a parameter: the time of a transaction in one row, or by how much it exceeds that in another."""
 
     row: Select
     less: Select | None = None
@@ -53,7 +54,7 @@ class Parameter:
         spread: How much the value differs among machines, about: the scale of the fit, and the width of what is
             believed before any row is seen.
         step: Change that derivatives are taken over; large enough to stand out from the grain of the simulation.
-        shown_by: What it is solved from before the fit; of several, the first that was measured.
+        shown_by: Ways to solve it before the fit, of which the median is taken.
         when: Whether a system has the part that the parameter describes.
         whole: Whether values are whole numbers.
     """
@@ -128,7 +129,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         2000,
         100,
         4,
-        (Shown(_WARM_COMMAND), Shown(_HOST_DMA), Shown(_dma("LAT_DMA_RD", "host-warm", 8 * _KIB))),
+        (
+            Shown(_WARM_COMMAND),
+            Shown(_command("LAT_CMD_RD", "host-warm", 4 * _KIB)),
+            Shown(_dma("LAT_DMA_RD", "host-warm", 8 * _KIB)),
+        ),
     ),
     Parameter(
         "host.memory.miss_ns",
@@ -136,7 +141,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         500,
         40,
         4,
-        (Shown(_COLD_COMMAND, _WARM_COMMAND), Shown(_COLD_DMA, _HOST_DMA)),
+        (
+            Shown(_COLD_COMMAND, _WARM_COMMAND),
+            Shown(_COLD_DMA, _HOST_DMA),
+            Shown(_dma("LAT_DMA_RD", "cold", 8 * _KIB), _dma("LAT_DMA_RD", "host-warm", 8 * _KIB)),
+        ),
     ),
     Parameter(
         "host.memory.host_line_ns",
@@ -251,11 +260,38 @@ PARAMETERS: tuple[Parameter, ...] = (
 """In the order in which they are solved: each may build on those before it."""
 
 
+PLACEMENT = Structure(
+    "placement",
+    lambda system: [
+        {"memory_socket": memory, "program_socket": program}
+        for memory in range(min(2, system["host"]["sockets"]))
+        for program in range(min(2, system["host"]["sockets"]))
+    ],
+    lambda name, test: name == "LAT_DMA_RD" and test["size_bytes"] == 64 and test["window_bytes"] <= 256 * _KIB,
+)
+"""Where memory and control program are, on a machine of which only the number of sockets is known."""
+
+TRANSLATION = Structure(
+    "iommu",
+    lambda system: [] if system["iommu"] == "off" else [{"iommu": "super-pages"}, {"iommu": "four-kib-pages"}],
+    lambda name, test: name.endswith("_RD") and test["size_bytes"] <= 64 and test["window_bytes"] >= _MIB,
+)
+"""How large the pages really are that an IOMMU translates."""
+
 STRUCTURES: tuple[Structure, ...] = (
     Structure(
         "host.root_complex.merge_last_partial_line",
         lambda _system: [{"host.root_complex.merge_last_partial_line": merged} for merged in (True, False)],
         lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 64 != 0,
+    ),
+    Structure(
+        "host.iommu.same_page_walks_again",
+        lambda system: [
+            {"host.iommu.same_page_walks_again": again}
+            for again in (False, True)
+            if _translated(system) and "same_page_walks_again" in system["host"]["iommu"]
+        ],
+        lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
     ),
     Structure(
         "host.llc.ddio_ways",

@@ -64,7 +64,7 @@ def _without_nothing(table: Table) -> Table:
 
 
 def _provenance(calibration: "Calibration") -> Table:
-    keys = {**calibration.facts.sources, "host": f"{calibration.base_host}: what the rows do not tell"}
+    keys = {**calibration.facts.sources, "host": f"{calibration.facts.base_host}: what the rows do not tell"}
     for choice in calibration.choices:
         keys |= dict.fromkeys(choice.values, _choice_note(calibration, choice))
     for estimate in calibration.estimates:
@@ -81,13 +81,13 @@ def _provenance(calibration: "Calibration") -> Table:
 
 def _choice_note(calibration: "Calibration", choice: Choice) -> str:
     if not choice.identified:
-        return f"{NOT_IDENTIFIED} by these rows: from {calibration.base_host}"
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
     rows = "; ".join(calibration.rows[row].label for row in choice.rows[:_ROWS_NAMED])
     return f"chosen by trying, the next best is {choice.advantage:.0%} further off: {rows}"
 
 
 def _note(calibration: "Calibration", estimate: Estimate) -> str:
     if not estimate.identified:
-        return f"{NOT_IDENTIFIED} by these rows: from {calibration.base_host}"
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
     rows = "; ".join(calibration.rows[row].label for row in estimate.rows)
     return f"+-{estimate.half_width:.2g} (95 %), mostly from {rows}"

@@ -16,11 +16,14 @@ from pcielab.published import NFP6000_TIMER
 
 AVERAGE_NS = 1.0
 AVERAGE_SHARE = 0.003
-"""An average latency that is this far off is as good as can be: a part of it that grows with what is transferred."""
+"""An average latency that is this far off, absolutely or relatively, is as good as can be."""
 MEDIAN_SHARE = 0.25
 """Likewise the share of samples by which the middle lies outside the measured tick."""
 MEDIAN_TICKS = 0.5
 """Likewise the ticks by which a median is off that is all that is known of a row."""
+
+ROBUST_FROM = 3.0
+"""Rows further off than this many units count less and less: they are not modelled, rather than badly fitted."""
 
 Vector = NDArray[np.float64]
 

@@ -1,17 +1,15 @@
 """Properties that are one of a few, chosen by trying each on the rows that tell them apart."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pcielab.calibrate.parameters import Structure
-from pcielab.calibrate.residuals import residuals
+from pcielab.calibrate.residuals import ROBUST_FROM, Vector, residuals
 from pcielab.calibrate.twin import Twin
 
-_OFF_MOST = 10.0
-"""How far off a row may count: one that nothing explains must not choose."""
 _TOLD_FROM = 0.05
 """Alternatives that differ by less than this are not told apart."""
 
@@ -35,24 +33,36 @@ class Choice:
     identified: bool
 
 
-def choose(twin: Twin, structure: Structure) -> Choice | None:
-    """Give the twin the alternative that comes closest; None, and nothing changed, where no row tells."""
+def choose(twin: Twin, structure: Structure, solve: Callable[[Twin], None] | None = None) -> Choice | None:
+    """Give the twin the alternative that comes closest; None, and nothing changed, where no row tells.
+
+    Args:
+        twin: The twin; it has the values afterwards.
+        structure: What is to be chosen.
+        solve: Gives a twin the other values that belong to an alternative, where they hang on it.
+    """
     rows = [number for number, row in enumerate(twin.rows) if structure.tells(row.name, row.test)]
     alternatives = structure.choices(twin.system)
     if not rows or len(alternatives) < 2:
         return None
-    measured = [twin.rows[row] for row in rows]
-    found = twin.predict(alternatives, [rows] * len(alternatives))
-    distances = [_distance(residuals(measured, one)) for one in found]
+    before = twin.system
+    systems, distances = [], []
+    for alternative in alternatives:
+        twin.system = before
+        twin.keep(alternative)
+        if solve is not None:
+            solve(twin)
+        [found] = twin.predict([{}], [rows])
+        systems.append(twin.system)
+        distances.append(_distance(residuals([twin.rows[row] for row in rows], found)))
     order = np.argsort(distances, kind="stable")
-    best, second = distances[order[0]], distances[order[1]]
-    advantage = second / max(best, 1e-9) - 1
-    if advantage < _TOLD_FROM:
-        unchanged = {key: twin.value(key) for key in alternatives[0]}
-        return Choice(structure, unchanged, advantage, tuple(rows), False)
-    twin.keep(alternatives[order[0]])
-    return Choice(structure, alternatives[order[0]], advantage, tuple(rows), True)
+    advantage = distances[order[1]] / max(distances[order[0]], 1e-9) - 1
+    identified = bool(advantage >= _TOLD_FROM)
+    twin.system = systems[order[0]] if identified else before
+    values = {key: twin.value(key) for key in alternatives[0]}
+    return Choice(structure, values, advantage, tuple(rows), identified)
 
 
-def _distance(left: Sequence[float] | np.ndarray[Any, Any]) -> float:
-    return float(np.sqrt(np.mean(np.clip(np.abs(left), 0, _OFF_MOST) ** 2)))
+def _distance(left: Vector) -> float:
+    """How far off rows are, those that nothing explains counting little more than others."""
+    return float(np.mean(np.log1p((left / ROBUST_FROM) ** 2)))

@@ -64,11 +64,9 @@ def calibrate(
     print_rows(rows, output_format, title=f"{found.system['name']}, calibrated from {len(found.rows)} rows")
     for warning in found.warnings:
         messages.print(f"warning: {warning}", highlight=False, markup=False)
-    unknown = [one.parameter.key for one in found.estimates if not one.identified]
-    if unknown:
-        messages.print(
-            f"not identified by these rows, kept from {found.base_host}: {', '.join(unknown)}", highlight=False
-        )
+    if found.not_identified:
+        kept = f"not identified by these rows, as on {found.facts.base_host}: {', '.join(found.not_identified)}"
+        messages.print(kept, highlight=False, markup=False)
 
 
 def _name(output: Path) -> str:

@@ -45,9 +45,10 @@ def validate(
 ) -> None:
     """Run the suite paper on a twin, and score it against measured rows: by test, and by what limits them.
 
-    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by the mean
-    difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths lie in
-    the middle 90 % of the twin's own, over several seeds.
+    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by the
+    mean
+    difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths
+    lie in the middle 90 % of the twin's own, over several seeds.
     """
     # Imported here because drawing takes a second to load, which the other commands need not wait for.
     from pcielab.calibrate.measured import read_pack

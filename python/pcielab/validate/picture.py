@@ -1,4 +1,4 @@
-"""Pictures of the rows that a twin predicts worst: whole families, for an error shows best beside its neighbours."""
+"""Pictures of the rows that a twin predicts worst: whole families, so that each stands beside its neighbours."""
 
 from dataclasses import replace
 

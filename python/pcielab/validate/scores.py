@@ -1,8 +1,8 @@
 """Scores of a simulated run against a measured one: by test, by regime, row by row.
 
 A bandwidth counts by its relative error; a latency by the errors of its median and of its average, in ns; a
-distribution by the mean difference of its quantiles from 0.1 % to 99.9 %, in ns. A measured row without a predicted one
-counts as missing.
+distribution by the mean difference of its quantiles from 0.1 % to 99.9 %, in ns. A measured row without a
+predicted one counts as missing.
 """
 
 from collections.abc import Collection, Iterator
