@@ -368,3 +368,6 @@ fn bandwidth(
     let counted = if test.operation == Operation::BwRdwr { count / 2 } else { count };
     Prediction::Bandwidth { bandwidth_gbps: counted as f64 * test.size_bytes as f64 * 8.0 / elapsed_ns }
 }
+
+#[cfg(test)]
+mod tests;

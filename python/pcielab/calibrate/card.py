@@ -4,7 +4,7 @@ What the card does is the same in every host. So its constants are fitted to the
 each with its own values for what is the machine's; a calibration of one machine then takes them as they are.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -43,14 +43,15 @@ _FAMILIES = (
     "lat_cmd_sizes", "lat_cmd_off", "lat_dma_sizes", "lat_dma_off", "bw_dma_sz_sweep", "bw_dma_off",
 )  # fmt: skip
 """Families that show the card: all sizes and offsets over small windows."""
-_ROWS_PER_MACHINE = 150
+ROWS_PER_MACHINE = 150
 
 
 def fit_card(
     machines: Sequence[Measured],
     pack: set[RowKey],
     *,
-    start: Mapping[str, float] | None = None,
+    only: Collection[str] | None = None,
+    rows_per_machine: int = ROWS_PER_MACHINE,
     seed: int = 1,
     progress: Progress | None = None,
 ) -> dict[str, Estimate]:
@@ -59,17 +60,17 @@ def fit_card(
     Args:
         machines: Full runs of machines without idle states, one for each machine.
         pack: Rows from which a machine's own values are told; they take part whole, of the others a part.
-        start: Constants to start from, where they are not those of the shipped device profile.
+        only: Keys of the constants to fit; without it, all.
+        rows_per_machine: Rows besides those of the pack, spread evenly over the families that show the card.
         seed: Names the draws of the simulation.
         progress: Called while rows are simulated.
     """
     twins, unknowns = [], []
     for number, measured in enumerate(machines):
-        rows = _chosen(measured.rows, pack)
+        rows = _chosen(measured.rows, pack, rows_per_machine)
         calibrated = calibrate(
             replace(measured, rows=tuple(row for row in rows if row.key in pack)),
             measured.source,
-            constants=start or {},
             seed=seed,
             progress=progress,
         )
@@ -82,17 +83,17 @@ def fit_card(
     unknowns += [
         Unknown(one, float(value), everywhere)
         for one in CARD_PARAMETERS
-        if (value := twins[0].value(one.key)) is not None
+        if (only is None or one.key in only) and (value := twins[0].value(one.key)) is not None
     ]
     estimates, _ = JointFit(twins, unknowns).run()
     keys = {one.key for one in CARD_PARAMETERS}
     return {one.parameter.key: one for one in estimates if one.parameter.key in keys}
 
 
-def _chosen(rows: Sequence[Row], pack: set[RowKey]) -> tuple[Row, ...]:
+def _chosen(rows: Sequence[Row], pack: set[RowKey], count: int) -> tuple[Row, ...]:
     """The rows of the pack, and others that show the card, spread evenly over the suite."""
     others = [row for row in rows if row.family.startswith(_FAMILIES) and row.key not in pack]
-    numbers = {round(number) for number in np.linspace(0, len(others) - 1, min(_ROWS_PER_MACHINE, len(others)))}
+    numbers = {round(number) for number in np.linspace(0, len(others) - 1, min(count, len(others)))}
     chosen = [row for row in rows if row.key in pack and not _has_offset(row)]
     return tuple(sorted([*chosen, *(others[number] for number in numbers)], key=lambda row: row.place))
 

@@ -1,8 +1,8 @@
 """Starting values: parameters that one row, or the difference of two, shows, solved one by one.
 
-The simulated machine answers a parameter in a straight line near its value, so two simulations give the slope, and
-the slope gives the value at which prediction and measurement agree. Where several ways lead to a value, their median
-is taken: one of them may be disturbed.
+The simulated machine answers a parameter in a straight line near its value, so two simulations give the slope,
+and the slope gives the value at which prediction and measurement agree. Where several ways lead to a value, their
+median is taken: one of them may be disturbed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
