@@ -21,7 +21,7 @@ const PLACES: u64 = 2;
 /// Transactions before each stretch of a bandwidth test that fill the pipeline and are not counted.
 const WARM_UP: u64 = 768;
 /// Histories kept for machines of different shapes.
-const HISTORIES_MOST: usize = 2;
+const HISTORIES_MOST: usize = 4;
 
 /// How many transactions of each row are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ afterwards as it was before.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -16,7 +17,9 @@ from pcielab.calibrate.parameters import Parameter
 from pcielab.calibrate.residuals import ROBUST_FROM, Vector, residuals
 from pcielab.calibrate.twin import Twin, Values
 
-_EVALUATIONS_MOST = 12
+_EVALUATIONS_MOST = 8
+_TOLERANCE = 2e-3
+"""A step that improves the fit by less is within the grain of the simulation."""
 _TOLD_BELOW = 0.5
 """A value is identified if its interval is narrower than this, relative to what was believed before."""
 _ROWS_NAMED = 3
@@ -57,20 +60,30 @@ class Estimate:
     identified: bool
 
 
+Answering: TypeAlias = dict[tuple[int, str], list[int]]
+"""Numbers of the rows of a twin that answer a parameter at all, by the number of the twin and the key."""
+
+
 class JointFit:
     """Fits unknowns of some twins to their rows; the twins have the values found afterwards.
 
     Every row has two residuals, in the order of twins and rows; the beliefs follow, one each.
+
+    Attributes:
+        answering: Which rows answer which parameters: found once, and good for another fit of the same twins.
     """
 
-    def __init__(self, twins: Sequence[Twin], unknowns: Sequence[Unknown]) -> None:
+    def __init__(
+        self, twins: Sequence[Twin], unknowns: Sequence[Unknown], answering: Answering | None = None
+    ) -> None:
         self._twins = tuple(twins)
         self._unknowns = tuple(unknowns)
         self._believed = np.array([one.believed for one in unknowns], dtype=np.float64)
         self._spreads = np.array([one.parameter.spread for one in unknowns], dtype=np.float64)
         ends = np.cumsum([0, *(2 * len(twin.rows) for twin in self._twins)])
         self._starts, self._count = ends[:-1], int(ends[-1])
-        self._touched: dict[tuple[int, int], list[int]] = {}
+        self.answering: Answering = {} if answering is None else answering
+        self._latest: tuple[Vector, Vector] | None = None
 
     def run(self) -> tuple[list[Estimate], Vector]:
         """The estimates, and the residuals of the rows that are left."""
@@ -87,8 +100,8 @@ class JointFit:
             loss="cauchy",
             f_scale=ROBUST_FROM,
             max_nfev=_EVALUATIONS_MOST,
-            xtol=1e-4,
-            ftol=1e-4,
+            xtol=_TOLERANCE,
+            ftol=_TOLERANCE,
         )
         for number, twin in enumerate(self._twins):
             twin.keep(self._values(result.x, number))
@@ -110,10 +123,13 @@ class JointFit:
         return np.concatenate([*parts, (vector - self._believed) / self._spreads])
 
     def _slopes(self, vector: Vector) -> Vector:
+        if self._latest is not None and np.array_equal(self._latest[0], vector):
+            return self._latest[1]
         slopes = np.zeros((self._count + len(self._unknowns), len(self._unknowns)))
         slopes[self._count :] = np.diag(1 / self._spreads)
         for number in range(len(self._twins)):
             self._add_slopes(slopes, vector, number)
+        self._latest = vector.copy(), slopes
         return slopes
 
     def _add_slopes(self, slopes: Vector, vector: Vector, number: int) -> None:
@@ -131,7 +147,8 @@ class JointFit:
             widths.append(ends[1] - ends[0])
             variants += [{**self._values(vector, number), parameter.key: end} for end in ends]
         everything = list(range(len(twin.rows)))
-        asked = [self._touched.get((number, place), everything) for place in mine]
+        keys = [(number, self._unknowns[place].parameter.key) for place in mine]
+        asked = [self.answering.get(key, everything) for key in keys]
         found = twin.predict(variants, [rows for rows in asked for _ in range(2)])
         for nth, (place, rows) in enumerate(zip(mine, asked, strict=True)):
             measured = [twin.rows[row] for row in rows]
@@ -140,9 +157,8 @@ class JointFit:
             begin = self._starts[number]
             for row, pair in zip(rows, slope, strict=True):
                 slopes[begin + 2 * row : begin + 2 * row + 2, place] = pair
-            self._touched.setdefault(
-                (number, place), [row for row, pair in zip(rows, slope, strict=True) if pair.any()]
-            )
+            answering = [row for row, pair in zip(rows, slope, strict=True) if pair.any()]
+            self.answering.setdefault(keys[nth], answering)
 
     def _estimates(self, vector: Vector, slopes: Vector, left: Vector) -> list[Estimate]:
         weights = 1 / np.sqrt(1 + (left / ROBUST_FROM) ** 2)

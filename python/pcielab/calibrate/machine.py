@@ -8,7 +8,7 @@ import numpy as np
 
 from pcielab import _core
 from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
-from pcielab.calibrate.fit import Estimate, JointFit, Unknown
+from pcielab.calibrate.fit import Answering, Estimate, JointFit, Unknown
 from pcielab.calibrate.idle import has_idle_states, rough, wake_ups
 from pcielab.calibrate.measured import Measured, Row
 from pcielab.calibrate.parameters import PARAMETERS, PLACEMENT, STRUCTURES, TRANSLATION, Parameter
@@ -173,8 +173,9 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[
     """Fits all; those that the rows do not tell go back to the base, and the others are fitted again."""
     unknowns = [Unknown(one, float(base[one.key])) for one in parameters]
     lost: dict[str, Estimate] = {}
+    answering: Answering = {}
     while unknowns:
-        estimates, left = JointFit([twin], unknowns).run()
+        estimates, left = JointFit([twin], unknowns, answering).run()
         untold = [one for one in estimates if not one.identified]
         if not untold:
             kept = {one.parameter.key: one for one in estimates} | lost
