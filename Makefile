@@ -16,7 +16,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml $
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pcielab needs Python 3.11 or newer")'
@@ -93,6 +93,10 @@ closeness: build ## Compare the simulated systems with the measured ones (needs 
 .PHONY: leave-one-out
 leave-one-out: build ## Predict each measured machine without it in the card's constants (needs PCIELAB_DATA; an hour)
 	$(BIN)/python bench/leave_one_out.py --fresh
+
+.PHONY: calibrated-profiles
+calibrated-profiles: build ## Calibrate the shipped systems of measured machines anew, card included (needs PCIELAB_DATA)
+	$(BIN)/python bench/shipped_profiles.py --card
 
 .PHONY: clean
 clean: ## Remove what the build made

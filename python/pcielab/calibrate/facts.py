@@ -67,7 +67,7 @@ def read_facts(texts: Mapping[str, str], folder: str, name: str, base_host: str 
     host = _part("host", base_host)
     system: Table = {
         "name": name,
-        "title": f"{folder}, calibrated",
+        "title": folder,
         "calibrated": True,
         "device_socket": 0,
         "memory_socket": 0,

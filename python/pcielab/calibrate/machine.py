@@ -71,6 +71,7 @@ def calibrate(
     measured: Measured,
     name: str,
     *,
+    title: str | None = None,
     constants: Values | None = None,
     seed: int = 1,
     progress: Progress | None = None,
@@ -80,6 +81,7 @@ def calibrate(
     Args:
         measured: Its rows, and what is recorded of it.
         name: Name of the system.
+        title: One line for people; without it, where the rows came from.
         constants: Constants of the card by dotted key, where they are not those of its device profile.
         seed: Names the draws of the simulation.
         progress: Called while rows are simulated.
@@ -91,6 +93,7 @@ def calibrate(
     idle = facts.base_host == IDLE_BASE_HOST
     rows = rough(_thinned(measured.rows)) if idle else _thinned(measured.rows)
     warnings = [*measured.warnings, *facts.warnings, *_remarks(measured, rows, idle)]
+    facts.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
     _core.check_system(json.dumps(facts.system))
     twin = Twin(facts.system, rows, seed=seed, progress=progress)
     twin.keep(constants or {})
