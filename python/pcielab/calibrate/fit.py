@@ -18,6 +18,7 @@ from pcielab.calibrate.residuals import ROBUST_FROM, Vector, residuals
 from pcielab.calibrate.twin import Twin, Values
 
 _EVALUATIONS_MOST = 8
+_PATIENCE = 5.0
 _TOLERANCE = 2e-3
 """A step that improves the fit by less is within the grain of the simulation."""
 _TOLD_BELOW = 0.5
@@ -85,28 +86,35 @@ class JointFit:
         self.answering: Answering = {} if answering is None else answering
         self._latest: tuple[Vector, Vector] | None = None
 
-    def run(self) -> tuple[list[Estimate], Vector]:
-        """The estimates, and the residuals of the rows that are left."""
+    def run(self, *, patient: bool = False) -> tuple[list[Estimate], Vector]:
+        """The estimates, and the residuals of the rows that are left.
+
+        Args:
+            patient: Begin with more patience for rows that are far off: from afar, every row looks like one that is
+                not modelled.
+        """
         start = [float(self._twins[one.twins[0]].value(one.parameter.key)) for one in self._unknowns]
         low = np.array([one.parameter.low for one in self._unknowns], dtype=np.float64)
         high = np.array([one.parameter.high for one in self._unknowns], dtype=np.float64)
         margin = 1e-6 * (high - low)
-        result = least_squares(
-            self._distance,
-            np.clip(start, low + margin, high - margin),
-            jac=self._slopes,
-            bounds=(low, high),
-            x_scale=self._spreads,
-            loss="cauchy",
-            f_scale=ROBUST_FROM,
-            max_nfev=_EVALUATIONS_MOST,
-            xtol=_TOLERANCE,
-            ftol=_TOLERANCE,
-        )
+        found = np.clip(start, low + margin, high - margin)
+        for patience in (_PATIENCE, 1.0) if patient else (1.0,):
+            found = least_squares(
+                self._distance,
+                found,
+                jac=self._slopes,
+                bounds=(low, high),
+                x_scale=self._spreads,
+                loss="cauchy",
+                f_scale=patience * ROBUST_FROM,
+                max_nfev=_EVALUATIONS_MOST,
+                xtol=_TOLERANCE,
+                ftol=_TOLERANCE,
+            ).x
         for number, twin in enumerate(self._twins):
-            twin.keep(self._values(result.x, number))
-        left = self._distance(result.x)[: self._count]
-        return self._estimates(result.x, self._slopes(result.x), left), left
+            twin.keep(self._values(found, number))
+        left = self._distance(found)[: self._count]
+        return self._estimates(found, self._slopes(found), left), left
 
     def _values(self, vector: Vector, twin: int) -> dict[str, float | int]:
         return {

@@ -178,7 +178,7 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[
     lost: dict[str, Estimate] = {}
     answering: Answering = {}
     while unknowns:
-        estimates, left = JointFit([twin], unknowns, answering).run()
+        estimates, left = JointFit([twin], unknowns, answering).run(patient=not lost)
         untold = [one for one in estimates if not one.identified]
         if not untold:
             kept = {one.parameter.key: one for one in estimates} | lost

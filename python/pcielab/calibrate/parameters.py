@@ -6,6 +6,7 @@ is solved first, by itself, before all are fitted together. A parameter with no 
 value of the base host.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -69,9 +70,9 @@ class Parameter:
     whole: bool = False
 
     def rounded(self, value: float) -> float | int:
-        """The value as a profile may hold it."""
+        """The value as a profile may hold it: inside the bounds, to a hundredth of the step."""
         inside = min(max(value, self.low), self.high)
-        return round(inside) if self.whole else float(inside)
+        return round(inside) if self.whole else round(float(inside), 2 - math.floor(math.log10(self.step)))
 
 
 Choices: TypeAlias = Callable[[Table], list[dict[str, Any]]]

@@ -1,5 +1,6 @@
 """The system file of a calibrated machine: complete, and each value with where it comes from."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pcielab.calibrate.machine import Calibration
 
 _ROWS_NAMED = 3
+_ADDRESSES_A_LINE = 4
 NOT_IDENTIFIED = "NOT IDENTIFIED"
 """How the note on a value begins that no row tells."""
 
@@ -25,13 +27,20 @@ def write_profile(calibration: "Calibration") -> str:
         "calibrated": True,
         **{key: system[key] for key in ("device_socket", "memory_socket", "program_socket", "iommu")},
         "chunk_bytes": system["chunk_bytes"],
-        "chunk_addresses": system["chunk_addresses"],
         "device": _device(calibration),
         "link": system["link"],
         "host": _without_nothing(system["host"]),
         "provenance": _provenance(calibration),
     }
-    return tomli_w.dumps(content)
+    # Addresses are read in hexadecimal, which the writer does not know.
+    text = tomli_w.dumps(content)
+    size = f"chunk_bytes = {system['chunk_bytes']}\n"
+    return text.replace(size, f"{size}chunk_addresses = [\n{_addresses(system['chunk_addresses'])}]\n", 1)
+
+
+def _addresses(addresses: Sequence[int]) -> str:
+    lines = [addresses[start : start + _ADDRESSES_A_LINE] for start in range(0, len(addresses), _ADDRESSES_A_LINE)]
+    return "".join(f"  {' '.join(f'{address:#_x},' for address in line)}\n" for line in lines)
 
 
 def _device(calibration: "Calibration") -> Any:
@@ -73,10 +82,9 @@ def _provenance(calibration: "Calibration") -> Table:
         "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
     )
     keys["host.memory.refresh"] = refresh
-    names = ", ".join(f"{key}" for key in sorted({row.family for row in calibration.rows}))
     source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"
-    notes = [f"Families: {names}.", *(f"{one}." for one in calibration.warnings)]
-    return {"source": source, "notes": " ".join(notes), "keys": keys}
+    notes = " ".join(f"{one[0].upper()}{one[1:]}." for one in calibration.warnings)
+    return {"source": source, "notes": notes, "keys": keys}
 
 
 def _choice_note(calibration: "Calibration", choice: Choice) -> str:

@@ -11,9 +11,12 @@ from pcielab.published import NFP6000_TIMER
 
 _MODE_TICKS = 2
 """The main mode lies within this many ticks of its peak."""
-_LEAST_SHARE = 2e-4
-"""A tick that fewer samples show, a few times in a row, is past the end of the refreshes."""
-_EMPTY_TICKS = 3
+_LONGEST_NS = 500.0
+"""What waits longer than this waits for something else."""
+_AT_THE_END = 0.25
+"""The refreshes end where the ticks fall below this part of the fullest: a few waits come later than that."""
+_LEAST_SHARE = 1e-3
+"""Fewer waits than this are no second mode."""
 _LENGTHS_NS = (90.0, 110.0, 160.0, 260.0, 300.0, 350.0)
 """tRFC of DDR3 and DDR4 devices of 1 to 16 Gb (JEDEC JESD79-3, JESD79-4)."""
 
@@ -36,26 +39,17 @@ def refreshes(distribution: Sequence[tuple[int, float]], interval_ns: float) -> 
     if not distribution:
         return None
     tick_ns = float(NFP6000_TIMER.tick_ns)
-    shares = dict(distribution)
-    peak = max(shares, key=lambda tick: shares[tick])
+    peak = max(distribution, key=lambda pair: pair[1])[0]
+    mode = [(tick, share) for tick, share in distribution if abs(tick - peak) <= _MODE_TICKS]
+    middle = sum(tick * share for tick, share in mode) / sum(share for _, share in mode)
     first = peak + _MODE_TICKS + 1
-    last = _end(shares, first)
-    tail = sum(shares.get(tick, 0.0) for tick in range(first, last + 1))
-    if last <= first or tail <= 0:
+    waits = [(tick, share) for tick, share in distribution if first <= tick <= peak + _LONGEST_NS / tick_ns]
+    met = sum(share for _, share in waits)
+    if met < _LEAST_SHARE:
         return None
-    seen_ns = (last - peak) * tick_ns
-    duration_ns = min(_LENGTHS_NS, key=lambda length: abs(length - seen_ns))
-    # The tail shows the waits beyond the main mode; the shorter ones hide in it.
-    density = tail / ((last - first + 1) * tick_ns)
-    return Refreshes(duration_ns, density * interval_ns)
-
-
-def _end(shares: dict[int, float], first: int) -> int:
-    """The last tick of the second mode."""
-    last = first
-    for tick in range(first, max(shares) + 1):
-        if shares.get(tick, 0.0) >= _LEAST_SHARE:
-            last = tick
-        elif tick - last >= _EMPTY_TICKS:
-            break
-    return last
+    # The waits are uniform: what is shown of them begins behind the main mode.
+    hidden_ns = (first - 0.5 - middle) * tick_ns
+    fullest = max(share for _, share in waits)
+    length_ns = (max(tick for tick, share in waits if share >= _AT_THE_END * fullest) - middle) * tick_ns
+    duration_ns = min(_LENGTHS_NS, key=lambda length: abs(length - length_ns))
+    return Refreshes(duration_ns, met * interval_ns / (duration_ns - hidden_ns))

@@ -44,7 +44,7 @@ class Line(Twin):
 def test_values_come_out_and_an_outlier_does_not_move_them() -> None:
     weights = [{"first": 1.0}, {"second": 1.0}, {"first": 1.0, "second": 1.0}, {"first": 1.0}, {"first": 1.0}]
     twin = Line(weights, [130.0, 75.0, 205.0, 130.0, 500.0])
-    estimates, left = JointFit([twin], [Unknown(one, 100.0) for one in (FIRST, SECOND, UNSEEN)]).run()
+    estimates, left = JointFit([twin], [Unknown(one, 100.0) for one in (FIRST, SECOND, UNSEEN)]).run(patient=True)
     first, second, unseen = estimates
     assert first.value == pytest.approx(130.0, abs=0.5)
     assert second.value == pytest.approx(75.0, abs=0.5)
@@ -62,8 +62,8 @@ def test_twins_share_what_is_common_and_keep_their_own() -> None:
     weights = [{"first": 1.0}, {"first": 1.0, "second": 1.0}]
     twins = [Line(weights, [120.0, 200.0]), Line(weights, [120.0, 260.0])]
     unknowns = [Unknown(FIRST, 100.0, (0, 1)), Unknown(SECOND, 100.0, (0,)), Unknown(SECOND, 100.0, (1,))]
-    estimates, _ = JointFit(twins, unknowns).run()
-    assert [round(one.value) for one in estimates] == [120, 80, 140]
+    estimates, _ = JointFit(twins, unknowns).run(patient=True)
+    assert [one.value for one in estimates] == [pytest.approx(value, abs=2) for value in (120, 80, 140)]
     assert [
         twin.system["second"] == pytest.approx(value, abs=0.6)
         for twin, value in zip(twins, (80, 140), strict=True)
