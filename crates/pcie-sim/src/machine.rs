@@ -199,20 +199,14 @@ impl Machine {
 
     /// The completions for one read request, first to last.
     ///
-    /// The root complexes measured answer an unaligned first cache line by itself, cut at multiples of MPS, and some of
-    /// them answer a partial last line by itself too.
+    /// Where it cuts is the root complex's own affair, within the rules of the specification.
     pub(crate) fn completions(&self, request: Piece) -> Cuts {
         let complex = &self.system.host.root_complex;
         let boundary = match complex.completion_split {
             CompletionSplit::AlignedMps => u64::from(self.system.link.mps_bytes),
             CompletionSplit::EveryRcb => u64::from(self.system.link.rcb_bytes),
         };
-        Cuts {
-            address: request.address,
-            end: request.address + u64::from(request.length),
-            boundary,
-            last_line_alone: !complex.merge_last_partial_line,
-        }
+        Cuts::new(request.address, u64::from(request.length), boundary, complex.merge_partial_lines)
     }
 
     /// The requests of a DMA read.

@@ -86,11 +86,11 @@ def _order(system: System, test: Mapping[str, Any]) -> Iterator[str]:
 def _ports(system: System, test: Mapping[str, Any]) -> Iterator[str]:
     """What the ends of the link add to the bytes that the model charges."""
     engine, complex_ = system.device.dma.engine, system.host.root_complex
-    if test["operation"] == "bw-rdwr" and engine.turnaround_ns:
-        yield f"the uplink rests {engine.turnaround_ns:g} ns behind each read request"
+    if test["operation"] == "bw-rdwr" and complex_.downlink_dllp_bytes:
+        yield "DLLPs for what comes the other way take their share of both directions"
     if test["operation"] != "bw-rd":
-        if engine.write_gap_ns and test["size_bytes"] % engine.write_piece_bytes:
-            yield f"the uplink rests {engine.write_gap_ns:g} ns behind each write"
+        if engine.write_gap_bytes and test["size_bytes"] % engine.write_piece_bytes:
+            yield f"the uplink rests at least {engine.write_gap_bytes} B behind each write"
         if complex_.uplink_stretch >= _MENTIONED_STRETCH:
             yield f"TLPs take {complex_.uplink_stretch:g} times their bytes upstream"
     if test["operation"] != "bw-wr" and complex_.downlink_stretch >= _MENTIONED_STRETCH:

@@ -81,8 +81,9 @@ def test_small_reads_run_into_the_tags_and_small_writes_into_the_card(run: Store
     assert read.answer.bound == "tags"
     assert read.round_trip is not None
     assert read.answer.gbps == pytest.approx(32 * 64 * 8 / read.round_trip.ns)
-    assert read.share > 0.95
-    assert read.reasons == ()
+    # What 64 B reads reach on the measured machine, too: 0.94 of what the tags allow by themselves.
+    assert read.share > 0.9
+    assert read.reasons == ("tags are used in order, completions come out of order",)
     write = one(run, "BW_DMA_WR", 64, 8192)
     assert write.answer.bound == "device-rate"
     assert write.answer.gbps == pytest.approx(64 * 8 / (4.02 + 17))

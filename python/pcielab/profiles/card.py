@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pcielab.profiles.part import Count, Nanoseconds, Part, Size, Size32
+from pcielab.profiles.part import Amount, Count, Nanoseconds, Part, Size, Size32
 
 
 class Timer(Part):
@@ -41,12 +41,11 @@ class DataEngine(Part):
     """Extra for a request boundary inside a segment, aligned transfers."""
     boundary_misaligned_ns: Nanoseconds
     """The same, misaligned transfers."""
-    write_gap_ns: Nanoseconds
-    """Extra on the uplink for each write whose pieces are not all full."""
+    write_gap_bytes: Amount
+    """After a write whose pieces are not all full, the uplink ends its TLPs on a multiple of this and stays idle
+    for as much again; 0: it goes straight on."""
     write_piece_bytes: Size32
     """A full piece of a write."""
-    turnaround_ns: Nanoseconds
-    """Extra on a read request's slot of the uplink when reads and writes share the engine."""
 
 
 class DmaPath(Part):
@@ -77,6 +76,9 @@ class DmaPath(Part):
     """Extra latency of a read that starts off an 8-byte boundary of the card's memory or off a host cache line."""
     next_request_ns: Nanoseconds
     """Extra latency of each read request after the first."""
+    receive_buffers: Count
+    """Read requests whose data the card takes in before the data engine is done with them: with so many of them on
+    hand, the root complex has to wait with the next completion."""
     engine: DataEngine
     """The engine that moves data between the port and the card's memory."""
 
@@ -133,6 +135,10 @@ class Card(Part):
     """Most transactions of one bandwidth test; absent without a limit."""
     uplink_quantum_bytes: Size32
     """The port sends TLPs upstream in units of this many bytes."""
+    uplink_gap_bytes: Amount
+    """Bytes that the port leaves free behind each TLP."""
+    uplink_dllp_bytes: Amount
+    """Bytes of DLLPs that the port sends upstream for each completion that arrives."""
     dma: DmaPath
     """The DMA path."""
     command: CommandPath | None = None

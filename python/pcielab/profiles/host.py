@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from pcielab.profiles.part import Count, Nanoseconds, Part, Share, Size, Size32
+from pcielab.profiles.part import Amount, Count, Nanoseconds, Part, Share, Size, Size32
 
 
 class RootComplex(Part):
@@ -23,15 +23,19 @@ class RootComplex(Part):
     """Least time between two posted writes accepted."""
     jitter_ns: Nanoseconds
     """Half-width of the uniform spread of `read_ns`."""
+    busy_jitter_ns: Nanoseconds
+    """Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular."""
     completion_order: Literal["fifo", "random", "random-small"]
     """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
-    `random-small` (any while one that fits a single completion waits, else the oldest)."""
+    `random-small` (any while one of at most MPS waits, else the oldest)."""
     completion_split: Literal["aligned-mps", "every-rcb"]
     """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
-    merge_last_partial_line: bool
-    """Whether a partial last cache line travels in the same completion as the line before it."""
+    merge_partial_lines: bool
+    """Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours."""
     downlink_quantum_bytes: Size32
     """The port sends completions in units of this many bytes: a TLP occupies whole units."""
+    downlink_dllp_bytes: Amount
+    """Bytes of DLLPs that the port sends downstream for each posted write that arrives."""
     downlink_stretch: float = Field(ge=1, le=2)
     """Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing)."""
     uplink_stretch: float = Field(ge=1, le=2)

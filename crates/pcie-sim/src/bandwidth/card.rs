@@ -161,9 +161,8 @@ mod tests {
             misaligned_single_ns: 38.0,
             boundary_aligned_ns: 1.0,
             boundary_misaligned_ns: 34.0,
-            write_gap_ns: 3.0,
+            write_gap_bytes: 16,
             write_piece_bytes: 512,
-            turnaround_ns: 4.2,
         }
     }
 

@@ -79,8 +79,11 @@ impl<'a> Complex<'a> {
             memory |= matches!(found, Found::Memory { .. });
             cost = cost.max(machine.read_cost(found, busy));
         }
-        let base_ns = if busy { complex.busy_read_ns } else { complex.read_ns };
-        let jitter_ns = complex.jitter_ns * (2.0 * self.jitter.fraction(self.admitted) - 1.0);
+        let (base_ns, spread_ns) = match busy {
+            true => (complex.busy_read_ns, complex.busy_jitter_ns),
+            false => (complex.read_ns, complex.jitter_ns),
+        };
+        let jitter_ns = spread_ns * (2.0 * self.jitter.fraction(self.admitted) - 1.0);
         let refresh = if memory { refresh(machine, self.refresh, self.admitted) } else { Picoseconds::ZERO };
         Picoseconds::from_ns(base_ns + jitter_ns) + cost + refresh
     }
@@ -130,12 +133,18 @@ impl<'a> Complex<'a> {
     /// The data of a request are there: it can be answered.
     pub(crate) fn data_ready(&mut self, request: u32, piece: Piece) {
         let cuts = self.machine.completions(piece);
-        let single = piece.length <= self.machine.system.link.mps_bytes;
-        self.completer.add(Ready { request, single, cuts });
+        let small = piece.length <= self.machine.system.link.mps_bytes;
+        self.completer.add(Ready { request, small, cuts });
     }
 
-    /// The next completion to send, the request that it answers, and whether it is the last of that.
-    pub(crate) fn next_completion(&mut self) -> Option<(u32, Piece, bool)> {
-        self.completer.next()
+    /// The next completion to send, the request that it answers, and whether it is the last of that; None if nothing is
+    /// ready, or the card has no `room` for another request's data.
+    pub(crate) fn next_completion(&mut self, room: bool) -> Option<(u32, Piece, bool)> {
+        self.completer.next(room)
+    }
+
+    /// Whether the next completion is the first of its request.
+    pub(crate) fn is_first_completion(&self) -> bool {
+        self.completer.is_first()
     }
 }

@@ -8,7 +8,7 @@ use crate::port::Port;
 use crate::profile::CardKind;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};
-use pcie_workload::{AddressList, Operation, Test};
+use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;
 
 /// What can happen.
@@ -30,8 +30,10 @@ enum Event {
     Data(u32),
     /// The downlink can send the next completion.
     Downlink,
-    /// The last completion of a request has arrived at the card.
-    Answered(u32),
+    /// A completion has arrived at the card.
+    Completion { request: u32, last: bool },
+    /// The data engine has moved the data of a request.
+    Moved(u32),
     /// A DMA is complete, and its worker free.
     Complete,
 }
@@ -48,7 +50,7 @@ struct Request {
 #[derive(Clone, Copy, Debug)]
 struct Read {
     offset: u64,
-    /// Requests sent and not answered.
+    /// Requests sent whose data were not moved yet.
     open: u32,
     /// Whether all of its requests were sent.
     sent: bool,
@@ -89,6 +91,8 @@ pub struct BandwidthRun<'a> {
     tags: Tags,
     credits: Credits,
     outgoing: VecDeque<Outgoing>,
+    /// Requests of whose data the card has taken in a part or all, and not moved on.
+    taken_in: u32,
     read_engine_free: Picoseconds,
     write_engine_free: Picoseconds,
     next_issue: Picoseconds,
@@ -133,11 +137,13 @@ impl<'a> BandwidthRun<'a> {
             tags: Tags::new(system.link.tags),
             credits: Credits::new(system),
             outgoing: VecDeque::new(),
+            taken_in: 0,
             read_engine_free: Picoseconds::ZERO,
             write_engine_free: Picoseconds::ZERO,
             next_issue: Picoseconds::ZERO,
             planned_issue: None,
-            uplink: Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch),
+            uplink: Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
+                .with_gap(system.device.uplink_gap_bytes),
             downlink: Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch),
             downlink_planned: false,
             complex: Complex::new(machine, key, state, first),
@@ -189,7 +195,13 @@ impl<'a> BandwidthRun<'a> {
                 self.downlink_planned = false;
                 self.answer();
             }
-            Event::Answered(request) => self.answered(request),
+            Event::Completion { request, last } => {
+                self.uplink.send_dllps(self.now, self.machine.system.device.uplink_dllp_bytes);
+                if last {
+                    self.answered(request);
+                }
+            }
+            Event::Moved(request) => self.moved(request),
             Event::Complete => {
                 self.completed += 1;
                 self.free_workers += 1;
@@ -314,9 +326,6 @@ impl<'a> BandwidthRun<'a> {
         }
         let piece = self.requests.get(request).piece;
         let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryRead, piece));
-        if self.test.operation == Operation::BwRdwr {
-            self.uplink.hold(Picoseconds::from_ns(self.machine.system.device.dma.engine.turnaround_ns));
-        }
         self.events.push(left + self.flight, Event::Request(request));
         true
     }
@@ -331,7 +340,7 @@ impl<'a> BandwidthRun<'a> {
             let engine = &self.machine.system.device.dma.engine;
             let pulled_bytes = self.test.size_bytes.next_multiple_of(u64::from(engine.word_bytes));
             if !pulled_bytes.is_multiple_of(u64::from(engine.write_piece_bytes)) {
-                self.uplink.hold(Picoseconds::from_ns(engine.write_gap_ns));
+                self.uplink.leave_unit(engine.write_gap_bytes);
             }
             self.events.push(left, Event::Complete);
         }
@@ -346,6 +355,7 @@ impl<'a> BandwidthRun<'a> {
     }
 
     fn write_arrives(&mut self, piece: Piece) {
+        self.downlink.send_dllps(self.now, self.machine.system.host.root_complex.downlink_dllp_bytes);
         let done = self.complex.write(piece, self.now);
         self.events.push(done, Event::Written { bytes: piece.length });
     }
@@ -360,44 +370,56 @@ impl<'a> BandwidthRun<'a> {
             self.events.push(self.downlink.free_at(), Event::Downlink);
             return;
         }
-        let Some((request, piece, last)) = self.complex.next_completion() else { return };
+        let room = self.taken_in < self.machine.system.device.dma.receive_buffers;
+        let first = self.complex.is_first_completion();
+        let Some((request, piece, last)) = self.complex.next_completion(room) else { return };
+        self.taken_in += u32::from(first);
         let left = self.downlink.send(self.now, self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
-        if last {
-            self.events.push(left + self.flight, Event::Answered(request));
-        }
+        self.events.push(left + self.flight, Event::Completion { request, last });
         self.downlink_planned = true;
         self.events.push(left, Event::Downlink);
     }
 
+    /// The data of a request have arrived: its tag is free, and the data engine takes them on in order of arrival.
     fn answered(&mut self, request: u32) {
-        let Request { tag, dma, .. } = *self.requests.get(request);
-        self.requests.take(request);
+        let Request { piece, tag, dma } = *self.requests.get(request);
         self.tags.release(tag);
-        let read = self.reads.get_mut(dma);
-        read.open -= 1;
-        if read.open == 0 && read.sent {
-            let offset = read.offset;
-            self.reads.take(dma);
-            let engine = &self.machine.system.device.dma.engine;
-            let bytes = self.test.size_bytes;
-            let card = self.test.device_offset_bytes;
-            let time = data_engine_time(engine, false, card, bytes, self.boundaries_inside_segments(offset));
-            self.read_engine_free = self.read_engine_free.max(self.now) + time;
-            self.events.push(self.read_engine_free, Event::Complete);
-        }
+        let offset = self.reads.get(dma).offset;
+        let time = self.move_time(offset, u64::from(piece.length));
+        self.read_engine_free = self.read_engine_free.max(self.now) + time;
+        self.events.push(self.read_engine_free, Event::Moved(request));
         self.issue();
     }
 
-    /// Boundaries between read requests that do not fall on a boundary of the data engine's segments.
+    fn moved(&mut self, request: u32) {
+        let dma = self.requests.get(request).dma;
+        self.requests.take(request);
+        self.taken_in -= 1;
+        let read = self.reads.get_mut(dma);
+        read.open -= 1;
+        if read.open == 0 && read.sent {
+            self.reads.take(dma);
+            self.events.push(self.now, Event::Complete);
+        }
+        self.answer();
+    }
+
+    /// The share that `bytes` of a DMA have in what the data engine takes for all of it.
+    fn move_time(&self, offset: u64, bytes: u64) -> Picoseconds {
+        let engine = &self.machine.system.device.dma.engine;
+        let (size, card) = (self.test.size_bytes, self.test.device_offset_bytes);
+        let whole = data_engine_time(engine, false, card, size, self.boundaries_inside_segments(offset));
+        Picoseconds(whole.0 * bytes / size)
+    }
+
+    /// Boundaries between read requests that do not fall on a boundary of the data engine's segments, which count from the
+    /// word that holds the transfer's first byte.
     fn boundaries_inside_segments(&self, offset: u64) -> u64 {
         let engine = &self.machine.system.device.dma.engine;
-        let card_start = self.test.device_offset_bytes % u64::from(engine.word_bytes);
         self.machine
             .read_requests(offset, self.test.size_bytes)
             .skip(1)
-            .filter(|piece| {
-                !(card_start + piece.address - offset).is_multiple_of(u64::from(engine.segment_bytes))
-            })
+            .filter(|piece| !(piece.address - offset).is_multiple_of(u64::from(engine.segment_bytes)))
             .count() as u64
     }
 }

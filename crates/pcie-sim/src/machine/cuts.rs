@@ -1,7 +1,8 @@
 //! Where a root complex cuts its answers.
 //!
-//! The root complexes measured answer an unaligned first cache line by itself, cut at multiples of MPS, and some of them
-//! answer a partial last line by itself too. All of that is within the rules of the specification.
+//! The root complexes measured cut at multiples of MPS. Some of them answer a partial first or last cache line by itself;
+//! others do so only for a request of two lines, and merge partial lines into longer answers. All of that is within the
+//! rules of the specification.
 
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
@@ -9,13 +10,24 @@ use pcie_workload::LINE_BYTES;
 /// The pieces in which a root complex answers a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cuts {
-    pub(super) address: u64,
-    pub(super) end: u64,
-    pub(super) boundary: u64,
-    pub(super) last_line_alone: bool,
+    address: u64,
+    end: u64,
+    boundary: u64,
+    /// Whether a partial first line travels alone.
+    first_line_alone: bool,
+    /// Whether a partial last line travels alone.
+    last_line_alone: bool,
 }
 
 impl Cuts {
+    /// The answer to `length` bytes from `address`, cut at multiples of `boundary`.
+    pub(crate) fn new(address: u64, length: u64, boundary: u64, merge_partial_lines: bool) -> Self {
+        let end = address + length;
+        let lines = end.div_ceil(LINE_BYTES) - address / LINE_BYTES;
+        let first_line_alone = !merge_partial_lines || lines <= 2;
+        Self { address, end, boundary, first_line_alone, last_line_alone: !merge_partial_lines }
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         self.address >= self.end
     }
@@ -30,7 +42,8 @@ impl Iterator for Cuts {
             return None;
         }
         let start = self.address;
-        let boundary = if start.is_multiple_of(LINE_BYTES) { self.boundary } else { LINE_BYTES };
+        let alone = self.first_line_alone && !start.is_multiple_of(LINE_BYTES);
+        let boundary = if alone { LINE_BYTES } else { self.boundary };
         let mut stop = (start / boundary + 1) * boundary;
         let last_line = self.end / LINE_BYTES * LINE_BYTES;
         if self.last_line_alone && last_line > start {
@@ -45,20 +58,19 @@ impl Iterator for Cuts {
 mod tests {
     use super::*;
 
-    fn cuts(address: u64, length: u64, last_line_alone: bool) -> Vec<u32> {
-        Cuts { address, end: address + length, boundary: 256, last_line_alone }
-            .map(|piece| piece.length)
-            .collect()
+    fn cuts(address: u64, length: u64, merge_partial_lines: bool) -> Vec<u32> {
+        Cuts::new(address, length, 256, merge_partial_lines).map(|piece| piece.length).collect()
     }
 
     #[test]
     fn partial_lines_travel_alone_where_the_root_complex_says_so() {
-        assert_eq!(cuts(0, 512, true), [256, 256]);
-        assert_eq!(cuts(0, 127, true), [64, 63]);
-        assert_eq!(cuts(0, 127, false), [127]);
-        assert_eq!(cuts(0, 257, true), [256, 1]);
-        assert_eq!(cuts(1, 256, true), [63, 192, 1]);
+        assert_eq!(cuts(0, 512, false), [256, 256]);
+        assert_eq!(cuts(0, 127, false), [64, 63]);
+        assert_eq!(cuts(0, 127, true), [127]);
+        assert_eq!(cuts(0, 257, false), [256, 1]);
         assert_eq!(cuts(1, 256, false), [63, 192, 1]);
-        assert_eq!(cuts(48, 8, true), [8]);
+        assert_eq!(cuts(1, 256, true), [255, 1]);
+        assert_eq!(cuts(1, 64, true), [63, 1]);
+        assert_eq!(cuts(48, 8, false), [8]);
     }
 }

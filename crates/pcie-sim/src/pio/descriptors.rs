@@ -267,7 +267,7 @@ impl<'a> DescriptorsRun<'a> {
             self.plan_downlink();
             return;
         }
-        let Some((number, piece, last)) = self.complex.next_completion() else { return };
+        let Some((number, piece, last)) = self.complex.next_completion(true) else { return };
         let bytes = self.machine.tlp_bytes(TlpKind::CompletionWithData, piece);
         let left = self.downlink.send(self.now, bytes);
         self.outcome.downstream_bytes += u64::from(bytes);

@@ -18,6 +18,10 @@ pub struct Card {
     pub transactions_most: Option<u64>,
     /// The port sends TLPs upstream in units of this many bytes.
     pub uplink_quantum_bytes: u32,
+    /// Bytes that the port leaves free behind each TLP.
+    pub uplink_gap_bytes: u32,
+    /// Bytes of DLLPs that the port sends upstream for each completion that arrives.
+    pub uplink_dllp_bytes: u32,
     /// The DMA path.
     pub dma: DmaPath,
     /// The command path, where the card has one.
@@ -75,6 +79,9 @@ pub struct DmaPath {
     pub unaligned_start_ns: f64,
     /// Extra latency of each read request after the first.
     pub next_request_ns: f64,
+    /// Read requests whose data the card takes in before the data engine is done with them: with so many of them on
+    /// hand, the root complex has to wait with the next completion.
+    pub receive_buffers: u32,
     /// The engine that moves data between the port and the card's memory.
     pub engine: DataEngine,
 }
@@ -103,12 +110,11 @@ pub struct DataEngine {
     pub boundary_aligned_ns: f64,
     /// The same, misaligned transfers.
     pub boundary_misaligned_ns: f64,
-    /// Extra on the uplink for each write whose pieces are not all full.
-    pub write_gap_ns: f64,
+    /// After a write whose pieces are not all full, the uplink ends its TLPs on a multiple of this and stays idle for as
+    /// much again; 0: it goes straight on.
+    pub write_gap_bytes: u32,
     /// A full piece of a write, bytes.
     pub write_piece_bytes: u32,
-    /// Extra on a read request's slot of the uplink when reads and writes share the engine.
-    pub turnaround_ns: f64,
 }
 
 /// The command path: small reads and writes straight from the card's registers.

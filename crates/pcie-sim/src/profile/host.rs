@@ -30,7 +30,7 @@ pub enum CompletionOrder {
     Fifo,
     /// Any request whose data are there.
     Random,
-    /// Any, while one that fits a single completion is waiting; the oldest otherwise (facts of the E5 systems).
+    /// Any, while one of at most MPS is waiting; the oldest otherwise (as the measured E5 systems behave).
     RandomSmall,
 }
 
@@ -61,14 +61,18 @@ pub struct RootComplex {
     pub write_interval_ns: f64,
     /// Half-width of the uniform spread of `read_ns`.
     pub jitter_ns: f64,
+    /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.
+    pub busy_jitter_ns: f64,
     /// Order of completions.
     pub completion_order: CompletionOrder,
     /// Cutting of completions.
     pub completion_split: CompletionSplit,
-    /// Whether a partial last cache line travels in the same completion as the line before it.
-    pub merge_last_partial_line: bool,
+    /// Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours.
+    pub merge_partial_lines: bool,
     /// The port sends completions in units of this many bytes: a TLP occupies whole units.
     pub downlink_quantum_bytes: u32,
+    /// Bytes of DLLPs that the port sends downstream for each posted write that arrives.
+    pub downlink_dllp_bytes: u32,
     /// Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing).
     pub downlink_stretch: f64,
     /// The same upstream.
