@@ -30,8 +30,6 @@ CARD_PARAMETERS: tuple[Parameter, ...] = (
     Parameter("device.dma.engine.short_tail_ns", 0, 100, 4, 1),
     Parameter("device.dma.engine.misaligned_single_ns", 0, 200, 10, 2),
     Parameter("device.dma.engine.boundary_misaligned_ns", 0, 200, 10, 2),
-    Parameter("device.dma.engine.write_gap_ns", 0, 50, 3, 0.5),
-    Parameter("device.dma.engine.turnaround_ns", 0, 50, 4, 0.5),
     Parameter("device.command.read_byte_ns", 0, 2, 0.1, 0.02),
     Parameter("device.command.write_byte_ns", 0, 2, 0.1, 0.02),
     Parameter("device.command.read_split_ns", 0, 200, 10, 2),

@@ -281,8 +281,8 @@ TRANSLATION = Structure(
 
 STRUCTURES: tuple[Structure, ...] = (
     Structure(
-        "host.root_complex.merge_last_partial_line",
-        lambda _system: [{"host.root_complex.merge_last_partial_line": merged} for merged in (True, False)],
+        "host.root_complex.merge_partial_lines",
+        lambda _system: [{"host.root_complex.merge_partial_lines": merged} for merged in (True, False)],
         lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 64 != 0,
     ),
     Structure(
