@@ -24,6 +24,8 @@ CARD_PARAMETERS: tuple[Parameter, ...] = (
     Parameter("device.dma.partial_tail_ns", 0, 100, 10, 2),
     Parameter("device.dma.unaligned_start_ns", 0, 100, 10, 2),
     Parameter("device.dma.next_request_ns", 0, 200, 20, 4),
+    Parameter("device.dma.request_interval_ns", 0, 300, 20, 4),
+    Parameter("device.dma.unaligned_host_ns", 0, 100, 5, 1),
     Parameter("device.dma.engine.read_fixed_ns", 0, 50, 2, 0.3),
     Parameter("device.dma.engine.write_fixed_ns", 0, 50, 2, 0.3),
     Parameter("device.dma.engine.segment_ns", 1, 100, 1, 0.1),
@@ -41,7 +43,7 @@ _FAMILIES = (
     "lat_cmd_sizes", "lat_cmd_off", "lat_dma_sizes", "lat_dma_off", "bw_dma_sz_sweep", "bw_dma_off",
 )  # fmt: skip
 """Families that show the card: all sizes and offsets over small windows."""
-ROWS_PER_MACHINE = 150
+ROWS_PER_MACHINE = 100
 
 
 def fit_card(

@@ -28,16 +28,18 @@ def solve_start(twin: Twin, parameters: Sequence[Parameter], base: Mapping[str, 
     Args:
         twin: The twin; it has the values afterwards.
         parameters: Parameters, each after those that it builds on.
-        base: Values that start from: a parameter stays within three spreads of its own.
+        base: Values of the base host: what a way leads to must be within three spreads of them.
     """
     shown = {one.key: found for one in parameters if (found := _ways(twin.rows, one))}
     for _ in range(_ROUNDS):
         for parameter in parameters:
             if parameter.key in shown:
-                value = median(_solved(twin, parameter, *way) for way in shown[parameter.key])
                 far = _SPREADS * parameter.spread
-                near = min(max(value, base[parameter.key] - far), base[parameter.key] + far)
-                twin.keep({parameter.key: parameter.rounded(near)})
+                solved = [_solved(twin, parameter, *way) for way in shown[parameter.key]]
+                # A row that hardly answers, or is disturbed, leads far away.
+                near = [value for value in solved if value is not None and abs(value - base[parameter.key]) <= far]
+                if near:
+                    twin.keep({parameter.key: parameter.rounded(median(near))})
 
 
 def contradictions(rows: Sequence[Row], parameters: Sequence[Parameter]) -> Iterator[str]:
@@ -77,8 +79,8 @@ def _number(rows: Sequence[Row], wanted: Select | None) -> int | None:
     return next((number for number, row in enumerate(rows) if wanted.matches(row.name, row.test)), None)
 
 
-def _solved(twin: Twin, parameter: Parameter, row: int, less: int | None) -> float:
-    """The value at which prediction and measurement agree, if the rows answer the parameter."""
+def _solved(twin: Twin, parameter: Parameter, row: int, less: int | None) -> float | None:
+    """The value at which prediction and measurement agree; None if the rows do not answer the parameter."""
     numbers = [row] if less is None else [row, less]
     rows = [twin.rows[number] for number in numbers]
     value = float(twin.value(parameter.key))
@@ -87,7 +89,7 @@ def _solved(twin: Twin, parameter: Parameter, row: int, less: int | None) -> flo
     before, after = (_apart(rows, predicted) for predicted in twin.predict(variants, [numbers] * 2))
     measured = _apart(rows)
     if before is None or after is None or measured is None or abs(after - before) < _FLAT_NS:
-        return value
+        return None
     return value + (measured - before) * step / (after - before)
 
 
