@@ -209,7 +209,7 @@ impl Predictor {
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
                 }
-                if progress(done, self.places.len()).is_break() {
+                if !stop.load(Ordering::Relaxed) && progress(done, self.places.len()).is_break() {
                     stop.store(true, Ordering::Relaxed);
                 }
             }

@@ -90,8 +90,8 @@ class JointFit:
         """The estimates, and the residuals of the rows that are left.
 
         Args:
-            patient: Begin with more patience for rows that are far off: from afar, every row looks like one that is
-                not modelled.
+            patient: Begin with more patience for rows that are far off: from afar, every row looks like one that
+                is not modelled.
         """
         start = [float(self._twins[one.twins[0]].value(one.parameter.key)) for one in self._unknowns]
         low = np.array([one.parameter.low for one in self._unknowns], dtype=np.float64)

@@ -236,8 +236,8 @@ def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int
 def bandwidth_share(name: str, size_bytes: int) -> float:
     """How far off, relatively, a predicted bandwidth may well be.
 
-    Tags and the link's arithmetic are known exactly. In which order a root complex answers several requests is not,
-    nor how a card shares itself between directions: so such rows must not tell what others tell better.
+    Tags and the link's arithmetic are known exactly. In which order a root complex answers several requests is
+    not, nor how a card shares itself between directions: so such rows must not tell what others tell better.
     """
     if name == "BW_DMA_RW":
         return _ROUGH
