@@ -34,6 +34,8 @@ pub enum Stream {
     Payload = 12,
     /// Distances between requests that come at random.
     Arrivals = 13,
+    /// Time that page walks take.
+    WalkTime = 14,
 }
 
 /// One sequence of draws.
@@ -89,6 +91,12 @@ impl Draws {
     #[must_use]
     pub fn fraction(self, index: u64) -> f64 {
         (self.bits(index) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Exponentially distributed with mean 1.
+    #[must_use]
+    pub fn exponential(self, index: u64) -> f64 {
+        -(1.0 - self.fraction(index)).ln()
     }
 }
 

@@ -45,7 +45,7 @@ def _translation(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
         if pages > _SMALLEST_IO_TLB:
             yield f"IO-TLB: {pages} pages of {size}, its size is not known"
         return
-    entries = facts.system.host.iommu.tlb.busy_entries
+    entries = facts.system.host.iommu.tlb.entries
     if pages > entries:
         yield f"IO-TLB: {pages} pages of {size} over {entries} entries"
 

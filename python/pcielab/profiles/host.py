@@ -112,8 +112,6 @@ class IoTlb(Part):
 
     entries: Count
     """Entries that hold translations of the host buffer when requests come one at a time."""
-    busy_entries: Count
-    """The same with many requests in flight."""
 
 
 class Iommu(Part):
@@ -127,9 +125,13 @@ class Iommu(Part):
     """Walks that can go on at the same time."""
     walker_busy_ns: Nanoseconds
     """Time for which a walker is occupied by one walk."""
-    same_page_walks_again: bool
-    """Whether a request to a page that is being walked waits for a walk of its own instead of
-    sharing the pending one."""
+    busy_walk_spread: Share
+    """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
+    find all or nothing of what it needs in the caches."""
+    pending_walks: Count
+    """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
+    same_page_stall_ns: Nanoseconds
+    """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
 
 
 class StallCluster(Part):

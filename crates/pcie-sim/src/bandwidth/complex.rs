@@ -23,16 +23,19 @@ pub(crate) struct Complex<'a> {
     busy_until: Picoseconds,
     walkers: Vec<Picoseconds>,
     pending_walks: Vec<(u32, Picoseconds)>,
+    /// Until when nothing is translated.
+    translation_gate: Picoseconds,
     admitted: u64,
     jitter: Draws,
     refresh: Draws,
     walk_refresh: Draws,
+    walk_time: Draws,
 }
 
 impl<'a> Complex<'a> {
     pub(crate) fn new(machine: &'a Machine, key: TestKey, mut state: State, first: u64) -> Self {
         let host = &machine.system.host;
-        state.io_tlb.set_capacity(host.iommu.tlb.busy_entries);
+        state.io_tlb.set_capacity(host.iommu.tlb.entries);
         // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
         let numbered_from = first << 8;
         let order = key.draws(Stream::CompletionOrder);
@@ -46,10 +49,12 @@ impl<'a> Complex<'a> {
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
             pending_walks: Vec::new(),
+            translation_gate: Picoseconds::ZERO,
             admitted: numbered_from,
             jitter: key.draws(Stream::Jitter),
             refresh: key.draws(Stream::Refresh),
             walk_refresh: key.draws(Stream::WalkRefresh),
+            walk_time: key.draws(Stream::WalkTime),
         }
     }
 
@@ -107,24 +112,48 @@ impl<'a> Complex<'a> {
         let Some(page) = self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) else {
             return at;
         };
-        let iommu = &self.machine.system.host.iommu;
+        let at = at.max(self.translation_gate);
         self.pending_walks.retain(|(_, done)| *done > at);
         let held = self.state.io_tlb.look_up(page);
         let pending = self.pending_walks.iter().find(|(walked, _)| *walked == page).map(|(_, done)| *done);
         match pending {
-            Some(done) if !iommu.same_page_walks_again => done,
+            Some(done) => self.share_walk(done, at),
             None if held => at,
-            _ => self.walk(page, at),
+            None => self.walk(page, at),
         }
     }
 
+    /// When there is room for another walk.
+    fn room_for_walk(&mut self, at: Picoseconds) -> Picoseconds {
+        let most = self.machine.system.host.iommu.pending_walks.max(1) as usize;
+        if self.pending_walks.len() < most {
+            return at;
+        }
+        let room = self.pending_walks.iter().map(|(_, done)| *done).min().unwrap_or(at);
+        self.pending_walks.retain(|(_, done)| *done > room);
+        room
+    }
+
+    /// A request to a page that is being walked: it waits for that walk, or holds up translation.
+    fn share_walk(&mut self, done: Picoseconds, at: Picoseconds) -> Picoseconds {
+        let stall_ns = self.machine.system.host.iommu.same_page_stall_ns;
+        if stall_ns <= 0.0 {
+            return done;
+        }
+        self.translation_gate = at + Picoseconds::from_ns(stall_ns);
+        self.translation_gate
+    }
+
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
+        let at = self.room_for_walk(at);
         let iommu = &self.machine.system.host.iommu;
         let Some(walker) = self.walkers.iter_mut().min() else { return at };
         let start = at.max(*walker);
-        *walker = start + Picoseconds::from_ns(iommu.walker_busy_ns);
+        let spread = iommu.busy_walk_spread * self.walk_time.exponential(self.admitted);
+        let share = 1.0 - iommu.busy_walk_spread + spread;
+        *walker = start + Picoseconds::from_ns(iommu.walker_busy_ns * share);
         let done = start
-            + Picoseconds::from_ns(iommu.walk_ns)
+            + Picoseconds::from_ns(iommu.walk_ns * share)
             + refresh(self.machine, self.walk_refresh, self.admitted);
         self.pending_walks.push((page, done));
         done

@@ -153,18 +153,21 @@ pub struct Iommu {
     pub walkers: u32,
     /// Time for which a walker is occupied by one walk.
     pub walker_busy_ns: f64,
-    /// Whether a request to a page that is being walked waits for a walk of its own instead of sharing the pending one.
-    pub same_page_walks_again: bool,
+    /// Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may find
+    /// all or nothing of what it needs in the caches.
+    pub busy_walk_spread: f64,
+    /// Walks that can be going on or waiting for a walker; more requests than that wait outside.
+    pub pending_walks: u32,
+    /// For how long a request to a page that is being walked stops translation; 0: it shares the pending walk.
+    pub same_page_stall_ns: f64,
 }
 
 /// The IO-TLB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IoTlb {
-    /// Entries that hold translations of the host buffer when requests come one at a time.
+    /// Entries that hold translations of the host buffer.
     pub entries: u32,
-    /// The same with many requests in flight.
-    pub busy_entries: u32,
 }
 
 /// Idle states that a machine falls into between transactions (the E3 system).
