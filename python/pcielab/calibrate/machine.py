@@ -11,7 +11,15 @@ from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, F
 from pcielab.calibrate.fit import Answering, Estimate, JointFit, Unknown
 from pcielab.calibrate.idle import has_idle_states, rough, wake_ups
 from pcielab.calibrate.measured import Measured, Row
-from pcielab.calibrate.parameters import PARAMETERS, PLACEMENT, STRUCTURES, TRANSLATION, Parameter
+from pcielab.calibrate.parameters import (
+    PARAMETERS,
+    PLACEMENT,
+    STRUCTURES,
+    TRANSLATION,
+    WALKERS,
+    WALKS_UNDER_LOAD,
+    Parameter,
+)
 from pcielab.calibrate.profile_file import write_profile
 from pcielab.calibrate.refresh import refreshes
 from pcielab.calibrate.residuals import Vector
@@ -170,6 +178,11 @@ def _solved(twin: Twin, facts: Facts) -> list[Choice]:
     found = [choose(twin, structure, solve) for structure in first]
     solve(twin)
     twin.phase = "structure"
+
+    def solve_walks(variant: Twin) -> None:
+        solve_start(variant, [one for one in _present(variant) if one.key in WALKS_UNDER_LOAD], base)
+
+    found.append(choose(twin, WALKERS, solve_walks))
     found += [choose(twin, structure) for structure in STRUCTURES]
     return [choice for choice in found if choice is not None]
 

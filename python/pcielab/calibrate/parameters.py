@@ -97,6 +97,10 @@ def _translated(system: Table) -> bool:
     return bool(system["iommu"] == "four-kib-pages")
 
 
+def _stalls(system: Table) -> bool:
+    return _translated(system) and bool(system["host"]["iommu"]["same_page_stall_ns"] > 0)
+
+
 def _several_sockets(system: Table) -> bool:
     return bool(system["host"]["sockets"] > 1)
 
@@ -245,14 +249,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         when=_translated,
     ),
     Parameter(
-        "host.iommu.tlb.busy_entries",
-        8,
-        4096,
-        15,
-        8,
-        (Shown(_dma("BW_DMA_RD", "cold", _MIB)),),
-        when=_translated,
-        whole=True,
+        "host.iommu.same_page_stall_ns",
+        0,
+        50_000,
+        3000,
+        400,
+        (Shown(_dma("BW_DMA_WR", "cold", _MIB)),),
+        when=_stalls,
     ),
     Parameter("host.idle.wake_ns", 0, 5000, 200, 40, when=_idle),
     Parameter("host.idle.wake_floor_ns", 0, 10000, 200, 20, when=_idle),
@@ -279,20 +282,26 @@ TRANSLATION = Structure(
 )
 """How large the pages really are that an IOMMU translates."""
 
+WALKERS = Structure(
+    "host.iommu.walkers",
+    lambda system: [
+        {"host.iommu.walkers": count, "host.iommu.same_page_stall_ns": stall_ns}
+        for count in (4, 5, 6)
+        for stall_ns in (0.0, 4000.0)
+        if _translated(system)
+    ],
+    lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
+)
+"""How many page walks go on at the same time, and whether one stalls those that want the same page."""
+
+WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns", "host.iommu.same_page_stall_ns")
+"""What belongs to each number of walkers."""
+
 STRUCTURES: tuple[Structure, ...] = (
     Structure(
         "host.root_complex.merge_partial_lines",
         lambda _system: [{"host.root_complex.merge_partial_lines": merged} for merged in (True, False)],
         lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 64 != 0,
-    ),
-    Structure(
-        "host.iommu.same_page_walks_again",
-        lambda system: [
-            {"host.iommu.same_page_walks_again": again}
-            for again in (False, True)
-            if _translated(system) and "same_page_walks_again" in system["host"]["iommu"]
-        ],
-        lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
     ),
     Structure(
         "host.llc.ddio_ways",

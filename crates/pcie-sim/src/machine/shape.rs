@@ -56,8 +56,16 @@ impl<'a> Shape<'a> {
         // Taken apart by name, so that a new key cannot be forgotten here.
         let Host { name: _, sockets, root_complex: _, llc, memory: _, iommu, idle: _ } = &system.host;
         let LastLevelCache { llc_bytes, ways, ddio_ways, slices, slice_spread, host_share: _ } = llc;
-        let Iommu { tlb, walk_ns: _, walkers: _, walker_busy_ns: _, same_page_walks_again: _ } = iommu;
-        let IoTlb { entries: _, busy_entries: _ } = tlb;
+        let Iommu {
+            tlb,
+            walk_ns: _,
+            walkers: _,
+            walker_busy_ns: _,
+            busy_walk_spread: _,
+            pending_walks: _,
+            same_page_stall_ns: _,
+        } = iommu;
+        let IoTlb { entries: _ } = tlb;
         Self {
             cache: [*llc_bytes, u64::from(*ways), u64::from(*ddio_ways), u64::from(*slices)],
             slice_spread: *slice_spread,
