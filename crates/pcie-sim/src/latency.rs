@@ -1,14 +1,20 @@
 //! Latency tests: one transaction at a time, so there is nothing to interleave and each is walked from end to end.
 //!
-//! A read leaves the card, crosses the link, finds its lines wherever they are, comes back as completions, and is moved
-//! into the card's memory piece by piece. A write-then-read pair sends the write first; the read cannot pass it.
+//! A read leaves the card, crosses the link, finds its lines wherever they are, and comes back as completions, which the
+//! card's data engine moves on once all of them are there. A write-then-read pair sends the write first; the read cannot
+//! pass it.
+
+mod card;
+mod chance;
 
 use crate::caches::Found;
 use crate::history::{Footprint, State, TestKey};
 use crate::machine::Machine;
 use crate::port::Port;
-use crate::profile::{CommandPath, DmaPath};
-use crate::refresh::refresh;
+use crate::profile::CommandPath;
+use crate::refresh::RefreshLine;
+use card::moving_time;
+use chance::Chance;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{AddressList, LINE_BYTES, Operation, Path, Test};
@@ -32,17 +38,20 @@ pub struct LatencyRun<'a> {
     list: &'a AddressList,
     state: State,
     next: u64,
-    streams: Streams,
+    draws: Draws,
+    idle: Draws,
     window_at: Option<u64>,
 }
 
-#[derive(Debug)]
-struct Streams {
-    jitter: Draws,
-    refresh: Draws,
-    walk_refresh: Draws,
-    phase: Draws,
-    idle: Draws,
+/// A transaction that is being walked through the machine.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    /// Offset in the buffer of its first byte.
+    offset: u64,
+    /// Its first line.
+    first_line: u32,
+    chance: Chance,
+    refresh: RefreshLine,
 }
 
 impl<'a> LatencyRun<'a> {
@@ -57,36 +66,40 @@ impl<'a> LatencyRun<'a> {
         first: u64,
     ) -> Self {
         state.io_tlb.set_capacity(machine.system.host.iommu.tlb.entries);
-        let streams = Streams {
-            jitter: key.draws(Stream::Jitter),
-            refresh: key.draws(Stream::Refresh),
-            walk_refresh: key.draws(Stream::WalkRefresh),
-            phase: key.draws(Stream::TimerPhase),
-            idle: key.draws(Stream::Idle),
-        };
         let window_at = (first > 0).then(|| list.offset(first - 1));
-        Self { machine, test, list, state, next: first, streams, window_at }
+        let (draws, idle) = (key.draws(Stream::Transaction), key.draws(Stream::Idle));
+        Self { machine, test, list, state, next: first, draws, idle, window_at }
     }
 
     /// Makes the next transaction.
     pub fn step(&mut self) -> Sample {
         let number = self.next;
         self.next += 1;
-        let offset = self.list.offset(number);
+        let passage = self.passage(number);
         let (fast, loop_time) = match (self.test.path, &self.machine.system.device.command) {
-            (Path::Command, Some(command)) => self.by_command(command, number, offset),
-            _ => self.by_dma(number, offset),
+            (Path::Command, Some(command)) => self.by_command(command, passage),
+            _ => self.by_dma(passage),
         };
         let latency = self.after_idling(number, fast, loop_time);
-        let ticks = self.machine.tick.ticks(latency, self.streams.phase.word(number));
+        let ticks = self.machine.tick.ticks(latency, passage.chance.timer_phase());
         Sample { latency, ticks, period: latency + loop_time }
     }
 
-    fn by_command(&mut self, command: &CommandPath, number: u64, offset: u64) -> (Picoseconds, Picoseconds) {
-        // The path drives double-word addresses.
-        let offset = offset & !3;
+    fn passage(&self, number: u64) -> Passage {
+        let offset = match self.test.path {
+            Path::Dma => self.list.offset(number),
+            // The command path drives double-word addresses.
+            Path::Command => self.list.offset(number) & !3,
+        };
+        let chance = Chance::new(self.draws.bits(number));
+        let first_line = Footprint::new(&self.machine.lines, self.test, self.list).lines_at(offset).start;
+        let refresh = RefreshLine::new(&self.machine.system.host.memory.refresh, chance.refresh_place());
+        Passage { offset, first_line, chance, refresh }
+    }
+
+    fn by_command(&mut self, command: &CommandPath, passage: Passage) -> (Picoseconds, Picoseconds) {
         let bytes = self.test.size_bytes;
-        let split = offset % LINE_BYTES + bytes > LINE_BYTES;
+        let split = passage.offset % LINE_BYTES + bytes > LINE_BYTES;
         let mut extra_ns = command.read_overhead_ns + command.read_byte_ns * bytes as f64;
         if split {
             extra_ns += command.read_split_ns;
@@ -95,14 +108,14 @@ impl<'a> LatencyRun<'a> {
         let mut uplink = self.uplink();
         let mut written = Picoseconds::ZERO;
         if self.test.operation == Operation::LatWrrd {
-            extra_ns += command.write_ns + command.write_byte_ns * bytes as f64;
+            extra_ns += command.write_byte_ns * bytes as f64;
             if split {
                 extra_ns += command.write_split_ns - command.read_split_ns;
             }
-            (sent, written) = self.write(&mut uplink, number, offset, sent);
+            (sent, written) = self.write(&mut uplink, passage, sent);
         }
-        let ended = self.read(&mut uplink, number, offset, sent, written, None);
-        let (moved, loop_ns) = self.move_window(command, offset);
+        let ended = self.read(&mut uplink, passage, sent, written);
+        let (moved, loop_ns) = self.move_window(command, passage.offset);
         (ended + Picoseconds::from_ns(extra_ns + moved), Picoseconds::from_ns(loop_ns))
     }
 
@@ -120,21 +133,23 @@ impl<'a> LatencyRun<'a> {
         }
     }
 
-    fn by_dma(&mut self, number: u64, offset: u64) -> (Picoseconds, Picoseconds) {
+    fn by_dma(&mut self, passage: Passage) -> (Picoseconds, Picoseconds) {
         let path = &self.machine.system.device.dma;
         let bytes = self.test.size_bytes;
         let mut uplink = self.uplink();
-        let mut extra_ns = path.read_overhead_ns;
-        let mut sent = Picoseconds::ZERO;
+        let mut start = Picoseconds::ZERO;
         let mut written = Picoseconds::ZERO;
         if self.test.operation == Operation::LatWrrd {
-            let start = Picoseconds::from_ns(path.write_overhead_ns + path.write_byte_ns * bytes as f64);
-            (sent, written) = self.write(&mut uplink, number, offset, start);
-            sent += Picoseconds::from_ns(path.write_to_read_ns);
+            let sent;
+            (sent, written) = self.write(&mut uplink, passage, Picoseconds::from_ns(path.write_overhead_ns));
+            let signalled_ns = path.write_signal_ns + path.write_signal_byte_ns * bytes as f64;
+            start = (sent + Picoseconds::from_ns(path.write_to_read_ns))
+                .max(Picoseconds::from_ns(path.write_overhead_ns + signalled_ns));
         }
-        extra_ns += unaligned_ns(path, offset, self.test.device_offset_bytes, bytes);
-        let ended = self.read(&mut uplink, number, offset, sent, written, Some(path));
-        (ended + Picoseconds::from_ns(extra_ns), Picoseconds::from_ns(path.loop_ns))
+        let arrived = self.read(&mut uplink, passage, start, written);
+        let moving = moving_time(path, passage.offset, self.test.device_offset_bytes, bytes);
+        let overhead = Picoseconds::from_ns(path.read_overhead_ns);
+        (arrived + moving + overhead, Picoseconds::from_ns(path.loop_ns))
     }
 
     fn uplink(&self) -> Port {
@@ -143,90 +158,87 @@ impl<'a> LatencyRun<'a> {
         Port::new(machine.link(), system.device.uplink_quantum_bytes, system.host.root_complex.uplink_stretch)
     }
 
-    /// Sends the write of a pair at `start`; returns when its last TLP has left, and when the root complex is done with it.
+    /// Sends the write of a pair at `start`; returns when its last TLP has left, and when a read behind it may go on.
     fn write(
         &mut self,
         uplink: &mut Port,
-        number: u64,
-        offset: u64,
+        passage: Passage,
         start: Picoseconds,
     ) -> (Picoseconds, Picoseconds) {
         let machine = self.machine;
-        let flight = Picoseconds::from_ns(machine.system.host.root_complex.flight_ns);
-        let mut sent = start;
-        for piece in machine.write_tlps(offset, self.test.size_bytes) {
+        let complex = &machine.system.host.root_complex;
+        let (mut sent, mut head) = (start, start);
+        for piece in machine.write_tlps(passage.offset, self.test.size_bytes) {
+            head = sent;
             sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
         }
-        let first = Footprint::new(&machine.lines, self.test, self.list).lines_at(offset).start;
-        let walk = self.translate(number, first);
-        let cost = machine.write_lines(&mut self.state.caches, first, offset, self.test.size_bytes);
-        (sent, sent + flight + walk + cost)
+        // Writes are cut through: the head of the last TLP is what counts.
+        let arrived = head + Picoseconds::from_ns(complex.flight_ns);
+        let translated = self.translate(passage, arrived);
+        let bytes = self.test.size_bytes;
+        let written = machine.write_lines(&mut self.state.caches, passage.first_line, passage.offset, bytes);
+        let waited = if written.from_memory { passage.refresh.wait(translated) } else { Picoseconds::ZERO };
+        (sent, translated + written.cost + waited + Picoseconds::from_ns(complex.write_ns))
     }
 
-    /// Sends the read at `start`; returns when its last byte is where it belongs. `after` is when the write before it is
-    /// done with. Data are moved on through `path`, if they are.
+    /// Sends the read at `start`; returns when its last byte has arrived. `after` is when the write before it is done with.
     fn read(
         &mut self,
         uplink: &mut Port,
-        number: u64,
-        offset: u64,
+        passage: Passage,
         start: Picoseconds,
         after: Picoseconds,
-        path: Option<&DmaPath>,
     ) -> Picoseconds {
         let machine = self.machine;
         let complex = &machine.system.host.root_complex;
         let flight = Picoseconds::from_ns(complex.flight_ns);
         let mut downlink =
             Port::new(machine.link(), complex.downlink_quantum_bytes, complex.downlink_stretch);
-        let first = Footprint::new(&machine.lines, self.test, self.list).lines_at(offset).start;
-        let walk = self.translate(number, first);
-        let mut moved = Picoseconds::ZERO;
-        for (nth, request) in machine.read_requests(offset, self.test.size_bytes).enumerate() {
-            let arrived = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryRead, request)) + flight;
-            let ready = arrived.max(after) + walk + self.access(number, nth as u64, first, offset, request);
-            for piece in machine.completions(request) {
-                let received =
-                    downlink.send(ready, machine.tlp_bytes(TlpKind::CompletionWithData, piece)) + flight;
-                moved = received.max(moved);
-                if let Some(path) = path {
-                    let pieces = piece.length.div_ceil(path.read_piece_bytes.max(1));
-                    moved += Picoseconds::from_ns(f64::from(pieces) * path.read_piece_ns);
-                }
-            }
-            if let Some(path) = path.filter(|_| nth > 0) {
-                moved += Picoseconds::from_ns(path.next_request_ns);
+        let mut last = Picoseconds::ZERO;
+        let mut issued = start;
+        for request in machine.read_requests(passage.offset, self.test.size_bytes) {
+            let sent = uplink.send(issued, machine.tlp_bytes(TlpKind::MemoryRead, request));
+            issued += Picoseconds::from_ns(machine.system.device.dma.request_interval_ns);
+            let admitted = self.translate(passage, (sent + flight).max(after));
+            for (nth, piece) in machine.completions(request).enumerate() {
+                let ready = self.access(passage, admitted, request, piece)
+                    + Picoseconds::from_ns(nth as f64 * complex.completion_interval_ns);
+                last = downlink.send(ready, machine.tlp_bytes(TlpKind::CompletionWithData, piece)) + flight;
             }
         }
-        moved
+        last
     }
 
-    /// From the arrival of a request to its data: the root complex, its jitter, the slowest line, a refresh.
-    fn access(&self, number: u64, nth: u64, first: u32, offset: u64, request: Piece) -> Picoseconds {
+    /// When the data of one completion are there: its lines are fetched after those before it, and the slowest counts.
+    fn access(&self, passage: Passage, admitted: Picoseconds, request: Piece, piece: Piece) -> Picoseconds {
         let machine = self.machine;
         let complex = &machine.system.host.root_complex;
-        let skipped = (request.address / LINE_BYTES - offset / LINE_BYTES) as u32;
-        let count = (request.address % LINE_BYTES + u64::from(request.length)).div_ceil(LINE_BYTES) as u32;
+        let interval_ns = complex.line_interval_ns;
+        let before = (piece.address / LINE_BYTES - request.address / LINE_BYTES) as f64;
+        let skipped = (piece.address / LINE_BYTES - passage.offset / LINE_BYTES) as u32;
+        let count = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32;
         let mut cost = Picoseconds::ZERO;
         let mut memory = false;
-        for line in first + skipped..first + skipped + count {
+        for line in passage.first_line + skipped..passage.first_line + skipped + count {
             let found = self.state.caches.find(&machine.lines, line);
             memory |= matches!(found, Found::Memory { .. });
             cost = cost.max(machine.read_cost(found, false));
         }
-        let draw = number * 64 + nth;
-        let jitter_ns = complex.jitter_ns * (2.0 * self.streams.jitter.fraction(draw) - 1.0);
-        let refresh = if memory { refresh(machine, self.streams.refresh, draw) } else { Picoseconds::ZERO };
-        Picoseconds::from_ns(complex.read_ns + jitter_ns) + cost + refresh
+        let fetched = admitted + Picoseconds::from_ns(before * interval_ns);
+        let waited = if memory { passage.refresh.wait(fetched) } else { Picoseconds::ZERO };
+        let jitter_ns = complex.jitter_ns * passage.chance.jitter();
+        let within_ns = f64::from(count - 1) * interval_ns;
+        fetched + cost + waited + Picoseconds::from_ns(complex.read_ns + jitter_ns + within_ns)
     }
 
-    fn translate(&mut self, number: u64, line: u32) -> Picoseconds {
-        match self.state.io_tlb.page(line) {
+    /// When the address of a TLP that arrived at `at` is translated.
+    fn translate(&mut self, passage: Passage, at: Picoseconds) -> Picoseconds {
+        match self.state.io_tlb.page(passage.first_line) {
             Some(page) if !self.state.io_tlb.look_up(page) => {
-                Picoseconds::from_ns(self.machine.system.host.iommu.walk_ns)
-                    + refresh(self.machine, self.streams.walk_refresh, number)
+                let walk = Picoseconds::from_ns(self.machine.system.host.iommu.walk_ns);
+                at + passage.refresh.wait(at) + walk
             }
-            _ => Picoseconds::ZERO,
+            _ => at,
         }
     }
 
@@ -242,28 +254,17 @@ impl<'a> LatencyRun<'a> {
         };
         let long = gap.as_ns() + on_card_ns > idle.gap_ns;
         let fast_share = if long { idle.fast_share_long_gap } else { idle.fast_share_short_gap };
-        if self.streams.idle.fraction(3 * number) < fast_share {
+        if self.idle.fraction(3 * number) < fast_share {
             return fast;
         }
-        let mut place = self.streams.idle.fraction(3 * number + 1);
+        let mut place = self.idle.fraction(3 * number + 1);
         for cluster in &idle.clusters {
             if place < cluster.share {
-                let within = self.streams.idle.fraction(3 * number + 2);
+                let within = self.idle.fraction(3 * number + 2);
                 return Picoseconds::from_ns(cluster.low_ns + within * (cluster.high_ns - cluster.low_ns));
             }
             place -= cluster.share;
         }
         (fast + Picoseconds::from_ns(idle.wake_ns)).max(Picoseconds::from_ns(idle.wake_floor_ns))
     }
-}
-
-fn unaligned_ns(path: &DmaPath, host_offset: u64, device_offset: u64, bytes: u64) -> f64 {
-    let word = u64::from(path.engine.word_bytes);
-    let start = if !host_offset.is_multiple_of(word) || !device_offset.is_multiple_of(word) {
-        path.unaligned_start_ns
-    } else {
-        0.0
-    };
-    let tail = if !(device_offset + bytes).is_multiple_of(word) { path.partial_tail_ns } else { 0.0 };
-    start + tail
 }

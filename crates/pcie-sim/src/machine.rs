@@ -65,6 +65,15 @@ pub enum Unsupported {
     CommandBandwidth,
 }
 
+/// What the lines of a write cost before a read behind it may go on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written {
+    /// The largest cost among them.
+    pub(crate) cost: Picoseconds,
+    /// Whether part of a line had to be merged with the rest of it from memory.
+    pub(crate) from_memory: bool,
+}
+
 /// A system, ready to be simulated.
 #[derive(Clone, Debug)]
 pub struct Machine {
@@ -262,23 +271,19 @@ impl Machine {
         })
     }
 
-    /// Writes the lines of a transfer; returns the largest cost among them.
-    pub(crate) fn write_lines(
-        &self,
-        caches: &mut Caches,
-        first: Line,
-        start: u64,
-        bytes: u64,
-    ) -> Picoseconds {
+    /// Writes the lines of a transfer.
+    pub(crate) fn write_lines(&self, caches: &mut Caches, first: Line, start: u64, bytes: u64) -> Written {
         let lead = start % LINE_BYTES;
         let count = (lead + bytes).div_ceil(LINE_BYTES);
-        let mut cost = Picoseconds::ZERO;
+        let mut written = Written { cost: Picoseconds::ZERO, from_memory: false };
         for nth in 0..count {
             let from = (nth * LINE_BYTES).max(lead);
             let to = ((nth + 1) * LINE_BYTES).min(lead + bytes);
             let found = caches.write(&self.lines, first + nth as Line);
-            cost = cost.max(self.write_cost(found, to - from == LINE_BYTES));
+            let whole_line = to - from == LINE_BYTES;
+            written.cost = written.cost.max(self.write_cost(found, whole_line));
+            written.from_memory |= matches!(found, Found::Memory { .. }) && !whole_line;
         }
-        cost
+        written
     }
 }

@@ -18,8 +18,8 @@ pub enum Stream {
     Jitter = 4,
     /// Refreshes met.
     Refresh = 5,
-    /// Phase of the timer.
-    TimerPhase = 6,
+    /// What chance decides about one transaction of a latency test.
+    Transaction = 6,
     /// The root complex's choice among completions that are ready.
     CompletionOrder = 7,
     /// Idle states.

@@ -14,7 +14,6 @@ from pcielab import model
 from pcielab.explain.facts import Facts
 from pcielab.profiles.system import System
 
-_WORD_BYTES = 8
 _RATE_OF = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
 
 
@@ -130,9 +129,9 @@ def _card_ns(test: Mapping[str, Any], system: System | None) -> float:
         command = system.device.command
         return command.read_overhead_ns + command.read_byte_ns * size_bytes if command else 0.0
     path = system.device.dma
-    pieces = math.ceil(size_bytes / path.read_piece_bytes)
-    tail_ns = path.partial_tail_ns if size_bytes % _WORD_BYTES else 0.0
-    return path.read_overhead_ns + pieces * path.read_piece_ns + tail_ns
+    segments = math.ceil(size_bytes / path.engine.segment_bytes)
+    part_ns = path.partial_word_ns if size_bytes % path.engine.word_bytes else 0.0
+    return path.read_overhead_ns + path.engine.read_fixed_ns + segments * path.engine.segment_ns + part_ns
 
 
 def _busy_ns(system: System | None) -> float:

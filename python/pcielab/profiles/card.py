@@ -64,18 +64,18 @@ class DmaPath(Part):
     """From the write's last TLP until the read of the pair starts."""
     loop_ns: Nanoseconds
     """Loop time between two latency measurements."""
-    read_piece_bytes: Size32
-    """Bytes that the path moves into the card's memory at a time once they have arrived."""
-    read_piece_ns: Nanoseconds
-    """Time for one such piece."""
-    write_byte_ns: Nanoseconds
-    """Time for each byte of a write on its way to the port, on top of the shortest."""
-    partial_tail_ns: Nanoseconds
-    """Extra latency of a read that ends on a part of 8 bytes."""
-    unaligned_start_ns: Nanoseconds
-    """Extra latency of a read that starts off an 8-byte boundary of the card's memory or off a host cache line."""
-    next_request_ns: Nanoseconds
-    """Extra latency of each read request after the first."""
+    write_signal_ns: Nanoseconds
+    """The card does not signal a write as done sooner than this after its start, for the shortest write."""
+    write_signal_byte_ns: Nanoseconds
+    """And so much later for each byte."""
+    request_interval_ns: Nanoseconds
+    """From one read request of a DMA to the next."""
+    partial_word_ns: Nanoseconds
+    """Extra latency of a read that ends on a part of a word of the card's memory."""
+    unaligned_card_ns: Nanoseconds
+    """Extra latency of a read that starts off a word of the card's memory."""
+    unaligned_host_ns: Nanoseconds
+    """The same off a word on the host: the data are shifted."""
     receive_buffers: Count
     """Read requests whose data the card takes in before the data engine is done with them: with so many of them on
     hand, the root complex has to wait with the next completion."""
@@ -101,8 +101,6 @@ class CommandPath(Part):
     """Longest transfer."""
     read_overhead_ns: Nanoseconds
     """Start and end of a measurement together, for a read."""
-    write_ns: Nanoseconds
-    """What a write issued just before adds to the read behind it, for the shortest write."""
     read_byte_ns: Nanoseconds
     """Time for each byte read."""
     write_byte_ns: Nanoseconds

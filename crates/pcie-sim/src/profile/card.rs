@@ -67,18 +67,18 @@ pub struct DmaPath {
     pub write_to_read_ns: f64,
     /// Loop time between two latency measurements.
     pub loop_ns: f64,
-    /// Bytes that the path moves into the card's memory at a time once they have arrived.
-    pub read_piece_bytes: u32,
-    /// Time for one such piece.
-    pub read_piece_ns: f64,
-    /// Time for each byte of a write on its way to the port, on top of the shortest.
-    pub write_byte_ns: f64,
-    /// Extra latency of a read that ends on a part of 8 bytes.
-    pub partial_tail_ns: f64,
-    /// Extra latency of a read that starts off an 8-byte boundary of the card's memory or off a cache line on the host.
-    pub unaligned_start_ns: f64,
-    /// Extra latency of each read request after the first.
-    pub next_request_ns: f64,
+    /// The card does not signal a write as done sooner than this after its start, for the shortest write.
+    pub write_signal_ns: f64,
+    /// And so much later for each byte.
+    pub write_signal_byte_ns: f64,
+    /// From one read request of a DMA to the next.
+    pub request_interval_ns: f64,
+    /// Extra latency of a read that ends on a part of a word of the card's memory.
+    pub partial_word_ns: f64,
+    /// Extra latency of a read that starts off a word of the card's memory.
+    pub unaligned_card_ns: f64,
+    /// The same off a word on the host: the data are shifted.
+    pub unaligned_host_ns: f64,
     /// Read requests whose data the card takes in before the data engine is done with them: with so many of them on
     /// hand, the root complex has to wait with the next completion.
     pub receive_buffers: u32,
@@ -125,8 +125,6 @@ pub struct CommandPath {
     pub transfer_bytes_most: u32,
     /// Start and end of a measurement together, for a read.
     pub read_overhead_ns: f64,
-    /// What a write issued just before adds to the read behind it, for the shortest write.
-    pub write_ns: f64,
     /// Time for each byte read.
     pub read_byte_ns: f64,
     /// Time for each byte written.

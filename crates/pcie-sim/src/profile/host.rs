@@ -53,6 +53,12 @@ pub struct RootComplex {
     pub read_ns: f64,
     /// The same when other requests are in flight: a busy root complex cannot bypass its queues.
     pub busy_read_ns: f64,
+    /// From the arrival of the head of a posted write, for a line in the last-level cache, until a read behind it may go on.
+    pub write_ns: f64,
+    /// From one line of a read request to the next: they are fetched one after the other.
+    pub line_interval_ns: f64,
+    /// Least time between two completions for one request, on top of that.
+    pub completion_interval_ns: f64,
     /// Time of flight of a TLP from port to port, one way, serialisation aside.
     pub flight_ns: f64,
     /// Least time between two read requests accepted.

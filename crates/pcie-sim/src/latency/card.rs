@@ -1,0 +1,62 @@
+//! What the card does with the data of a read once they have arrived.
+
+use crate::profile::DmaPath;
+use pcie_time::Picoseconds;
+
+/// Time in which the data engine moves one whole read into the card's memory.
+///
+/// The engine is the one that bounds bandwidth: whole segments, then the words of the rest. A read is stored and forwarded:
+/// it starts when the last completion is there. A part of a word has to be merged with what is there; data that start
+/// off a word are shifted on their way, which covers one word over the last segment too.
+pub(super) fn moving_time(path: &DmaPath, host: u64, card: u64, bytes: u64) -> Picoseconds {
+    let engine = &path.engine;
+    let word = u64::from(engine.word_bytes);
+    let segment = u64::from(engine.segment_bytes);
+    let start = card % word;
+    let whole = (start + bytes) / segment;
+    let rest = (start + bytes) % segment;
+    let ends_aligned = (card + bytes).is_multiple_of(word);
+    let words_ns = rest.div_ceil(word) as f64 * engine.word_ns;
+    let rest_ns = match (rest, ends_aligned) {
+        (0, _) => 0.0,
+        (rest, _) if rest <= word && whole > 0 => {
+            if start == 0 {
+                engine.short_tail_ns
+            } else {
+                0.0
+            }
+        }
+        (_, true) => words_ns + engine.word_ns,
+        (_, false) if whole == 0 => words_ns + path.partial_word_ns,
+        (_, false) => engine.segment_ns + path.partial_word_ns,
+    };
+    let mut unaligned_ns = 0.0;
+    if start != 0 {
+        unaligned_ns += path.unaligned_card_ns;
+    }
+    if !host.is_multiple_of(word) {
+        unaligned_ns += path.unaligned_host_ns;
+    }
+    Picoseconds::from_ns(engine.read_fixed_ns + whole as f64 * engine.segment_ns + rest_ns + unaligned_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_systems::snb;
+
+    #[test]
+    fn ends_and_starts_off_a_word_cost_what_was_measured() {
+        let machine = snb();
+        let path = &machine.system.device.dma;
+        let time = |host, card, bytes| moving_time(path, host, card, bytes).as_ns();
+        let aligned = time(0, 0, 407);
+        // Measured: 416 B come 17 ns sooner than 407, and 407 B from card offset 2 come 24 ns later than from 0.
+        assert!((aligned - time(0, 0, 416) - 17.0).abs() < 2.0);
+        assert!((time(0, 2, 407) - aligned - 24.0).abs() < 2.0);
+        // 64 B off a word: 30-34 ns; 265 B against 264: 17 ns.
+        assert!((time(0, 1, 64) - time(0, 0, 64) - 31.0).abs() < 3.0);
+        assert!((time(0, 0, 265) - time(0, 0, 264) - 17.0).abs() < 2.0);
+        assert!(time(4, 0, 64) > time(8, 0, 64));
+    }
+}

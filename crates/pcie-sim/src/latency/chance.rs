@@ -1,0 +1,65 @@
+//! What chance decides about one transaction: a single draw, its bits shared out.
+
+/// The draw of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chance {
+    bits: u64,
+}
+
+const JITTER_BITS: u32 = 12;
+const REFRESH_BITS: u32 = 20;
+
+impl Chance {
+    pub(super) fn new(bits: u64) -> Self {
+        Self { bits }
+    }
+
+    /// Where within a tick of the card's timer the transaction starts.
+    #[inline]
+    pub(super) fn timer_phase(self) -> u32 {
+        (self.bits >> 32) as u32
+    }
+
+    /// Uniform in `-1..=1`.
+    #[inline]
+    pub(super) fn jitter(self) -> f64 {
+        let most = (1u64 << JITTER_BITS) - 1;
+        2.0 * (self.bits & most) as f64 / most as f64 - 1.0
+    }
+
+    /// Where between two refreshes the transaction starts: uniform in `0..1`.
+    #[inline]
+    pub(super) fn refresh_place(self) -> f64 {
+        let place = self.bits >> JITTER_BITS & ((1 << REFRESH_BITS) - 1);
+        place as f64 / f64::from(1u32 << REFRESH_BITS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcie_time::{Draws, Stream};
+
+    #[test]
+    fn the_parts_of_a_draw_are_independent_and_fill_their_ranges() {
+        let draws = Draws::new(1, 0, Stream::Transaction);
+        let count = 100_000u64;
+        let (mut sums, mut products) = ([0.0; 3], [0.0; 3]);
+        for index in 0..count {
+            let chance = Chance::new(draws.bits(index));
+            let phase = f64::from(chance.timer_phase()) / 2f64.powi(32) - 0.5;
+            let (jitter, place) = (chance.jitter() / 2.0, chance.refresh_place() - 0.5);
+            for value in [phase, jitter, place] {
+                assert!((-0.5..=0.5).contains(&value));
+            }
+            for (sum, value) in sums.iter_mut().zip([phase, jitter, place]) {
+                *sum += value / count as f64;
+            }
+            for (sum, product) in products.iter_mut().zip([phase * jitter, jitter * place, place * phase]) {
+                *sum += product / count as f64;
+            }
+        }
+        assert!(sums.iter().all(|mean| mean.abs() < 0.004), "{sums:?}");
+        assert!(products.iter().all(|mean| mean.abs() < 0.002), "{products:?}");
+    }
+}
