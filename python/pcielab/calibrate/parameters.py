@@ -164,17 +164,6 @@ PARAMETERS: tuple[Parameter, ...] = (
     Parameter("host.memory.remote_dirty_ns", 0, 400, 20, 4, (Shown(_HOST_DMA),), when=_remote),
     Parameter("host.memory.untouched_ns", 0, 100, 15, 4, when=_several_sockets),
     Parameter(
-        "device.command.write_ns",
-        0,
-        500,
-        40,
-        4,
-        (
-            Shown(_command("LAT_CMD_WRRD", "host-warm", 4 * _KIB), _command("LAT_CMD_RD", "host-warm", 4 * _KIB)),
-            Shown(_command("LAT_CMD_WRRD", "cold", 256 * _KIB)),
-        ),
-    ),
-    Parameter(
         "host.root_complex.write_ns",
         0,
         500,

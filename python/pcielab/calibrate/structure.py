@@ -21,7 +21,7 @@ class Choice:
     Attributes:
         structure: The property.
         values: The alternative, by dotted key: that of the base host where the rows do not tell.
-        advantage: How much further off the next best one is: 1 is twice as far.
+        advantage: How much further off the next best one is, or that of the base host: 1 is twice as far.
         rows: Numbers of the rows that were looked at.
         identified: Whether the rows tell the alternatives apart.
     """
@@ -46,6 +46,7 @@ def choose(twin: Twin, structure: Structure, solve: Callable[[Twin], None] | Non
     if not rows or len(alternatives) < 2:
         return None
     before = twin.system
+    present = {key: twin.value(key) for key in alternatives[0]}
     systems, distances = [], []
     for alternative in alternatives:
         twin.system = before
@@ -56,7 +57,10 @@ def choose(twin: Twin, structure: Structure, solve: Callable[[Twin], None] | Non
         systems.append(twin.system)
         distances.append(_distance(residuals([twin.rows[row] for row in rows], found)))
     order = np.argsort(distances, kind="stable")
-    advantage = distances[order[1]] / max(distances[order[0]], 1e-9) - 1
+    # What the base has is left only for something better.
+    is_base = alternatives[order[0]] == present or present not in alternatives
+    other = distances[order[1]] if is_base else distances[alternatives.index(present)]
+    advantage = other / max(distances[order[0]], 1e-9) - 1
     identified = bool(advantage >= _TOLD_FROM)
     twin.system = systems[order[0]] if identified else before
     values = {key: twin.value(key) for key in alternatives[0]}
