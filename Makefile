@@ -74,7 +74,7 @@ $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
-BENCHED := -p pcie-wire -p pcie-time -p pcie-sim
+BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric
 
 .PHONY: bench
 bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named baselines taken in the same run

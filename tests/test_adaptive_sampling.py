@@ -12,7 +12,7 @@ from pcielab.exporters import export
 from pcielab.simulation import Samples, simulate
 from pcielab.suites import Suite, load_suite, single_test
 
-BANDWIDTH_TRANSACTIONS = 1 << 18
+BANDWIDTH_TRANSACTIONS = 1 << 20
 LATENCY_TRANSACTIONS = 1 << 17
 TICK_NS = 40 / 3
 TESTS: list[dict[str, Any]] = [

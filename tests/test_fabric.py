@@ -1,5 +1,6 @@
 """`pcielab fabric`: the paper's numbers from one set of parameters, and what is refused."""
 
+import csv
 import json
 import subprocess
 import sys
@@ -16,8 +17,7 @@ TESTBED = fabric.load("fabrex-u55c")
 TABLE_4 = [(8, 627, 762), (16, 632, 763), (32, 640, 768), (64, 644, 766), (128, 1264, 1551)]
 TABLE_4 += [(256, 2511, 3091), (512, 4993, 6055), (1024, 9992, 11961)]
 ONE_MIB = 1 << 20
-# The paper's own round numbers leave 5 to 6 % to its formula (facts of the issue): 10 % there, 7 % elsewhere.
-WIDE, NARROW = 0.10, 0.07
+WITHIN = 0.07
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,38 +36,39 @@ def simulated(*flows: dict[str, object], duration_us: float = 300.0) -> pd.DataF
 
 
 @pytest.mark.parametrize(
-    ("one", "expected", "within"),
+    ("one", "expected"),
     [
-        (flow("host1", "L", "mmio-read", 64), 766.0, NARROW),
-        (flow("host1", "A", "mmio-read", 64), 1751.0, NARROW),
-        (flow("host1", "L", "mmio-read", 64, socket=1), 833.0, NARROW),
-        (flow("host1", "A", "mmio-read", 64, socket=1), 1803.0, NARROW),
-        (flow("host1", "L", "mmio-read", 1024), 11_900.0, NARROW),
-        (flow("host1", "A", "mmio-read", 1024), 27_800.0, NARROW),
-        (flow("host1", "L", "mmio-write", 64), 379.0, NARROW),
-        (flow("host1", "A", "mmio-write", 64), 868.6, NARROW),
-        (flow("L", "host1", "dma-write", 64), 946.0, NARROW),
-        (flow("A", "host1", "dma-write", 64), 1421.4, NARROW),
-        (flow("L", "host1", "d2h", 64), 1300.0, NARROW),
-        (flow("A", "host1", "d2h", 64), 2201.0, NARROW),
-        (flow("L", "host1", "d2h", 65_536), 6800.0, NARROW),
-        (flow("A", "host1", "d2h", 65_536), 8000.0, NARROW),
-        (flow("host1", "L", "h2d", 64), 2000.0, NARROW),
-        (flow("host1", "A", "h2d", 64), 3830.0, NARROW),
-        (flow("host1", "L", "h2d", 65_536), 7500.0, NARROW),
-        (flow("host1", "A", "h2d", 65_536), 11_100.0, NARROW),
-        (flow("A", "B", "d2d-read", 64), 3100.0, NARROW),
-        (flow("A", "B", "d2d-read", 65_536), 10_000.0, NARROW),
-        (flow("A", "B", "d2d-write", 65_536), 10_800.0, NARROW),
-        (flow("A", "C", "d2d-read", 65_536), 29_600.0, WIDE),
-        (flow("A", "C", "d2d-write", 65_536), 18_600.0, NARROW),
-        *((flow("host1", "L", "mmio-read", size, memory="bram"), bram, NARROW) for size, bram, _ in TABLE_4),
-        *((flow("host1", "L", "mmio-read", size), hbm, NARROW) for size, _, hbm in TABLE_4),
+        (flow("host1", "L", "mmio-read", 64), 766.0),
+        (flow("host1", "A", "mmio-read", 64), 1751.0),
+        (flow("host1", "L", "mmio-read", 64, socket=1), 833.0),
+        (flow("host1", "A", "mmio-read", 64, socket=1), 1803.0),
+        (flow("host1", "L", "mmio-read", 1024), 11_900.0),
+        (flow("host1", "A", "mmio-read", 1024), 27_800.0),
+        (flow("host1", "L", "mmio-write", 64), 379.0),
+        (flow("host1", "A", "mmio-write", 64), 868.6),
+        (flow("L", "host1", "dma-write", 64), 946.0),
+        (flow("A", "host1", "dma-write", 64), 1421.4),
+        (flow("L", "host1", "d2h", 64), 1300.0),
+        (flow("A", "host1", "d2h", 64), 2201.0),
+        (flow("L", "host1", "d2h", 65_536), 6800.0),
+        (flow("A", "host1", "d2h", 65_536), 8000.0),
+        (flow("host1", "L", "h2d", 64), 2000.0),
+        (flow("host1", "A", "h2d", 64), 3830.0),
+        (flow("host1", "L", "h2d", 65_536), 7500.0),
+        (flow("host1", "A", "h2d", 65_536), 11_100.0),
+        (flow("A", "B", "d2d-read", 64), 3100.0),
+        (flow("A", "B", "d2d-write", 64), 3100.0),
+        (flow("A", "B", "d2d-read", 65_536), 10_000.0),
+        (flow("A", "B", "d2d-write", 65_536), 10_800.0),
+        (flow("A", "C", "d2d-read", 65_536), 29_600.0),
+        (flow("A", "C", "d2d-write", 65_536), 18_600.0),
+        *((flow("host1", "L", "mmio-read", size, memory="bram"), bram) for size, bram, _ in TABLE_4),
+        *((flow("host1", "L", "mmio-read", size), hbm) for size, _, hbm in TABLE_4),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else str(value),
 )
-def test_latencies_are_the_papers(one: dict[str, object], expected: float, within: float) -> None:
-    assert simulated(one)["average_ns"].iloc[0] == pytest.approx(expected, rel=within)
+def test_latencies_are_the_papers(one: dict[str, object], expected: float) -> None:
+    assert simulated(one)["average_ns"].iloc[0] == pytest.approx(expected, rel=WITHIN)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_latencies_are_the_papers(one: dict[str, object], expected: float, withi
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else str(value),
 )
 def test_bandwidths_are_the_papers(one: dict[str, object], expected: float) -> None:
-    assert simulated(one | {"outstanding": 64})["gbytes_per_s"].iloc[0] == pytest.approx(expected, rel=NARROW)
+    assert simulated(one | {"outstanding": 64})["gbytes_per_s"].iloc[0] == pytest.approx(expected, rel=WITHIN)
 
 
 def test_the_host_adapter_is_shared_as_in_the_paper() -> None:
@@ -99,8 +100,8 @@ def test_the_host_adapter_is_shared_as_in_the_paper() -> None:
         second = flow("host1", "C", "h2d", 4096, outstanding=64)
         return [float(share) for share in simulated(first, second, duration_us=500.0)["gbytes_per_s"]]
 
-    assert sum(together(256)) == pytest.approx(10.7, rel=NARROW)
-    assert together(1024) == pytest.approx([5.6, 5.6], rel=NARROW)
+    assert sum(together(256)) == pytest.approx(10.7, rel=WITHIN)
+    assert together(1024) == pytest.approx([5.6, 5.6], rel=WITHIN)
 
 
 def test_flows_on_one_path_share_by_outstanding_bytes() -> None:
@@ -111,24 +112,63 @@ def test_flows_on_one_path_share_by_outstanding_bytes() -> None:
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("watched", "other"),
     [
-        flow("host1", "A", "h2d", 4096, outstanding=64),
-        flow("host2", "C", "h2d", 4096, outstanding=64),
+        (flow("L", "host1", "d2h", 64), flow("host1", "L", "h2d", 4096, outstanding=64)),
+        (flow("A", "host1", "d2h", 64), flow("host1", "A", "h2d", 4096, outstanding=64)),
+        (flow("host1", "L", "h2d", 64), flow("L", "host1", "d2h", 4096, outstanding=64)),
+        (flow("host1", "A", "h2d", 64), flow("A", "host1", "d2h", 4096, outstanding=64)),
+        (flow("B", "A", "d2d-write", 64), flow("A", "B", "d2d-write", 4096, outstanding=64)),
+        (flow("host1", "A", "h2d", 64), flow("host2", "C", "h2d", 4096, outstanding=64)),
+        (flow("C", "host2", "d2h", 64), flow("host1", "A", "h2d", 4096, outstanding=64)),
     ],
-    ids=["reverse", "orthogonal"],
+    ids=["reverse-" + name for name in ("d2h-local", "d2h-remote", "h2d-local", "h2d-remote", "d2d")]
+    + ["orthogonal-h2d", "orthogonal-d2h"],
 )
-def test_other_directions_and_paths_do_not_interfere(other: dict[str, object]) -> None:
-    watched = flow("A", "host1", "d2h", 64)
-    if other["source"] == "host2":
-        watched = flow("host1", "A", "h2d", 64)
+def test_other_directions_and_paths_do_not_interfere(watched: dict[str, object], other: dict[str, object]) -> None:
     alone = simulated(watched)["average_ns"].iloc[0]
-    beside = simulated(watched, other)["average_ns"].iloc[0]
-    if other["source"] == "host2":
-        assert beside == pytest.approx(alone, rel=0.01)
-    else:
-        # The command of the D2H goes the way of the H2D's data: it may wait for a TLP at each port.
-        assert beside == pytest.approx(alone, rel=0.04)
+    assert simulated(watched, other)["average_ns"].iloc[0] == pytest.approx(alone, rel=0.01)
+
+
+def rise(source: str, destination: str, primitive: str, limit: float) -> tuple[float, float]:
+    """How much longer 64 B take beside 85 % of the bandwidth there is: share, and ns."""
+    probe = flow(source, destination, primitive, 64)
+    beside = flow(source, destination, primitive, 4096, outstanding=64, arrivals="random")
+    alone = simulated(probe)["average_ns"].iloc[0]
+    loaded = simulated(beside | {"standalone_gbytes_per_s": 0.85 * limit}, probe, duration_us=4000.0)
+    return loaded["average_ns"].iloc[1] / alone - 1, loaded["average_ns"].iloc[1] - alone
+
+
+def test_latencies_rise_near_saturation_in_the_papers_order() -> None:
+    h2d = {place: rise("host1", place, "h2d", limit)[0] for place, limit in (("L", 12.2), ("A", 8.74))}
+    d2h = {place: rise(place, "host1", "d2h", limit)[0] for place, limit in (("L", 12.3), ("A", 11.7))}
+    read = {place: rise("A", place, "d2d-read", limit) for place, limit in (("B", 9.8), ("C", 2.3))}
+    write = {place: rise("A", place, "d2d-write", limit) for place, limit in (("B", 8.0), ("C", 4.5))}
+    assert h2d["A"] > h2d["L"] > 0
+    assert d2h["L"] > d2h["A"] > 0
+    assert read["C"][0] > read["B"][0] > 0
+    # The paper's 3.9 and 6.7 % are of the same 3.1 us; here a write across takes longer to begin with.
+    assert write["C"][1] > write["B"][1] > 0
+    assert read["C"][0] > write["C"][0]
+
+
+def test_tails_rise_at_the_endpoint_adapter_and_hardly_elsewhere() -> None:
+    suite = fabric.load_fabric_suite("rpciebench")
+    rises = {}
+    for experiment in suite.experiment:
+        if experiment.family == "fig14-contention":
+            first, *_, last = experiment.points()
+            alone, contended = (
+                fabric.simulate(TESTBED, point.frame(), duration_us=500.0).flows["p99_ns"].iloc[0]
+                for point in (first, last)
+            )
+            rises[experiment.series] = (contended / alone - 1, contended - alone)
+    for entity in ("host adapter", "switch"):
+        for direction in ("down", "up"):
+            assert rises[f"{entity}, {direction}"][0] < 0.1
+    for direction in ("down", "up"):
+        assert rises[f"endpoint adapter, {direction}"][1] > 10_000
+        assert rises[f"host adapter, {direction}"][0] > rises[f"switch, {direction}"][0]
 
 
 def test_estimates_are_those_of_table_2() -> None:
@@ -220,3 +260,22 @@ def test_the_experiments_make_a_report(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "fabric-fig3-latency" in page
     assert "SIMULATED" in page
+
+
+def test_estimates_as_csv_and_json_agree() -> None:
+    texts = {
+        kind: run("fabric", "estimate", "separating", "--method", "ecr", "--format", kind).stdout
+        for kind in ("csv", "json")
+    }
+    rows = list(csv.DictReader(texts["csv"].splitlines()))
+    expected = json.loads(texts["json"])
+    assert [row["flow"] for row in rows] == [row["flow"] for row in expected]
+    assert [float(row["gbytes_per_s"]) for row in rows] == [row["gbytes_per_s"] for row in expected]
+    assert [row["limit"] or None for row in rows] == [row["limit"] for row in expected]
+
+
+def test_names_of_flows_may_hold_commas(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"name": ['a "b", c'], "source": ["host1"], "destination": ["C"]})
+    frame.to_csv(tmp_path / "flows.csv", index=False)
+    shown = run("fabric", "estimate", "fabrex-u55c", "--flows", str(tmp_path / "flows.csv"), "--format", "csv")
+    assert next(csv.DictReader(shown.stdout.splitlines()))["flow"] == 'a "b", c'

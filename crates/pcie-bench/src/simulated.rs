@@ -19,9 +19,9 @@ const FULL_SLICE: u64 = 1 << 16;
 /// Latency samples in a batch, at least.
 const LATENCY_BATCH: u64 = 512;
 /// Bandwidth transactions in a batch, at least.
-const BANDWIDTH_BATCH: u64 = 2048;
+const BANDWIDTH_BATCH: u64 = 4096;
 /// Transactions before each batch that fill the pipeline and are not counted.
-const BANDWIDTH_WARM_UP: u64 = 768;
+const BANDWIDTH_WARM_UP: u64 = 2048;
 /// Places of the run that each round of sampling looks at.
 const PLACES: u64 = 4;
 

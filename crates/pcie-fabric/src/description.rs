@@ -44,7 +44,7 @@ pub struct NodeParameters {
     pub kind: NodeKind,
     /// Time from a port to the next; at hosts and devices, from the port to what is behind it, ns.
     pub delay_ns: f64,
-    /// Time from one lower port to another, ns; `delay_ns` where absent.
+    /// Time from one lower port to another for what goes between devices, ns; `delay_ns` where absent.
     #[serde(default)]
     pub turn_ns: Option<f64>,
     /// What a host has; needed for hosts, refused elsewhere.

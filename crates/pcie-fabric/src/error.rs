@@ -73,6 +73,18 @@ pub enum FabricError {
         /// What is missing or too much.
         problem: &'static str,
     },
+    /// A completion that does not fit into a TLP.
+    #[error(
+        "node {node}: engine.completion_bytes = {completion_bytes}: it is one TLP: give at most {mps_bytes}, the MPS"
+    )]
+    CompletionBeyondMps {
+        /// The device.
+        node: String,
+        /// What it writes when a command is done.
+        completion_bytes: u32,
+        /// What a TLP may carry.
+        mps_bytes: u32,
+    },
     /// Two memories of a device of one name.
     #[error("node {node}: memory {memory}: there are two of this name: names are unique on a device")]
     SameMemory {

@@ -1,7 +1,7 @@
 //! Routable PCIe fabrics: hosts, adapters, switches and devices in a tree, and what each flow through it gets.
 //!
 //! Two estimators answer in closed form ([`estimate`]); the event-driven simulator answers TLP by TLP
-//! ([`simulate`]). It does not know about files, stores or reports.
+//! ([`simulate`]); programs use it through the primitives of [`runtime`]. It does not know about files, stores or reports.
 //!
 //! Source: Hou, Zhang, Wang, Liu, "Understanding Routable PCIe Performance for Composable Infrastructures", NSDI 2024
 //! ("the rPCIeBench paper" below), whose published code holds neither its profiler nor its estimator.
@@ -13,6 +13,7 @@ mod description;
 mod error;
 pub mod estimate;
 mod flows;
+pub mod runtime;
 pub mod simulate;
 #[cfg(test)]
 mod test_fabrics;

@@ -9,10 +9,14 @@
 //! and the paper sees no influence of one direction on the other.
 
 mod engine;
+mod event;
+mod flow;
+mod load;
+pub(crate) mod machine;
 mod network;
 mod outcome;
-mod requests;
-mod traffic;
+mod rate;
+pub(crate) mod traffic;
 
 pub use network::Discipline;
 pub use outcome::{FlowOutcome, Outcome, Phases};
@@ -42,7 +46,7 @@ pub struct Options {
 /// # Errors
 /// A flow that cannot exist: the message names it and what would be right.
 pub fn simulate(topology: &Topology, traffic: &[Traffic], options: Options) -> Result<Outcome, FabricError> {
-    Ok(requests::Simulation::new(topology, traffic, options)?.run())
+    load::run(topology, traffic, options)
 }
 
 #[cfg(test)]

@@ -69,3 +69,10 @@ pub(crate) fn separating() -> Topology {
     ];
     Topology::new(parameters(links)).unwrap()
 }
+
+/// The shipped fabric of that name, with hosts and devices; a test in Python keeps the fixture to the profile.
+pub(crate) fn fabrex() -> Topology {
+    let parameters: FabricParameters =
+        serde_json::from_str(include_str!("fixtures/fabrex-u55c.json")).unwrap();
+    Topology::new(parameters).unwrap()
+}

@@ -46,7 +46,7 @@ impl Topology {
         let by_name = names(&nodes)?;
         let (parent, link_up) = parents(&nodes, &links, &by_name)?;
         let depth = depths(&nodes, &parent, &link_up)?;
-        nodes.iter().try_for_each(check_node)?;
+        nodes.iter().try_for_each(|node| check_node(node, mps_bytes))?;
         check_bars(&nodes)?;
         let capacity = capacities(&links, mps_bytes)?;
         Ok(Self { name, mps_bytes, nodes, links, by_name, link_up, parent, depth, capacity })
@@ -226,14 +226,14 @@ fn not_negative(item: &str, key: &'static str, value: f64) -> Result<(), FabricE
     fine.then_some(()).ok_or_else(|| FabricError::Negative { item: item.to_owned(), key, value })
 }
 
-fn check_node(node: &NodeParameters) -> Result<(), FabricError> {
+fn check_node(node: &NodeParameters, mps_bytes: u32) -> Result<(), FabricError> {
     let item = format!("node {}", node.name);
     not_negative(&item, "delay_ns", node.delay_ns)?;
     not_negative(&item, "turn_ns", node.turn_ns.unwrap_or(0.0))?;
     let kind = |problem| FabricError::Kind { node: node.name.clone(), problem };
     match (node.kind, &node.host, &node.device) {
         (NodeKind::Host, Some(host), None) => check_host(&item, host),
-        (NodeKind::Device, None, Some(device)) => check_device(&item, node, device),
+        (NodeKind::Device, None, Some(device)) => check_device(&item, node, device, mps_bytes),
         (NodeKind::Host, None, _) => Err(kind("a host needs the table `host`")),
         (NodeKind::Device, _, None) => Err(kind("a device needs the table `device`")),
         (_, None, None) => Ok(()),
@@ -249,8 +249,17 @@ fn check_host(item: &str, host: &HostParameters) -> Result<(), FabricError> {
     not_negative(item, "host.software_ns", host.software_ns)
 }
 
-fn check_device(item: &str, node: &NodeParameters, device: &DeviceParameters) -> Result<(), FabricError> {
+fn check_device(
+    item: &str,
+    node: &NodeParameters,
+    device: &DeviceParameters,
+    mps_bytes: u32,
+) -> Result<(), FabricError> {
     let engine = &device.engine;
+    if engine.completion_bytes > mps_bytes {
+        let (node, completion_bytes) = (node.name.clone(), engine.completion_bytes);
+        return Err(FabricError::CompletionBeyondMps { node, completion_bytes, mps_bytes });
+    }
     not_negative(item, "engine.execution_ns", engine.execution_ns)?;
     positive(item, "engine.tags", engine.tags.into())?;
     positive(item, "engine.peer_requests", engine.peer_requests.into())?;

@@ -219,12 +219,12 @@ fn fabric_simulate(py: Python<'_>, fabric: &str, traffic: &str, options: &str) -
     })
 }
 
-fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     let value: serde_json::Value = serde_json::from_str(text).map_err(input_error)?;
     serde_path_to_error::deserialize(value).map_err(input_error)
 }
 
-fn topology(fabric: &str) -> PyResult<Topology> {
+pub(crate) fn topology(fabric: &str) -> PyResult<Topology> {
     Topology::new(read::<FabricParameters>(fabric)?).map_err(input_error)
 }
 

@@ -17,6 +17,7 @@ mod error {
 }
 
 mod fabric;
+mod fabric_runtime;
 mod model;
 mod prediction;
 mod run;
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
     fabric::register(module)?;
+    fabric_runtime::register(module)?;
     model::register(module)?;
     run::register(module)
 }

@@ -1,7 +1,7 @@
 //! What an event and a random draw cost.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
+use pcie_time::{CalendarQueue, Draws, EventQueue, Picoseconds, Stream};
 use std::hint::black_box;
 
 const DRAWS: u64 = 1024;
@@ -13,6 +13,30 @@ fn events(criterion: &mut Criterion) {
     let draws = Draws::new(1, 0, Stream::Jitter);
     for waiting in [16, 128, 1024] {
         let mut queue = EventQueue::default();
+        for event in 0..waiting {
+            queue.push(Picoseconds(draws.below(event, 1_000_000)), event);
+        }
+        let mut index = waiting;
+        group.bench_function(format!("one out, one in, {waiting} waiting"), |bencher| {
+            bencher.iter(|| {
+                for _ in 0..DRAWS {
+                    let Some((now, event)) = queue.pop() else { return };
+                    queue.push(now + Picoseconds(1 + draws.below(index, 1_000_000)), event);
+                    index += 1;
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+/// The same with the calendar, at the distances of a simulation whose events lie close together.
+fn calendar(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("calendar");
+    group.throughput(Throughput::Elements(DRAWS));
+    let draws = Draws::new(1, 0, Stream::Jitter);
+    for waiting in [16, 128, 1024] {
+        let mut queue = CalendarQueue::default();
         for event in 0..waiting {
             queue.push(Picoseconds(draws.below(event, 1_000_000)), event);
         }
@@ -52,6 +76,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(std::time::Duration::from_millis(200))
         .measurement_time(std::time::Duration::from_millis(600));
-    targets = events, draws
+    targets = events, calendar, draws
 }
 criterion_main!(benches);

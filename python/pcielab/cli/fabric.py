@@ -9,7 +9,7 @@ import pandas as pd
 import typer
 
 from pcielab import fabric
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_frame, print_rows
 from pcielab.errors import InputError
 from pcielab.fabric import Estimate, Fabric
 from pcielab.store import open_store
@@ -32,13 +32,6 @@ class Method(StrEnum):
 
 
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
-
-
-def _rows(frame: pd.DataFrame) -> list[dict[str, Cell]]:
-    return [
-        {str(key): None if pd.isna(value) else value for key, value in row.items()}
-        for row in frame.to_dict("records")
-    ]
 
 
 @app.command("list")
@@ -93,7 +86,7 @@ def estimate(
         return
     found = fabric.estimate(chosen, listed, method.value)
     shown = found.edges if edges else found.flows
-    print_rows(_rows(shown), output_format, f"{chosen.title} (modelled, {method.value})")
+    print_frame(shown, output_format, f"{chosen.title} (modelled, {method.value})")
 
 
 def _round_rows(chosen: Fabric, flows: pd.DataFrame) -> list[dict[str, Cell]]:
@@ -139,12 +132,12 @@ def explain(
     chosen = fabric.load(file)
     listed = chosen.flows(flows)
     found = fabric.estimate(chosen, listed, method.value)
-    rows = _rows(fabric.influences(chosen, listed, method.value))
+    changes = fabric.influences(chosen, listed, method.value)
     if output_format is Format.TABLE:
-        print_rows(_rows(found.flows), output_format, f"{chosen.title} (modelled, {method.value})")
-        print_rows(rows, output_format, "What would change")
+        print_frame(found.flows, output_format, f"{chosen.title} (modelled, {method.value})")
+        print_frame(changes, output_format, "What would change")
     else:
-        print_rows(rows, output_format)
+        print_frame(changes, output_format)
     if picture is not None:
         _draw(chosen, found, picture)
 
@@ -210,8 +203,8 @@ def run_fabric(
     of_flows = scalars[scalars["subject"].str.startswith("flow ")]
     columns = of_flows["metric"] + "_" + of_flows["unit"].map({"GB/s": "gbytes_per_s", "ns": "ns", "1": "count"})
     wide = of_flows.assign(column=columns, flow=of_flows["subject"].str.removeprefix("flow "))
-    print_rows(
-        _rows(wide.pivot(index="flow", columns="column", values="value").reset_index()),
+    print_frame(
+        wide.pivot(index="flow", columns="column", values="value").reset_index(),
         output_format,
         f"{chosen.title} (simulated)",
     )

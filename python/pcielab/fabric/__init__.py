@@ -14,12 +14,14 @@ from pcielab.fabric.experiments import FabricSuite, load_fabric_suite, suite_nam
 from pcielab.fabric.files import FabricFile, Flow, json_schema
 from pcielab.fabric.load import Fabric, load, names
 from pcielab.fabric.run import flow_set, run
+from pcielab.fabric.runtime import POLICIES, Policy, PolicyName, Runtime, Trace, Waiting
 from pcielab.fabric.simulate import DISCIPLINES, PHASES, Discipline, Simulated, simulate
 
 __all__ = [
     "DISCIPLINES",
     "METHODS",
     "PHASES",
+    "POLICIES",
     "Discipline",
     "Estimate",
     "Fabric",
@@ -27,7 +29,12 @@ __all__ = [
     "FabricSuite",
     "Flow",
     "Method",
+    "Policy",
+    "PolicyName",
+    "Runtime",
     "Simulated",
+    "Trace",
+    "Waiting",
     "estimate",
     "flow_set",
     "influences",

@@ -98,7 +98,7 @@ class Node(Part):
     delay_ns: Nanoseconds = 0.0
     """From a port to the next; at hosts and devices, from the port to what is behind it."""
     turn_ns: Nanoseconds | None = None
-    """From one lower port to another; absent: as `delay_ns`."""
+    """From one lower port to another, for what goes between devices; absent: as `delay_ns`."""
     host: str | None = None
     """The kind of server, from `[hosts]`; hosts only."""
     device: str | None = None
@@ -148,6 +148,8 @@ class Flow(Part):
     """When the requests of a flow with a standalone bandwidth come."""
     socket: Annotated[int, Field(ge=0, le=63)] = 0
     """Socket of the host that the program and its memory are on."""
+    queue: Annotated[int, Field(ge=0, le=255)] = 0
+    """Command queue of the device: its queues take turns, TLP by TLP."""
     memory: str | None = None
     """Memory of the device; absent: its first."""
     standalone_gbytes_per_s: Bandwidth | None = None

@@ -1,6 +1,6 @@
 """The tree of a fabric as a picture, with what each edge carries.
 
-What a link carries stands below its lower node.
+What a link carries stands on it, near its lower node.
 """
 
 from collections.abc import Hashable, Mapping
@@ -15,6 +15,7 @@ from pcielab.report.figures.frame import Figure
 
 _WIDTH = 860
 _LEVEL_HEIGHT = 110
+_LABEL_PLACE = 0.6
 
 
 def tree(fabric: Fabric, estimate: Estimate) -> Figure:
@@ -32,7 +33,11 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         text = [
             f"{arrow} {_load(edge)}" for arrow, edge in (("↓", down), ("↑", up)) if edge["load_gbytes_per_s"] > 0
         ]
-        labels.append({"x": lower_x, "level": lower_level, "text": "\n".join(text)})
+        at = {
+            "x": upper_x + _LABEL_PLACE * (lower_x - upper_x),
+            "level": upper_level + _LABEL_PLACE * (lower_level - upper_level),
+        }
+        labels.append(at | {"text": "\n".join(text)})
     across = alt.X("x:Q", axis=None, scale=alt.Scale(nice=False, padding=60))
     downwards = alt.Y("level:Q", axis=None, scale=alt.Scale(reverse=True, padding=30))
     links = (
@@ -52,15 +57,13 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
             tooltip=["link:N", alt.Tooltip("used:Q", format=".0%")],
         )
     )
-    carried = (
-        alt.Chart(pd.DataFrame(labels))
-        .mark_text(lineBreak="\n", dy=22, fontSize=11)
-        .encode(x=across, y=downwards, text="text:N")
-    )
+    carried = alt.Chart(pd.DataFrame(labels)).encode(x=across, y=downwards, text="text:N")
+    halo = carried.mark_text(lineBreak="\n", fontSize=11, stroke="white", strokeWidth=5)
+    written = carried.mark_text(lineBreak="\n", fontSize=11)
     points = alt.Chart(nodes).mark_circle(size=500, opacity=1).encode(x=across, y=downwards)
     named = (
         alt.Chart(nodes)
-        .mark_text(dy=-20, fontWeight="bold")
+        .mark_text(align="left", dx=14, fontWeight="bold")
         .encode(x=across, y=downwards, text=alt.Text("node:N"))
     )
     depth = max(level for _, level in places.values())
@@ -68,7 +71,7 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         text=fabric.title,
         subtitle=[f"MODELLED, {estimate.method}: GB/s of payload carried, of what the edge can carry"],
     )
-    figure: Figure = alt.layer(links, carried, points, named).properties(
+    figure: Figure = alt.layer(links, halo, written, points, named).properties(
         width=_WIDTH, height=_LEVEL_HEIGHT * (depth + 1), title=title
     )
     return figure

@@ -16,8 +16,8 @@ class RootComplex(Part):
     busy_read_ns: Nanoseconds
     """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
     write_ns: Nanoseconds
-    """From the arrival of the head of a posted write, for a line in the last-level cache, until a read behind it may
-    go on."""
+    """From the arrival of the head of a posted write, for a line in the last-level cache, until a read behind it
+    may go on."""
     line_interval_ns: Nanoseconds
     """From one line of a read request to the next: they are fetched one after the other."""
     completion_interval_ns: Nanoseconds

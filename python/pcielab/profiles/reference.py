@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from pcielab.fabric.files import Device, FabricFile, FabricLink, Flow, Memory, Node
+from pcielab.fabric.files import Host as FabricHost
 from pcielab.profiles.card import Card
 from pcielab.profiles.files import SystemFile
 from pcielab.profiles.host import Host
@@ -57,6 +59,15 @@ _FILE = """\
 """
 
 
+_FABRICS = """\
+## Fabrics
+
+The shipped ones are in `profiles/fabrics`: `pcielab fabric list` lists them, `pcielab fabric schema` prints the
+JSON Schema. [Will my flows fit?](../guides/will-my-flows-fit.md) shows how to write one. They have a table
+`provenance` as every file has, and no `base`.
+"""
+
+
 def markdown() -> str:
     """The whole reference."""
     parts = [_INTRODUCTION, _FILE, *_tables("provenance", Provenance)]
@@ -64,17 +75,37 @@ def markdown() -> str:
     for heading, key, model in (("Links", "link", Link), ("Hosts", "host", Host), ("Devices", "device", Card)):
         parts.append(f"## {heading}\n")
         parts += _tables(key, model)
-    return "\n".join(parts)
+    return "\n".join([*parts, *_fabric_tables()])
 
 
-def _tables(key: str, model: type[BaseModel], note: str = "") -> Iterator[str]:
+def _fabric_tables() -> Iterator[str]:
+    """The tables of a fabric file; those that may come more than once under the names that they have there."""
+    parts = {"provenance", "hosts", "devices", "node", "link", "flows"}
+    yield _FABRICS
+    yield _table(FabricFile, skip=parts)
+    yield from _tables("[hosts.NAME]", FabricHost)
+    yield from _tables("[devices.NAME]", Device, skip={"memories"})
+    yield from _tables("[[devices.NAME.memories]]", Memory)
+    yield from _tables("[[node]]", Node)
+    yield from _tables("[[link]]", FabricLink)
+    yield from _tables(
+        "[[flows.sets.NAME]]", Flow, " `[flows] default` names the set that is meant where none is named."
+    )
+
+
+def _tables(key: str, model: type[BaseModel], note: str = "", skip: set[str] | None = None) -> Iterator[str]:
     """The table of a model, and then those of the tables in it."""
     yield f"### `{key}`\n\n{_prose(model.__doc__ or '')}{note}\n"
-    yield _table(model)
+    yield _table(model, skip)
     for name, field in model.model_fields.items():
         inner = submodel(field.annotation)
-        if inner is not None:
-            yield from _tables(f"{key}.{name}", inner, "" if field.is_required() else " May be absent.")
+        if inner is not None and name not in (skip or ()):
+            yield from _tables(_inner(key, name), inner, "" if field.is_required() else " May be absent.")
+
+
+def _inner(key: str, name: str) -> str:
+    """The key of a table in a table; those of fabrics are written in their brackets."""
+    return f"{key[:-1]}.{name}]" if key.endswith("]") else f"{key}.{name}"
 
 
 def _table(model: type[BaseModel], skip: set[str] | None = None) -> str:
@@ -108,7 +139,7 @@ def _values(schema: dict[str, Any]) -> str:
     """The values that a schema allows, in words."""
     if "anyOf" in schema:
         kinds = [option for option in schema["anyOf"] if option.get("type") != "null"]
-        sized = any(option.get("type") == "string" for option in kinds)
+        sized = len(kinds) > 1 and any(option.get("type") == "string" for option in kinds)
         return "size in bytes" if sized else _values(kinds[0])
     if "enum" in schema:
         return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
@@ -116,6 +147,8 @@ def _values(schema: dict[str, Any]) -> str:
         return f"list of: {_values(schema['items'])}"
     if schema.get("type") in ("integer", "number"):
         return _range(schema)
+    if "additionalProperties" in schema and schema["additionalProperties"].get("type") == "integer":
+        return "table of key to integer"
     return {"boolean": "`true`, `false`", "string": "text", "object": "table of key to text"}[schema["type"]]
 
 

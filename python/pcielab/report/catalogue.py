@@ -53,23 +53,23 @@ def _all_runs(runs: Sequence[Run], measured: Run | None) -> list[Run]:
 
 _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     (
-        figures.FabricPlot("fig3-one-way", "One-way latency, local and across the fabric", "average", ()),
+        figures.FabricPlot("fig3-one-way", "One-way latency, local and across the fabric", "average"),
         "What adapters, switch and software add to a write of 64 B.",
     ),
     (
-        figures.FabricPlot("fig3-latency", "Latency of MMIO, H2D and D2H over the size", "average", ()),
+        figures.FabricPlot("fig3-latency", "Latency of MMIO, H2D and D2H over the size", "average", panel_words=1),
         "MMIO reads a line at a time; a command costs four ways across the fabric for H2D and two for D2H.",
     ),
     (
-        figures.FabricPlot("fig4-d2d-latency", "Latency between devices over the size", "average", ()),
+        figures.FabricPlot("fig4-d2d-latency", "Latency between devices over the size", "average"),
         "Within a chassis and across the switch, where the way leads through the root complex.",
     ),
     (
-        figures.FabricPlot("fig5-bandwidth", "Bandwidth of H2D and D2H over the size", "bandwidth", ()),
+        figures.FabricPlot("fig5-bandwidth", "Bandwidth of H2D and D2H over the size", "bandwidth"),
         "Small commands are limited by the engine, large ones by the links.",
     ),
     (
-        figures.FabricPlot("fig6-d2d-bandwidth", "Bandwidth between devices over the size", "bandwidth", ()),
+        figures.FabricPlot("fig6-d2d-bandwidth", "Bandwidth between devices over the size", "bandwidth"),
         "Across the switch, the requests in flight limit it.",
     ),
     (
@@ -77,11 +77,11 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
         "It rises where commands of the background come close to what the path carries.",
     ),
     (
-        figures.FabricPlot("fig9-tail", "Tail over average of 16 flows", "tail", ()),
+        figures.FabricPlot("fig9-tail", "Tail over average of 16 flows", "tail"),
         "Equal flows through one command queue: close to 1 where all wait alike.",
     ),
     (
-        figures.FabricPlot("fig10-partition", "Two flows on one path", "bandwidth", ()),
+        figures.FabricPlot("fig10-partition", "Two flows on one path", "bandwidth"),
         "They share by their outstanding bytes.",
     ),
     (
@@ -89,11 +89,13 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
         "Directions do not influence each other.",
     ),
     (
-        figures.FabricPlot("fig13-sharing", "Two flows at a port", "bandwidth", ()),
+        figures.FabricPlot("fig13-sharing", "Two flows at a port", "bandwidth", panel_words=2),
         "A port gives equal shares to lanes that ask for more than they can get.",
     ),
     (
-        figures.FabricPlot("fig14-contention", "99th percentile under contention", "p99", ("F1",)),
+        figures.FabricPlot(
+            "fig14-contention", "Latency of F1 under contention", "percentiles", ("F1",), panel_words=2
+        ),
         "Only queues of devices grow; ports have none to speak of.",
     ),
     (
@@ -101,7 +103,7 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
         "Paths that share no link do not influence each other.",
     ),
     (
-        figures.FabricPlot("table2-validation", "The three validation experiments", "bandwidth", ()),
+        figures.FabricPlot("table2-validation", "The three validation experiments", "bandwidth"),
         "Compare with `pcielab fabric estimate`.",
     ),
 )

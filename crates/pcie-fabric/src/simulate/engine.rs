@@ -1,19 +1,29 @@
-//! A DMA engine of a device: an in-order command queue, an execution pipeline, and transfers in the order of commands.
+//! A DMA engine of a device: an execution pipeline, command queues, and in each of them transfers in the order of commands.
 
 use std::collections::VecDeque;
 
 use pcie_time::Picoseconds;
 
-use crate::description::PaceParameters;
+use super::rate::ByteTime;
+use crate::description::{DeviceParameters, PaceParameters};
+use crate::topology::Topology;
 
 /// One of the two engines of a device.
 #[derive(Debug)]
 pub(super) struct Engine {
-    pace: PaceParameters,
+    interval: Picoseconds,
+    byte_time: ByteTime,
     execution: Picoseconds,
     next_start: Picoseconds,
-    /// Requests whose transfers have not all been started, oldest first.
-    pub transferring: VecDeque<u32>,
+    /// Requests to or from hosts that may be in flight.
+    tags: u32,
+    /// Transfers to or from other devices that may be in flight.
+    peer_limit: u32,
+    /// In each command queue, requests whose transfers have not all been started, with the bytes left of each, oldest
+    /// first.
+    transferring: Vec<VecDeque<(u32, u64)>>,
+    /// The command queue whose turn it is.
+    turn: usize,
     /// Requests to or from hosts in flight.
     pub host_requests: u32,
     /// Transfers to or from other devices in flight.
@@ -21,12 +31,16 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    pub fn new(pace: PaceParameters, execution_ns: f64) -> Self {
+    fn new(device: &DeviceParameters, pace: PaceParameters) -> Self {
         Self {
-            pace,
-            execution: Picoseconds::from_ns(execution_ns),
+            interval: Picoseconds::from_ns(pace.interval_ns),
+            byte_time: ByteTime::at(pace.bytes_per_ns),
+            execution: Picoseconds::from_ns(device.engine.execution_ns),
             next_start: Picoseconds::ZERO,
-            transferring: VecDeque::new(),
+            tags: device.engine.tags,
+            peer_limit: device.engine.peer_requests,
+            transferring: vec![],
+            turn: 0,
             host_requests: 0,
             peer_requests: 0,
         }
@@ -35,29 +49,69 @@ impl Engine {
     /// Takes a command; says when it has been executed and its transfers may start.
     pub fn accept(&mut self, now: Picoseconds, size_bytes: u64) -> Picoseconds {
         let start = now.max(self.next_start);
-        let interval_ns = self.pace.interval_ns + size_bytes as f64 / self.pace.bytes_per_ns;
-        self.next_start = start + Picoseconds::from_ns(interval_ns);
+        self.next_start = start + self.interval + self.byte_time.of(size_bytes);
         start + self.execution
+    }
+
+    /// A request, or a segment of one, has been executed: its transfers may start.
+    pub fn executed(&mut self, queue: usize, request: u32, size_bytes: u64) {
+        if self.transferring.len() <= queue {
+            self.transferring.resize(queue + 1, VecDeque::new());
+        }
+        self.transferring[queue].push_back((request, size_bytes));
+    }
+
+    /// Starts the next transfer, of a queue whose first request may go; queues take turns. Returns the request and
+    /// the bytes of the transfer.
+    pub fn start(&mut self, mps_bytes: u64, may_go: impl Fn(&Self, u32) -> bool) -> Option<(u32, u64)> {
+        let count = self.transferring.len();
+        for step in 0..count {
+            let place = (self.turn + step) % count;
+            let Some(&(request, left)) = self.transferring[place].front() else { continue };
+            if !may_go(self, request) {
+                continue;
+            }
+            let bytes = left.min(mps_bytes);
+            if left == bytes {
+                self.transferring[place].pop_front();
+            } else if let Some((_, left)) = self.transferring[place].front_mut() {
+                *left -= bytes;
+            }
+            self.turn = place + 1;
+            return Some((request, bytes));
+        }
+        None
+    }
+
+    /// Whether another transfer, or request for one, may be in flight.
+    pub fn has_room(&self, peer: bool, writes: bool) -> bool {
+        if peer { self.peer_requests < self.peer_limit } else { writes || self.host_requests < self.tags }
     }
 }
 
+/// Two of each node: the one that reads, the one that writes. None where there is no device.
+pub(super) fn engines(topology: &Topology) -> Vec<Option<Engine>> {
+    let of = |device: &DeviceParameters| {
+        [device.engine.read, device.engine.write].map(|pace| Some(Engine::new(device, pace)))
+    };
+    topology.nodes().iter().flat_map(|node| node.device.as_ref().map_or([None, None], of)).collect()
+}
+
 /// The side of a device that others read and write: each access takes its share of the BAR's bandwidth.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BarPort {
     read_free_at: Picoseconds,
     write_free_at: Picoseconds,
 }
 
 impl BarPort {
-    pub fn read(&mut self, now: Picoseconds, bytes: u32, gbytes_per_s: f64) -> Picoseconds {
-        self.read_free_at =
-            now.max(self.read_free_at) + Picoseconds::from_ns(f64::from(bytes) / gbytes_per_s);
+    pub fn read(&mut self, now: Picoseconds, taking: Picoseconds) -> Picoseconds {
+        self.read_free_at = now.max(self.read_free_at) + taking;
         self.read_free_at
     }
 
-    pub fn write(&mut self, now: Picoseconds, bytes: u32, gbytes_per_s: f64) -> Picoseconds {
-        self.write_free_at =
-            now.max(self.write_free_at) + Picoseconds::from_ns(f64::from(bytes) / gbytes_per_s);
+    pub fn write(&mut self, now: Picoseconds, taking: Picoseconds) -> Picoseconds {
+        self.write_free_at = now.max(self.write_free_at) + taking;
         self.write_free_at
     }
 }

@@ -1,5 +1,9 @@
 //! What a simulation found: bandwidths, loads, and the latencies of requests in three phases.
 
+use pcie_time::Picoseconds;
+
+use super::machine::Request;
+
 /// How long one request spent where, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Phases {
@@ -12,6 +16,13 @@ pub struct Phases {
 }
 
 impl Phases {
+    /// Of a request that is done now.
+    pub(crate) fn of(request: &Request, now: Picoseconds) -> Self {
+        let host = request.sent.since(request.submitted);
+        let fabric = now.since(request.submitted).since(host).since(request.at_device);
+        Self { host_ns: host.as_ns(), fabric_ns: fabric.as_ns(), device_ns: request.at_device.as_ns() }
+    }
+
     /// From submission to completion, ns.
     #[must_use]
     pub fn total_ns(self) -> f64 {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{Arrivals, Discipline, Options, Outcome, Primitive, Traffic, simulate};
 use crate::estimate::{ecr, max_min};
-use crate::test_fabrics::{flows, separating, testbed};
+use crate::test_fabrics::{fabrex, flows, separating, testbed};
 use crate::{FabricParameters, Topology};
 
 fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>) -> Traffic {
@@ -16,6 +16,7 @@ fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>)
         size_bytes: 4096,
         outstanding: 1,
         socket: 0,
+        queue: 0,
         memory: None,
         standalone_gbytes_per_s,
         arrivals: Arrivals::Even,
@@ -67,6 +68,49 @@ fn the_discipline_decides_which_estimator_is_right() {
     assert!(held_up < 7.0, "{held_up}: below both estimators");
 }
 
+fn request(
+    source: &str,
+    destination: &str,
+    primitive: Primitive,
+    size_bytes: u64,
+    outstanding: u32,
+) -> Traffic {
+    Traffic { primitive, size_bytes, outstanding, ..stream(source, destination, None) }
+}
+
+/// Restructuring must not change what the simulator finds: bandwidths, averages, and how many TLPs crossed links.
+#[test]
+fn what_is_found_on_the_testbed_stays() {
+    use Primitive::{D2dRead, D2dWrite, D2h, DmaWrite, H2d, MmioRead, MmioWrite};
+    let alone = [MmioRead, MmioWrite, H2d].map(|primitive| vec![request("host1", "A", primitive, 4096, 1)]);
+    let upwards = [D2h, DmaWrite].map(|primitive| vec![request("A", "host1", primitive, 65_536, 4)]);
+    let across = [D2dRead, D2dWrite].map(|primitive| vec![request("A", "C", primitive, 65_536, 4)]);
+    let many = vec![
+        request("host1", "A", H2d, 256, 64),
+        request("host1", "C", H2d, 4096, 64),
+        request("host2", "D", H2d, 4096, 64),
+        request("B", "host1", D2h, 4096, 64),
+        request("A", "B", D2dWrite, 1024, 16),
+        Traffic { arrivals: Arrivals::Random, ..stream("C", "host2", Some(3.0)) },
+        Traffic { socket: 1, queue: 1, ..request("host1", "C", H2d, 64, 2) },
+    ];
+    let mut lines = String::new();
+    for traffic in alone.into_iter().chain(upwards).chain(across).chain([many]) {
+        for discipline in [Discipline::PerFlow, Discipline::PerDestination, Discipline::Fifo] {
+            let found = run(&fabrex(), &traffic, discipline);
+            let flows = traffic.iter().zip(&found.flows).map(|(traffic, flow)| {
+                let total_ns: f64 = flow.requests.iter().map(|one| one.total_ns()).sum();
+                let average_ns = total_ns / flow.requests.len().max(1) as f64;
+                let Traffic { name, primitive, .. } = traffic;
+                format!("  {name} {primitive:?}: {:.4} GB/s, {average_ns:.3} ns\n", flow.gbytes_per_s)
+            });
+            let flows: String = flows.collect();
+            lines += &format!("{discipline:?}: {} TLP hops\n{flows}", found.tlp_hops);
+        }
+    }
+    insta::assert_snapshot!(lines);
+}
+
 #[test]
 fn the_same_input_gives_the_same_outcome() {
     let random = |pace| Traffic { arrivals: Arrivals::Random, ..stream("H", "A", Some(pace)) };
@@ -84,6 +128,10 @@ fn flows_that_cannot_be_are_refused_by_name() {
         (stream("H", "H", None), "source and destination are both H"),
         (stream("H", "A", Some(0.0)), "standalone_gbytes_per_s = 0"),
         (Traffic { size_bytes: 0, ..stream("H", "A", None) }, "size_bytes and outstanding: give 1 or more"),
+        (
+            Traffic { queue: 256, ..stream("H", "A", None) },
+            "queue = 256: devices have command queues 0 to 255",
+        ),
         (Traffic { primitive: Primitive::H2d, ..stream("H", "A", None) }, "H is no host"),
     ] {
         let message = simulate(&topology, &[traffic], options).unwrap_err().to_string();

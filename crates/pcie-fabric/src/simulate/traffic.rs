@@ -6,8 +6,11 @@ use crate::description::{DeviceParameters, HostParameters, NodeParameters};
 use crate::error::FabricError;
 use crate::topology::{NodeId, Topology};
 
+/// Command queues of a device that flows may name.
+const COMMAND_QUEUES: u32 = 256;
+
 /// What moves the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Primitive {
     /// Posted writes from any node to any other, without an engine.
@@ -57,6 +60,9 @@ pub struct Traffic {
     pub outstanding: u32,
     /// Socket of the program and its memory.
     pub socket: u32,
+    /// Command queue of the device; its queues take turns, TLP by TLP.
+    #[serde(default)]
+    pub queue: u32,
     /// Memory of the devices; their first one, where absent.
     #[serde(default)]
     pub memory: Option<String>,
@@ -69,8 +75,9 @@ pub struct Traffic {
 }
 
 /// A flow with its places found.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Placed {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Placed {
+    pub primitive: Primitive,
     pub source: NodeId,
     pub destination: NodeId,
     /// The host that gives the commands.
@@ -79,6 +86,10 @@ pub(super) struct Placed {
     pub device: NodeId,
     /// The other device of a D2D flow.
     pub peer: Option<NodeId>,
+    /// The socket of the host's program and memory.
+    pub socket: u32,
+    /// Command queue of the device.
+    pub queue: u32,
     /// Which memory of the device.
     pub memory: usize,
     /// Which memory of the peer; without a peer, that of the device.
@@ -97,9 +108,14 @@ pub(super) fn place(topology: &Topology, traffic: &Traffic) -> Result<Placed, Fa
 
 impl<'a> Checker<'a> {
     fn place(&self) -> Result<Placed, FabricError> {
-        let Traffic { primitive, source, destination, .. } = self.traffic;
+        let Traffic { primitive, source, destination, socket, queue, .. } = self.traffic;
+        let (primitive, socket, queue) = (*primitive, *socket, *queue);
         if self.traffic.size_bytes == 0 || self.traffic.outstanding == 0 {
             return Err(self.wrong("size_bytes and outstanding: give 1 or more of each".into()));
+        }
+        if queue >= COMMAND_QUEUES {
+            let most = COMMAND_QUEUES - 1;
+            return Err(self.wrong(format!("queue = {queue}: devices have command queues 0 to {most}")));
         }
         let (from, to) = (self.node("source", source)?, self.node("destination", destination)?);
         if from == to {
@@ -115,6 +131,9 @@ impl<'a> Checker<'a> {
         let (host, device, peer) = match primitive {
             Primitive::Stream => {
                 return Ok(Placed {
+                    primitive,
+                    socket,
+                    queue,
                     source: from,
                     destination: to,
                     host: from,
@@ -133,7 +152,18 @@ impl<'a> Checker<'a> {
         let through_bar = matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite);
         let memory = self.check_device(device, through_bar)?;
         let peer_memory = peer.map_or(Ok(memory), |peer| self.check_device(peer, true))?;
-        Ok(Placed { source: from, destination: to, host, device, peer, memory, peer_memory })
+        Ok(Placed {
+            primitive,
+            socket,
+            queue,
+            source: from,
+            destination: to,
+            host,
+            device,
+            peer,
+            memory,
+            peer_memory,
+        })
     }
 
     fn wrong(&self, problem: String) -> FabricError {

@@ -124,3 +124,15 @@ fn kinds_have_what_they_need() {
     fabric.nodes[1].kind = NodeKind::HostAdapter;
     assert!(refused(fabric).to_string().contains("only a host has the table `host`"));
 }
+
+#[test]
+fn a_completion_is_one_tlp() {
+    let mut fabric = parameters(vec![link("H", "A", 8.0, 8.0)]);
+    fabric.nodes[1] = device("A", 0x10_0000);
+    fabric.nodes[1].device.as_mut().unwrap().engine.completion_bytes = 129;
+    let message = refused(fabric).to_string();
+    assert!(
+        message.contains("node A: engine.completion_bytes = 129: it is one TLP: give at most 128"),
+        "{message}"
+    );
+}

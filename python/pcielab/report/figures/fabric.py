@@ -1,22 +1,24 @@
 """The experiments on routable fabrics: one line for each series and flow, over what was swept."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
 import pandas as pd
 
-from pcielab.report.figures.frame import Figure, single_panel, titled
+from pcielab.fabric.simulate import PHASES
+from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 
 _MOST_LOGARITHMIC_FROM = 20.0
 _HEADS = {
     "average": "average latency (ns)",
-    "p99": "99th percentile of latency (ns)",
+    "percentiles": "latency (ns)",
     "bandwidth": "bandwidth (GB/s of payload)",
     "tail": "99th percentile over average",
 }
+_NEEDED = {"tail": ("p99", "average"), "percentiles": ("p50", "p90", "p99")}
+"""What a metric is made of, where that is more than one."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +28,18 @@ class FabricPlot:
     Attributes:
         family: of the tests that it draws.
         title: of the figure.
-        metric: `average`, `p99`, `bandwidth`, or `tail` for the 99th percentile over the average.
+        metric: `average`, `bandwidth`, `tail` for the 99th percentile over the average, or `percentiles` for the
+            50th, 90th and 99th, each with a line of its own.
         flows: only these flows; empty for all.
+        panel_words: how many words of the names of its experiments, which commas part, stand above a panel; the
+            rest tells its lines apart. None: all in one panel.
     """
 
     family: str
     title: str
     metric: str
     flows: tuple[str, ...] = ()
+    panel_words: int = 0
 
 
 def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
@@ -47,6 +53,8 @@ def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
     if data.empty:
         raise MissingDataError(f"simulations of a fabric in the family {plot.family} (suite rpciebench)")
     swept = data["value"].notna().all()
+    if plot.panel_words:
+        return titled(_panels(data, plot), plot.title, runs)
     figure = single_panel([_lines(data) if swept else _bars(data)], data)
     encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric]))
     return titled(encoded, plot.title, runs)
@@ -63,17 +71,32 @@ def fabric_phases(sources: Sources, family: str = "fig3-latency") -> Figure:
     if rows.empty:
         raise MissingDataError(f"simulations of a fabric in the family {family} (suite rpciebench)")
     rows = rows[rows["value"] == 64]
+    rows = rows.assign(place=rows["phase"].map(PHASES.index))
     bars = (
         alt.Chart()
         .mark_bar()
         .encode(
             x=alt.X("average:Q", title="average time (ns)", stack="zero"),
             y=alt.Y("series:N", title=None, sort=None, axis=alt.Axis(labelLimit=320)),
-            color=alt.Color("phase:N", title="phase", sort=["host", "fabric", "device"]),
+            color=alt.Color("phase:N", title="phase", sort=list(PHASES)),
+            order=alt.Order("place:Q"),
             tooltip=["series:N", "phase:N", alt.Tooltip("average:Q", format=".0f")],
         )
     )
     return titled(single_panel([bars], rows), "Where requests of 64 B spend their time", runs)
+
+
+def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
+    """A panel for each group of experiments, beside and below one another; each has a scale of its own."""
+    words = data["series"].str.split(", ")
+    parted = data.assign(
+        panel=words.str[: plot.panel_words].str.join(", "),
+        series=words.str[plot.panel_words :].str.join(", "),
+    )
+    if plot.metric == "percentiles":
+        parted["series"] = parted["percentile"]
+    head = alt.Y("metric:Q", title=_HEADS[plot.metric])
+    return wrapped([_lines(parted).encode(y=head)], parted, "panel", list(dict.fromkeys(parted["panel"])))
 
 
 def _lines(data: pd.DataFrame) -> alt.Chart:
@@ -88,7 +111,7 @@ def _lines(data: pd.DataFrame) -> alt.Chart:
             x=alt.X("value:Q", title=", ".join(sorted(set(data["sweep"]))), scale=scale),
             y=alt.Y("metric:Q", scale=alt.Scale(type="log" if tall else "linear")),
             color=alt.Color("series:N", title="experiment", sort=None, legend=alt.Legend(labelLimit=320)),
-            strokeDash=alt.StrokeDash("flow:N", title="flow"),
+            strokeDash=alt.StrokeDash("flow:N", title="flow") if data["flow"].nunique() > 1 else alt.Undefined,
             tooltip=["series:N", "flow:N", "value:Q", alt.Tooltip("metric:Q", format=".4~g")],
         )
     )
@@ -116,9 +139,14 @@ def _rows(run: Run, plot: FabricPlot) -> pd.DataFrame:
     wide = _subjects(run, plot.family, "flow ")
     if plot.flows:
         wide = wide[wide["subject"].isin(plot.flows)]
-    needed: Sequence[str] = ("p99", "average") if plot.metric == "tail" else (plot.metric,)
+    needed = _NEEDED.get(plot.metric, (plot.metric,))
     if wide.empty or not set(needed) <= set(wide.columns):
         return pd.DataFrame(columns=columns)
+    if plot.metric == "percentiles":
+        tall = wide.melt(
+            ["series", "subject", "sweep", "value"], needed, var_name="percentile", value_name="metric"
+        )
+        return tall.rename(columns={"subject": "flow"}).dropna(subset=["metric"])
     metric = wide["p99"] / wide["average"] if plot.metric == "tail" else wide[plot.metric]
     return wide.assign(metric=metric, flow=wide["subject"])[columns].dropna(subset=["metric"])
 

@@ -15,6 +15,7 @@ _FIGURE_WIDTH = 1010
 _PANEL_WIDTH = 860
 _LONGEST_SUBTITLE = 150
 _DIGITS = 7
+_MOST_IN_A_ROW = 3
 
 OPERATION_TITLES = {
     "lat-rd": "LAT_RD (read)",
@@ -41,6 +42,16 @@ def panels(
     across = alt.Column(f"{column}:N", title=None, sort=list(columns))
     down = alt.Row(f"{row}:N", title=None, sort=list(rows)) if row is not None else alt.Undefined
     figure: alt.FacetChart = panel.facet(column=across, row=down)
+    return figure
+
+
+def wrapped(layers: Sequence[alt.Chart], data: pd.DataFrame, column: str, names: Sequence[str]) -> alt.FacetChart:
+    """One panel for each value of `column`, in the given order: two or three in a row, with axes of their own."""
+    in_a_row = len(names) if len(names) <= _MOST_IN_A_ROW else 2
+    width = (_FIGURE_WIDTH - 60 * (in_a_row - 1)) // in_a_row
+    panel = alt.layer(*layers, data=_inline(data)).properties(width=width, height=PANEL_HEIGHT * 3 // 4)
+    facet = alt.Facet(f"{column}:N", title=None, sort=list(names))
+    figure: alt.FacetChart = panel.facet(facet=facet, columns=in_a_row).resolve_scale(y="independent")
     return figure
 
 

@@ -1,0 +1,373 @@
+//! The primitives of the rPCIeBench paper (its table 1) for programs, over the simulated fabric, and the profiler that
+//! traces what they do.
+//!
+//! A program sets devices and memory up, makes queues, submits requests, and lets time pass. A request waits in its queue
+//! until the limits on outstanding requests let the scheduling policy choose it; then the simulator does it, TLP by TLP,
+//! beside whatever else is in flight. Nothing happens while the program thinks: time passes in [`Runtime::run`] and
+//! [`Runtime::run_until`] only.
+//!
+//! | table 1 | here |
+//! |---|---|
+//! | `dev_init` | [`Runtime::device_init`], [`Runtime::map_bar`] |
+//! | `dev_mem_init`, `dev_setup_mapping` | [`Runtime::memory_init`], [`Runtime::setup_mapping`] |
+//! | `dev_mem_alloc`, `dev_mem_free`, `dev_mem_getaddr` | [`Runtime::memory_alloc`], [`Runtime::memory_free`], [`Runtime::memory_address`] |
+//! | `mmio_rd`, `mmio_wr` | [`Runtime::mmio_read`], [`Runtime::mmio_write`] |
+//! | `h2d`, `d2h` | [`Runtime::h2d`], [`Runtime::d2h`] |
+//! | `dev2dev_rd`, `dev2dev_wr` | [`Runtime::dev2dev_read`], [`Runtime::dev2dev_write`] |
+
+mod error;
+mod memory;
+mod places;
+mod schedule;
+mod trace;
+
+use std::collections::HashMap;
+
+use pcie_time::Picoseconds;
+
+pub use error::RuntimeError;
+pub use schedule::{Fifo, Policy, RoundRobin, ShortestFirst, Waiting};
+pub use trace::{Phase, Summary, Trace, Traced};
+
+use crate::simulate::machine::Machine;
+use crate::simulate::traffic::Placed;
+use crate::simulate::{Discipline, Phases, Primitive};
+use crate::topology::Topology;
+use places::Places;
+use schedule::{Queued, Scheduler};
+
+/// The latest time that may be waited for: a quarter of an hour.
+pub const LONGEST_NS: f64 = 1e12;
+
+/// One transfer of a request. Device memory has bus addresses: those of its BAR, where it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// In the memory of the device that the request is for.
+    pub device_address: u64,
+    /// In the memory of the host, or of the other device.
+    pub other_address: u64,
+    /// Bytes.
+    pub size_bytes: u64,
+}
+
+/// The host side of the framework on a simulated fabric.
+#[derive(Debug)]
+pub struct Runtime {
+    topology: Topology,
+    places: Places,
+    machine: Machine,
+    scheduler: Scheduler,
+    now: Picoseconds,
+    /// Flows of the simulator by what they are for.
+    flows: HashMap<Placed, u32>,
+    /// Requests of the simulator that are done, by flow.
+    idle: HashMap<u32, Vec<u32>>,
+    /// Requests of the simulator in flight, with their queues.
+    in_flight: HashMap<u32, (u32, Queued)>,
+    submitted: u64,
+    trace: Trace,
+}
+
+impl Runtime {
+    /// A runtime whose queues together have at most `outstanding` requests in flight, at least 1.
+    ///
+    /// # Errors
+    /// A limit of 0.
+    pub fn new(
+        topology: Topology,
+        discipline: Discipline,
+        policy: Box<dyn Policy>,
+        outstanding: u32,
+    ) -> Result<Self, RuntimeError> {
+        at_least_one("outstanding of all queues", outstanding)?;
+        Ok(Self {
+            places: Places::new(&topology),
+            machine: Machine::new(&topology, discipline, Picoseconds::ZERO),
+            topology,
+            scheduler: Scheduler::new(policy, outstanding),
+            now: Picoseconds::ZERO,
+            flows: HashMap::new(),
+            idle: HashMap::new(),
+            in_flight: HashMap::new(),
+            submitted: 0,
+            trace: Trace::default(),
+        })
+    }
+
+    /// Initialises a device and maps its BARs where the fabric has them.
+    ///
+    /// # Errors
+    /// No such device, or an address that is taken.
+    pub fn device_init(&mut self, device: &str) -> Result<(), RuntimeError> {
+        self.places.device_init(&self.topology, device)
+    }
+
+    /// Maps a region of an initialised device at other bus addresses; before [`Self::memory_init`].
+    ///
+    /// # Errors
+    /// No such region, a BAR larger than it, addresses that are taken, or a region that is in use.
+    pub fn map_bar(
+        &mut self,
+        device: &str,
+        region: &str,
+        bar: crate::BarParameters,
+    ) -> Result<(), RuntimeError> {
+        self.places.map_bar(&self.topology, device, region, bar)
+    }
+
+    /// Makes the memory manager of a region: of what its BAR shows, or of all of it where it has none.
+    ///
+    /// # Errors
+    /// No such region, or one that has its manager.
+    pub fn memory_init(&mut self, device: &str, region: &str) -> Result<(), RuntimeError> {
+        self.places.memory_init(&self.topology, device, region)
+    }
+
+    /// Maps the BAR of a region into the addresses of a host, for MMIO and for other devices that work for the host.
+    ///
+    /// # Errors
+    /// No such host or region, a region without a BAR, or addresses that are taken.
+    pub fn setup_mapping(
+        &mut self,
+        device: &str,
+        region: &str,
+        host: &str,
+        host_address: u64,
+    ) -> Result<(), RuntimeError> {
+        self.places.setup_mapping(&self.topology, device, region, host, host_address)
+    }
+
+    /// Allocates memory of a device; returns its bus address.
+    ///
+    /// # Errors
+    /// No such region, or not as much left in it.
+    pub fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> Result<u64, RuntimeError> {
+        self.places.region(&self.topology, device, region)?.segments()?.allocate(size_bytes)
+    }
+
+    /// Frees memory of a device.
+    ///
+    /// # Errors
+    /// An address that is not of this device, or not allocated, or freed before.
+    pub fn memory_free(&mut self, device: &str, device_address: u64) -> Result<(), RuntimeError> {
+        self.places.device_segments(&self.topology, device, device_address)?.free(device_address)
+    }
+
+    /// Where a host sees memory of a device.
+    ///
+    /// # Errors
+    /// An address that is not of this device, or of a region that is not mapped there.
+    pub fn memory_address(
+        &mut self,
+        device: &str,
+        device_address: u64,
+        host: &str,
+    ) -> Result<u64, RuntimeError> {
+        self.places.seen_from(&self.topology, device, device_address, host)
+    }
+
+    /// Allocates memory of a host, in huge pages; returns its address.
+    ///
+    /// # Errors
+    /// No such host, or not as much left.
+    pub fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> Result<u64, RuntimeError> {
+        self.places.host(&self.topology, host)?.memory.allocate(size_bytes)
+    }
+
+    /// Frees memory of a host.
+    ///
+    /// # Errors
+    /// An address that is not allocated, or was freed before.
+    pub fn host_memory_free(&mut self, host: &str, host_address: u64) -> Result<(), RuntimeError> {
+        self.places.host(&self.topology, host)?.memory.free(host_address)
+    }
+
+    /// Makes a queue at a socket of a host, with its own limit on requests in flight; returns its number.
+    ///
+    /// # Errors
+    /// No such host or socket, or a limit of 0.
+    pub fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32, RuntimeError> {
+        at_least_one("outstanding of a queue", outstanding)?;
+        self.places.host(&self.topology, host)?.check_socket(socket)?;
+        Ok(self.scheduler.add_queue(host.to_owned(), socket, outstanding))
+    }
+
+    /// Reads memory of a device by the processor, a cache line at a time. Returns the number of the request; so do the
+    /// other primitives.
+    ///
+    /// # Errors
+    /// No such queue or device, addresses that are not allocated or not mapped, or an empty list; so for the others.
+    pub fn mmio_read(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+        self.submit(Primitive::MmioRead, queue, device, list)
+    }
+
+    /// Writes memory of a device by the processor.
+    ///
+    /// # Errors
+    /// As [`Self::mmio_read`].
+    pub fn mmio_write(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+        self.submit(Primitive::MmioWrite, queue, device, list)
+    }
+
+    /// Moves data from the host to a device by its DMA engine. A list of several transfers is one scatter-gather
+    /// command: one way of the command, one completion; so for the other DMA primitives.
+    ///
+    /// # Errors
+    /// As [`Self::mmio_read`], or a queue that may have more outstanding than the device has tags.
+    pub fn h2d(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+        self.submit(Primitive::H2d, queue, device, list)
+    }
+
+    /// Moves data from a device to the host by its DMA engine.
+    ///
+    /// # Errors
+    /// As [`Self::h2d`].
+    pub fn d2h(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+        self.submit(Primitive::D2h, queue, device, list)
+    }
+
+    /// The engine of `device` reads from another device, whose memory has to be mapped at the queue's host.
+    ///
+    /// # Errors
+    /// As [`Self::h2d`], or a list that reads from several devices.
+    pub fn dev2dev_read(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+        self.submit(Primitive::D2dRead, queue, device, list)
+    }
+
+    /// The engine of `device` writes to another device, whose memory has to be mapped at the queue's host.
+    ///
+    /// # Errors
+    /// As [`Self::dev2dev_read`].
+    pub fn dev2dev_write(
+        &mut self,
+        queue: u32,
+        device: &str,
+        list: &[Transfer],
+    ) -> Result<u64, RuntimeError> {
+        self.submit(Primitive::D2dWrite, queue, device, list)
+    }
+
+    fn submit(
+        &mut self,
+        primitive: Primitive,
+        queue: u32,
+        device: &str,
+        list: &[Transfer],
+    ) -> Result<u64, RuntimeError> {
+        let Some(found) = self.scheduler.queue(queue) else {
+            let problem = "there is no such queue: make it with add_queue".to_owned();
+            return Err(RuntimeError::Unknown { kind: "queue", name: queue.to_string(), problem });
+        };
+        let (host, socket, outstanding) = (found.host.clone(), found.socket, found.outstanding);
+        let placed = self.places.place(&self.topology, primitive, (&host, socket), queue, device, list)?;
+        if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
+            self.places.check_tags(&self.topology, device, queue, outstanding)?;
+        }
+        let (machine, topology) = (&mut self.machine, &self.topology);
+        let flow = *self.flows.entry(placed).or_insert_with(|| machine.add_flow(topology, &placed));
+        let id = self.submitted;
+        self.submitted += 1;
+        let request = Queued {
+            id,
+            submitted: self.now,
+            flow,
+            size_bytes: list.iter().map(|one| one.size_bytes).sum(),
+            segments: if list.len() == 1 { vec![] } else { list.iter().map(|one| one.size_bytes).collect() },
+        };
+        self.scheduler.put(queue, request);
+        self.issue()?;
+        Ok(id)
+    }
+
+    /// Time since the start, ns.
+    #[must_use]
+    pub fn now_ns(&self) -> f64 {
+        self.now.as_ns()
+    }
+
+    /// Requests that are not done.
+    #[must_use]
+    pub fn unfinished(&self) -> usize {
+        self.scheduler.unfinished()
+    }
+
+    /// Lets time pass until every request is done.
+    ///
+    /// # Errors
+    /// A scheduling policy that chose what is not there.
+    pub fn run(&mut self) -> Result<(), RuntimeError> {
+        while self.unfinished() > 0 && self.step(Picoseconds(u64::MAX))? {}
+        Ok(())
+    }
+
+    /// Lets time pass until so many ns after the start: at most [`LONGEST_NS`].
+    ///
+    /// # Errors
+    /// As [`Self::run`], or a time that is too late.
+    pub fn run_until(&mut self, end_ns: f64) -> Result<(), RuntimeError> {
+        if end_ns.is_nan() || end_ns > LONGEST_NS {
+            let problem = format!("end_ns = {end_ns}: give at most {LONGEST_NS:e}");
+            return Err(RuntimeError::Request { item: "run_until".to_owned(), problem });
+        }
+        let end = Picoseconds::from_ns(end_ns);
+        while self.step(end)? {}
+        self.now = self.now.max(end);
+        Ok(())
+    }
+
+    /// The requests that are done so far.
+    #[must_use]
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Goes on to the next request that is done; false if there is none until `end`.
+    fn step(&mut self, end: Picoseconds) -> Result<bool, RuntimeError> {
+        let Some((now, number)) = self.machine.run_until(end) else { return Ok(false) };
+        self.now = now;
+        if let Some((queue, queued)) = self.in_flight.remove(&number) {
+            self.finish(number, queue, &queued);
+        }
+        self.issue()?;
+        Ok(true)
+    }
+
+    fn finish(&mut self, number: u32, queue: u32, queued: &Queued) {
+        let request = self.machine.request(number);
+        let phases = Phases::of(request, self.now);
+        let waited_ns = request.submitted.since(queued.submitted).as_ns();
+        self.trace.requests.push(Traced {
+            request: queued.id,
+            primitive: self.machine.primitive(queued.flow),
+            queue,
+            size_bytes: queued.size_bytes,
+            submitted_ns: queued.submitted.as_ns(),
+            phases: Phases { host_ns: phases.host_ns + waited_ns, ..phases },
+        });
+        self.scheduler.done(queue);
+        self.idle.entry(queued.flow).or_default().push(number);
+    }
+
+    /// Hands what the limits allow to the simulator.
+    fn issue(&mut self) -> Result<(), RuntimeError> {
+        while let Some((queue, mut queued)) = self.scheduler.next()? {
+            let segments = std::mem::take(&mut queued.segments);
+            let idle = self.idle.get_mut(&queued.flow).and_then(Vec::pop);
+            let number = idle.unwrap_or_else(|| self.machine.add_request(queued.flow));
+            self.machine.set_size(number, queued.size_bytes, segments);
+            self.machine.submit(self.now, number);
+            self.in_flight.insert(number, (queue, queued));
+        }
+        Ok(())
+    }
+}
+
+fn at_least_one(item: &str, value: u32) -> Result<(), RuntimeError> {
+    if value > 0 {
+        return Ok(());
+    }
+    Err(RuntimeError::Request { item: item.to_owned(), problem: "0: give 1 or more".to_owned() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+//! A memory manager: segments of a region, first fit, with neighbours joined when they are freed.
+//!
+//! Host memory is made of huge pages: a segment that fits into one never crosses into the next, and a larger one starts
+//! with one, so that a DMA engine sees one run of bus addresses.
+
+use std::collections::BTreeMap;
+
+use super::error::RuntimeError;
+
+/// What segments are rounded up to: the line of memory and cache, bytes.
+const LINE_BYTES: u64 = 64;
+/// A huge page of a server, bytes.
+pub(super) const HUGE_PAGE_BYTES: u64 = 2 << 20;
+
+/// The memory manager of a region.
+#[derive(Debug, Clone)]
+pub(super) struct Segments {
+    /// What it is, for messages.
+    region: String,
+    first: u64,
+    /// Behind the last byte.
+    end: u64,
+    /// Pages that small segments do not cross.
+    page_bytes: Option<u64>,
+    /// Free runs: first address and length.
+    free: BTreeMap<u64, u64>,
+    /// Allocated segments: first address and length asked for.
+    taken: BTreeMap<u64, u64>,
+}
+
+impl Segments {
+    /// A region from `first` on, as far as there are addresses.
+    pub fn new(region: String, first: u64, size_bytes: u64, page_bytes: Option<u64>) -> Self {
+        let end = first.saturating_add(size_bytes);
+        Self {
+            region,
+            first,
+            end,
+            page_bytes,
+            free: BTreeMap::from([(first, end - first)]),
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// Takes a segment; returns its first address.
+    pub fn allocate(&mut self, size_bytes: u64) -> Result<u64, RuntimeError> {
+        if size_bytes == 0 {
+            return Err(RuntimeError::NothingToAllocate { region: self.region.clone() });
+        }
+        let found = self.free.iter().find_map(|(&run, &length)| {
+            let start = self.place(run, size_bytes);
+            let fits =
+                size_bytes.checked_next_multiple_of(LINE_BYTES)? <= (run + length).checked_sub(start)?;
+            fits.then_some((run, length, start))
+        });
+        let Some((run, length, start)) = found else {
+            return Err(RuntimeError::Exhausted {
+                region: self.region.clone(),
+                size_bytes,
+                largest_bytes: self.free.values().copied().max().unwrap_or(0),
+            });
+        };
+        let behind = start + size_bytes.next_multiple_of(LINE_BYTES);
+        self.free.remove(&run);
+        for (hole, end) in [(run, start), (behind, run + length)] {
+            if hole < end {
+                self.free.insert(hole, end - hole);
+            }
+        }
+        self.taken.insert(start, size_bytes);
+        Ok(start)
+    }
+
+    /// Where in a free run a segment would start.
+    fn place(&self, run: u64, size_bytes: u64) -> u64 {
+        match self.page_bytes {
+            Some(page) if ((run - self.first) % page).saturating_add(size_bytes) > page => {
+                self.first.saturating_add((run - self.first).next_multiple_of(page))
+            }
+            _ => run,
+        }
+    }
+
+    /// Gives a segment back.
+    pub fn free(&mut self, address: u64) -> Result<(), RuntimeError> {
+        let Some(size_bytes) = self.taken.remove(&address) else {
+            return Err(self.not_a_segment(address));
+        };
+        let (mut start, mut length) = (address, size_bytes.next_multiple_of(LINE_BYTES));
+        if let Some((&before, &free)) = self.free.range(..start).next_back()
+            && before + free == start
+        {
+            (start, length) = (before, free + length);
+        }
+        if let Some(free) = self.free.remove(&(start + length)) {
+            length += free;
+        }
+        self.free.insert(start, length);
+        Ok(())
+    }
+
+    /// Makes sure that bytes lie in one allocated segment.
+    pub fn check(&self, address: u64, size_bytes: u64) -> Result<(), RuntimeError> {
+        let Some((start, length)) = self.segment_around(address) else {
+            return Err(self.not_a_segment(address));
+        };
+        let room_bytes = start + length - address;
+        if size_bytes > room_bytes {
+            let region = self.region.clone();
+            return Err(RuntimeError::TooSmall { region, address, size_bytes, room_bytes });
+        }
+        Ok(())
+    }
+
+    pub fn contains(&self, address: u64) -> bool {
+        (self.first..self.end).contains(&address)
+    }
+
+    /// First address, and the one behind the last.
+    pub fn bounds(&self) -> (u64, u64) {
+        (self.first, self.end)
+    }
+
+    fn segment_around(&self, address: u64) -> Option<(u64, u64)> {
+        let (&start, &length) = self.taken.range(..=address).next_back()?;
+        (address < start + length).then_some((start, length))
+    }
+
+    fn not_a_segment(&self, address: u64) -> RuntimeError {
+        let region = self.region.clone();
+        if !self.contains(address) {
+            let (first, last) = (self.first, self.end - 1);
+            return RuntimeError::WrongRegion { region, address, first, last };
+        }
+        match self.segment_around(address) {
+            Some((start, _)) => RuntimeError::InsideSegment { region, address, start },
+            None => RuntimeError::NotAllocated { region, address },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FIRST: u64 = 1 << 32;
+
+    fn segments(size_bytes: u64, page_bytes: Option<u64>) -> Segments {
+        Segments::new("hbm of A".into(), FIRST, size_bytes, page_bytes)
+    }
+
+    #[test]
+    fn what_is_used_up_is_said_with_what_is_left() {
+        let mut memory = segments(4096, None);
+        let first = memory.allocate(1024).unwrap();
+        memory.allocate(3000).unwrap();
+        let message = memory.allocate(4096).unwrap_err().to_string();
+        assert!(message.contains("hbm of A: no 4096 bytes are free in one piece, at most 64"), "{message}");
+        assert!(memory.allocate(u64::MAX).is_err());
+        memory.free(first).unwrap();
+        assert_eq!(memory.allocate(1000).unwrap(), first, "what was freed is used again");
+    }
+
+    #[test]
+    fn a_double_free_and_addresses_of_elsewhere_are_refused() {
+        let mut memory = segments(1 << 20, None);
+        let one = memory.allocate(100).unwrap();
+        let inside = memory.free(one + 4).unwrap_err();
+        assert!(matches!(inside, RuntimeError::InsideSegment { .. }), "{inside}");
+        memory.free(one).unwrap();
+        let twice = memory.free(one).unwrap_err();
+        assert!(matches!(twice, RuntimeError::NotAllocated { .. }), "{twice}");
+        let elsewhere = memory.free(FIRST - 64).unwrap_err();
+        assert!(matches!(elsewhere, RuntimeError::WrongRegion { .. }), "{elsewhere}");
+    }
+
+    #[test]
+    fn transfers_stay_within_a_segment() {
+        let mut memory = segments(1 << 20, None);
+        let one = memory.allocate(100).unwrap();
+        memory.check(one + 36, 64).unwrap();
+        let beyond = memory.check(one + 37, 64).unwrap_err();
+        assert!(matches!(beyond, RuntimeError::TooSmall { room_bytes: 63, .. }), "{beyond}");
+    }
+
+    proptest! {
+        /// Segments never overlap, keep to their pages, and give everything back.
+        #[test]
+        fn segments_are_apart_and_come_back(sizes in proptest::collection::vec(1..3u64 << 20, 1..40), odd in any::<u64>()) {
+            let mut memory = segments(64 << 20, Some(HUGE_PAGE_BYTES));
+            let mut held: Vec<(u64, u64)> = vec![];
+            for (turn, size) in sizes.iter().enumerate() {
+                if let Ok(start) = memory.allocate(*size) {
+                    prop_assert!(held.iter().all(|(other, length)| start + size <= *other || other + length <= start));
+                    let crossed = (start - FIRST) % HUGE_PAGE_BYTES + size > HUGE_PAGE_BYTES;
+                    prop_assert!(!crossed || (start - FIRST).is_multiple_of(HUGE_PAGE_BYTES));
+                    held.push((start, *size));
+                }
+                if odd >> (turn % 64) & 1 == 1 && !held.is_empty() {
+                    let (start, _) = held.swap_remove(turn % held.len());
+                    memory.free(start).unwrap();
+                }
+            }
+            for (start, _) in held {
+                memory.free(start).unwrap();
+            }
+            prop_assert_eq!(memory.allocate(64 << 20).unwrap(), FIRST);
+        }
+    }
+}

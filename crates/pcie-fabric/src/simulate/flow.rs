@@ -1,0 +1,143 @@
+//! What the simulation knows of a flow: the ways of its messages, and the times of the parts that they meet.
+
+use pcie_time::Picoseconds;
+
+use super::network::{CreditKind, Network};
+use super::rate::ByteTime;
+use super::traffic::{Placed, Primitive};
+use crate::description::MemoryParameters;
+use crate::topology::{NodeId, Topology};
+
+/// Requests of one primitive between the same places.
+#[derive(Debug)]
+pub(super) struct Flow {
+    pub primitive: Primitive,
+    pub paths: Paths,
+    pub times: Times,
+    /// The engine that works for it.
+    pub engine: usize,
+    /// Its command queue there.
+    pub queue: usize,
+    /// The device whose BAR is read or written.
+    pub bar: usize,
+    /// Whether the other end is a device too.
+    pub peer: bool,
+    /// Whether the device's engine writes elsewhere.
+    pub writes: bool,
+    pub completion_bytes: u16,
+    /// TLPs with data that wait for the first port.
+    pub at_source: usize,
+    /// Whether a stream waits for room at its source.
+    pub held: bool,
+    /// Since counting began.
+    pub delivered_bytes: u64,
+}
+
+/// The first steps of the ways of a flow's messages.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Paths {
+    pub command: u32,
+    /// Requests without data, towards where the data are.
+    pub ask: u32,
+    pub data: u32,
+    pub completion: u32,
+    /// From the other device of a write, that it has been done.
+    pub acknowledgement: u32,
+}
+
+/// How long what a flow meets takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub software: Picoseconds,
+    pub host_memory_read: Picoseconds,
+    /// One way; zero on the socket that the fabric is attached to.
+    pub other_socket: Picoseconds,
+    /// Access by the device's own engine.
+    pub engine_memory: Picoseconds,
+    pub bar_read: Picoseconds,
+    pub bar_write: Picoseconds,
+    pub bar_read_byte: ByteTime,
+    pub bar_write_byte: ByteTime,
+}
+
+impl Flow {
+    pub fn new(topology: &Topology, network: &mut Network, number: u32, placed: &Placed) -> Self {
+        let Placed { primitive, device, peer, .. } = *placed;
+        let writes = matches!(primitive, Primitive::D2h | Primitive::DmaWrite | Primitive::D2dWrite);
+        let parameters = topology.nodes()[device as usize].device.as_ref();
+        Self {
+            primitive,
+            paths: paths(topology, network, number, placed),
+            times: times(topology, placed),
+            engine: 2 * device as usize + usize::from(writes),
+            queue: placed.queue as usize,
+            bar: peer.unwrap_or(device) as usize,
+            peer: peer.is_some(),
+            writes,
+            completion_bytes: parameters.map_or(0, |device| device.engine.completion_bytes as u16),
+            at_source: 0,
+            held: false,
+            delivered_bytes: 0,
+        }
+    }
+
+    /// Whether its source makes data of itself, not because it was asked.
+    pub fn produces(&self) -> bool {
+        self.writes || self.primitive == Primitive::Stream
+    }
+}
+
+fn paths(topology: &Topology, network: &mut Network, number: u32, placed: &Placed) -> Paths {
+    let Placed { source, destination, host, device, peer, .. } = *placed;
+    let mut path =
+        |kind: CreditKind, from: NodeId, to: NodeId| network.add_path(topology, number, kind, from, to);
+    let mut paths = Paths::default();
+    match placed.primitive {
+        Primitive::MmioRead => {
+            paths.ask = path(CreditKind::NonPosted, host, device);
+            paths.data = path(CreditKind::Completion, device, host);
+        }
+        Primitive::H2d | Primitive::D2dRead => {
+            paths.command = path(CreditKind::Posted, host, device);
+            paths.ask = path(CreditKind::NonPosted, device, peer.unwrap_or(host));
+            paths.data = path(CreditKind::Completion, source, destination);
+            paths.completion = path(CreditKind::Posted, device, host);
+        }
+        Primitive::D2h => {
+            paths.command = path(CreditKind::Posted, host, device);
+            paths.data = path(CreditKind::Posted, source, destination);
+            paths.completion = paths.data;
+        }
+        Primitive::D2dWrite => {
+            paths.command = path(CreditKind::Posted, host, device);
+            paths.data = path(CreditKind::Posted, source, destination);
+            paths.acknowledgement = path(CreditKind::Completion, destination, source);
+            paths.completion = path(CreditKind::Posted, device, host);
+        }
+        Primitive::Stream | Primitive::MmioWrite | Primitive::DmaWrite => {
+            paths.data = path(CreditKind::Posted, source, destination);
+        }
+    }
+    paths
+}
+
+fn times(topology: &Topology, placed: &Placed) -> Times {
+    let host = topology.nodes()[placed.host as usize].host.unwrap_or_default();
+    let memory = |node: NodeId, number: usize| -> Option<&MemoryParameters> {
+        topology.nodes()[node as usize].device.as_ref()?.memories.get(number)
+    };
+    let here = memory(placed.device, placed.memory);
+    let there = memory(placed.peer.unwrap_or(placed.device), placed.peer_memory);
+    let ns = |time: Option<f64>| Picoseconds::from_ns(time.unwrap_or(0.0));
+    let rate = |rate: Option<f64>| ByteTime::at(rate.unwrap_or(f64::INFINITY));
+    Times {
+        software: Picoseconds::from_ns(host.software_ns),
+        host_memory_read: Picoseconds::from_ns(host.memory_read_ns),
+        other_socket: Picoseconds::from_ns(if placed.socket == 0 { 0.0 } else { host.other_socket_ns }),
+        engine_memory: ns(here.map(|memory| memory.engine_ns)),
+        bar_read: ns(there.map(|memory| memory.bar_read_ns)),
+        bar_write: ns(there.map(|memory| memory.bar_write_ns)),
+        bar_read_byte: rate(there.map(|memory| memory.bar_read_gbytes_per_s)),
+        bar_write_byte: rate(there.map(|memory| memory.bar_write_gbytes_per_s)),
+    }
+}

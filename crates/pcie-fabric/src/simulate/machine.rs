@@ -1,0 +1,294 @@
+//! Requests and what they do: which messages follow which, and when each phase begins and ends.
+//!
+//! A host's command crosses the fabric to the command queue of the engine; the engine transfers the data; then it writes
+//! a completion to the host. A D2H's completion follows its data on the same way and so costs no time of its own; that of
+//! a write to another device goes elsewhere than the data, and so waits for that device's word that it has them.
+//!
+//! A machine runs until a request is done and then asks whoever drives it what comes next: [`load`](super::load) keeps
+//! flows at their outstanding requests, the runtime does what a program tells it.
+
+mod messages;
+
+use pcie_time::{CalendarQueue, Picoseconds};
+
+use super::engine::{BarPort, Engine, engines};
+use super::event::{Event, PackedEvent};
+use super::flow::Flow;
+use super::network::{Discipline, Listener, Message, Network, Tlp};
+use super::traffic::{Placed, Primitive};
+use crate::topology::Topology;
+
+/// What a processor reads or writes at a time.
+const LINE_BYTES: u64 = 64;
+/// TLPs that a source keeps ready for its port while that sends the one before; more would only hold up others.
+const SOURCE_TLPS: usize = 1;
+
+/// A request and where its time went.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Request {
+    pub flow: u32,
+    size_bytes: u64,
+    /// Sizes of a scatter-gather list; empty for a request in one piece.
+    segments: Vec<u64>,
+    segments_begun: usize,
+    /// What a processor has not asked for of the segment that it is at.
+    segment_left: u64,
+    pub submitted: Picoseconds,
+    /// When its command was sent.
+    pub sent: Picoseconds,
+    /// In the command queue and the engine, until its first transfer could start; for MMIO, in the device's memory.
+    pub at_device: Picoseconds,
+    /// Bytes whose transfers have not been started.
+    to_start: u64,
+    /// Bytes that have not arrived.
+    to_arrive: u64,
+}
+
+impl Request {
+    /// Bytes of the next line that a processor reads or writes; lines end where segments do.
+    fn next_line(&mut self) -> u16 {
+        if self.segment_left == 0 {
+            self.segment_left = self.next_segment();
+        }
+        let line = self.segment_left.min(LINE_BYTES);
+        self.segment_left -= line;
+        self.to_start -= line;
+        line as u16
+    }
+
+    fn next_segment(&mut self) -> u64 {
+        self.segments_begun += 1;
+        self.segments.get(self.segments_begun - 1).copied().unwrap_or(self.size_bytes)
+    }
+}
+
+/// A simulation under way.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    network: Network,
+    events: CalendarQueue<PackedEvent>,
+    state: State,
+}
+
+#[derive(Debug)]
+struct State {
+    mps_bytes: u64,
+    flows: Vec<Flow>,
+    requests: Vec<Request>,
+    engines: Vec<Option<Engine>>,
+    bars: Vec<BarPort>,
+    counting_from: Picoseconds,
+}
+
+impl Listener for State {
+    type Event = PackedEvent;
+
+    fn delivered(&mut self, at: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
+        events.push(at, Event::Delivered(tlp).into());
+    }
+
+    fn left(&mut self, now: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
+        let flow = &mut self.flows[self.requests[tlp.request() as usize].flow as usize];
+        if tlp.message() == Message::Data && flow.produces() {
+            flow.at_source -= 1;
+            events.push(now, Event::Room(tlp.request()).into());
+        }
+    }
+}
+
+impl Machine {
+    /// `counting_from` is when bytes and loads begin to be counted.
+    pub fn new(topology: &Topology, discipline: Discipline, counting_from: Picoseconds) -> Self {
+        Self {
+            network: Network::new(topology, discipline, counting_from),
+            events: CalendarQueue::default(),
+            state: State {
+                mps_bytes: topology.mps_bytes().into(),
+                flows: vec![],
+                requests: vec![],
+                engines: engines(topology),
+                bars: vec![BarPort::default(); topology.nodes().len()],
+                counting_from,
+            },
+        }
+    }
+
+    pub fn add_flow(&mut self, topology: &Topology, placed: &Placed) -> u32 {
+        let number = self.state.flows.len() as u32;
+        self.state.flows.push(Flow::new(topology, &mut self.network, number, placed));
+        number
+    }
+
+    /// A request of a flow; once it is done, it may be submitted again.
+    pub fn add_request(&mut self, flow: u32) -> u32 {
+        self.state.requests.push(Request { flow, ..Request::default() });
+        self.state.requests.len() as u32 - 1
+    }
+
+    /// What a request that is not under way will move: `segments` are the sizes of a list, empty for one piece.
+    pub fn set_size(&mut self, request: u32, size_bytes: u64, segments: Vec<u64>) {
+        let request = &mut self.state.requests[request as usize];
+        (request.size_bytes, request.segments) = (size_bytes, segments);
+    }
+
+    pub fn submit(&mut self, at: Picoseconds, request: u32) {
+        self.events.push(at, Event::Submit(request).into());
+    }
+
+    pub fn primitive(&self, flow: u32) -> Primitive {
+        self.state.flows[flow as usize].primitive
+    }
+
+    pub fn request(&self, number: u32) -> &Request {
+        &self.state.requests[number as usize]
+    }
+
+    /// Bytes of a flow that arrived since counting began.
+    pub fn delivered_bytes(&self, flow: u32) -> u64 {
+        self.state.flows[flow as usize].delivered_bytes
+    }
+
+    /// Bytes that each edge sent since counting began.
+    pub fn sent_bytes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.network.sent_bytes()
+    }
+
+    /// TLPs times links crossed, from the start.
+    pub fn tlp_hops(&self) -> u64 {
+        self.network.tlp_hops()
+    }
+
+    /// Goes on until a request is done, and says when and which; None if nothing more happens until `end`.
+    ///
+    /// A stream's request is done as soon as its source has taken it.
+    pub fn run_until(&mut self, end: Picoseconds) -> Option<(Picoseconds, u32)> {
+        while let Some((now, event)) = self.events.pop_until(end) {
+            if let Some(done) = self.handle(now, event.into()) {
+                return Some((now, done));
+            }
+        }
+        None
+    }
+
+    /// Lets something happen; returns the request that is done by it.
+    fn handle(&mut self, now: Picoseconds, event: Event) -> Option<u32> {
+        match event {
+            Event::Network(event) => self.network.handle(now, event, &mut self.state, &mut self.events),
+            Event::Inject(tlp) => self.inject(now, tlp),
+            Event::Delivered(tlp) => return self.delivered(now, tlp),
+            Event::Submit(request) => return self.begin(now, request),
+            Event::Command(request) => self.command(now, request),
+            Event::Executed(request) => self.executed(now, request),
+            Event::Written(request, bytes) => return self.written(now, request, bytes),
+            Event::Done(request) => return Some(request),
+            Event::Room(request) => return self.room(now, request),
+        }
+        None
+    }
+
+    fn inject(&mut self, now: Picoseconds, tlp: Tlp) {
+        self.network.enqueue(now, tlp, &mut self.state, &mut self.events);
+    }
+
+    fn begin(&mut self, now: Picoseconds, number: u32) -> Option<u32> {
+        let state = &mut self.state;
+        let request = &mut state.requests[number as usize];
+        (request.submitted, request.sent, request.at_device) = (now, now, Picoseconds::ZERO);
+        (request.to_start, request.to_arrive) = (request.size_bytes, request.size_bytes);
+        (request.segments_begun, request.segment_left) = (0, 0);
+        let flow = &state.flows[request.flow as usize];
+        match flow.primitive {
+            Primitive::Stream => return self.stream(now, number),
+            Primitive::MmioRead => self.ask_for_line(now, number),
+            Primitive::MmioWrite => self.write_lines(now, number),
+            Primitive::DmaWrite => {
+                request.sent = now + flow.times.software;
+                self.events.push(request.sent, Event::Command(number).into());
+            }
+            Primitive::H2d | Primitive::D2h | Primitive::D2dRead | Primitive::D2dWrite => {
+                request.sent = now + flow.times.software;
+                let sent = request.sent;
+                self.events.push(sent, Event::Inject(state.command(number)).into());
+            }
+        }
+        None
+    }
+
+    /// Puts a TLP of a stream to its source, or waits for room there.
+    fn stream(&mut self, now: Picoseconds, number: u32) -> Option<u32> {
+        let tlp = self.state.data(number, self.state.mps_bytes as u16);
+        let flow = self.state.flow_mut(number);
+        if flow.at_source >= SOURCE_TLPS {
+            flow.held = true;
+            return None;
+        }
+        flow.at_source += 1;
+        self.inject(now, tlp);
+        Some(number)
+    }
+
+    /// The source of a flow has sent a TLP: who supplies it may go on.
+    fn room(&mut self, now: Picoseconds, number: u32) -> Option<u32> {
+        let flow = self.state.flow_mut(number);
+        if flow.primitive != Primitive::Stream {
+            self.transfer(now, number);
+            return None;
+        }
+        if std::mem::take(&mut flow.held) { self.stream(now, number) } else { None }
+    }
+
+    fn ask_for_line(&mut self, now: Picoseconds, number: u32) {
+        let state = &mut self.state;
+        let line = state.requests[number as usize].next_line();
+        let one_way = state.flow(number).times.other_socket;
+        self.events.push(now + one_way + one_way, Event::Inject(state.ask(number, line)).into());
+    }
+
+    fn write_lines(&mut self, now: Picoseconds, number: u32) {
+        let delay = self.state.flow(number).times.other_socket;
+        while self.state.requests[number as usize].to_start > 0 {
+            let bytes = self.state.requests[number as usize].next_line();
+            self.events.push(now + delay, Event::Inject(self.state.data(number, bytes)).into());
+        }
+    }
+
+    /// A command reaches its engine, which executes its segments one after another.
+    fn command(&mut self, now: Picoseconds, number: u32) {
+        let state = &mut self.state;
+        let request = &mut state.requests[number as usize];
+        let flow = &state.flows[request.flow as usize];
+        let Some(engine) = &mut state.engines[flow.engine] else { return };
+        let fetch = if flow.writes { flow.times.engine_memory } else { Picoseconds::ZERO };
+        let whole = [request.size_bytes];
+        let segments = if request.segments.is_empty() { &whole[..] } else { &request.segments };
+        for (place, size_bytes) in segments.iter().enumerate() {
+            let executed = engine.accept(now, *size_bytes) + fetch;
+            if place == 0 {
+                request.at_device = executed.since(now);
+            }
+            self.events.push(executed, Event::Executed(number).into());
+        }
+    }
+
+    fn executed(&mut self, now: Picoseconds, number: u32) {
+        let state = &mut self.state;
+        let request = &mut state.requests[number as usize];
+        let size_bytes = request.next_segment();
+        let flow = &state.flows[request.flow as usize];
+        if let Some(engine) = &mut state.engines[flow.engine] {
+            engine.executed(flow.queue, number, size_bytes);
+        }
+        self.transfer(now, number);
+    }
+
+    /// Starts as many transfers of the engine that serves a request as it has room for.
+    fn transfer(&mut self, now: Picoseconds, served: u32) {
+        let place = self.state.flow(served).engine;
+        while let Some((tlp, completion)) = self.state.next_transfer(place) {
+            self.inject(now, tlp);
+            if let Some(completion) = completion {
+                self.inject(now, completion);
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The runtime of `pcie-fabric` for Python, and policies that are written in it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pcie_fabric::runtime::{
+    Fifo, Policy, RoundRobin, Runtime, RuntimeError, ShortestFirst, Transfer, Waiting,
+};
+use pcie_fabric::simulate::{Discipline, Primitive};
+use pcie_fabric::{BarParameters, Topology};
+use pyo3::prelude::*;
+
+use crate::error::InputError;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<FabricRuntime>()?;
+    module.add_class::<FabricTrace>()?;
+    module.add_class::<FabricWaiting>()
+}
+
+/// A program's view of a simulated fabric.
+#[pyclass(module = "pcielab._core")]
+pub(crate) struct FabricRuntime {
+    runtime: Runtime,
+    raised: Raised,
+}
+
+/// What is done, in order: arrays in native byte order. Requests and sizes are 64-bit, queues 32-bit numbers; `submitted`
+/// and `phases` (host, fabric, device of each) are doubles, ns.
+#[pyclass(frozen, get_all, module = "pcielab._core")]
+pub(crate) struct FabricTrace {
+    request: Vec<u8>,
+    primitive: Vec<&'static str>,
+    queue: Vec<u8>,
+    size_bytes: Vec<u8>,
+    submitted: Vec<u8>,
+    phases: Vec<u8>,
+}
+
+/// The first request of a queue, as a policy sees it.
+#[pyclass(frozen, get_all, module = "pcielab._core")]
+pub(crate) struct FabricWaiting {
+    queue: u32,
+    submitted_ns: f64,
+    size_bytes: u64,
+    in_flight: u32,
+}
+
+/// What a policy raised, until the call that it was raised in returns.
+type Raised = Arc<Mutex<Option<PyErr>>>;
+
+/// An object with a method `choose`.
+#[derive(Debug)]
+struct PythonPolicy {
+    policy: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Policy for PythonPolicy {
+    fn choose(&mut self, waiting: &[Waiting]) -> usize {
+        let chosen = Python::attach(|py| {
+            let shown: Vec<FabricWaiting> = waiting.iter().map(FabricWaiting::from).collect();
+            self.policy.call_method1(py, "choose", (shown,))?.extract::<usize>(py)
+        });
+        chosen.unwrap_or_else(|error| {
+            *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            usize::MAX
+        })
+    }
+}
+
+impl From<&Waiting> for FabricWaiting {
+    fn from(waiting: &Waiting) -> Self {
+        let Waiting { queue, submitted_ns, size_bytes, in_flight } = *waiting;
+        Self { queue, submitted_ns, size_bytes, in_flight }
+    }
+}
+
+#[pymethods]
+impl FabricRuntime {
+    #[new]
+    fn new(fabric: &str, discipline: &str, policy: Bound<'_, PyAny>, outstanding: u32) -> PyResult<Self> {
+        let topology: Topology = crate::fabric::topology(fabric)?;
+        let discipline: Discipline = crate::fabric::read(&format!("\"{discipline}\""))?;
+        let raised = Raised::default();
+        let policy = policy_of(policy, &raised)?;
+        let runtime = Runtime::new(topology, discipline, policy, outstanding).map_err(refused)?;
+        Ok(Self { runtime, raised })
+    }
+
+    fn device_init(&mut self, device: &str) -> PyResult<()> {
+        self.runtime.device_init(device).map_err(refused)
+    }
+
+    fn map_bar(&mut self, device: &str, region: &str, address: u64, size_bytes: u64) -> PyResult<()> {
+        self.runtime.map_bar(device, region, BarParameters { address, size_bytes }).map_err(refused)
+    }
+
+    fn memory_init(&mut self, device: &str, region: &str) -> PyResult<()> {
+        self.runtime.memory_init(device, region).map_err(refused)
+    }
+
+    fn setup_mapping(&mut self, device: &str, region: &str, host: &str, host_address: u64) -> PyResult<()> {
+        self.runtime.setup_mapping(device, region, host, host_address).map_err(refused)
+    }
+
+    fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> PyResult<u64> {
+        self.runtime.memory_alloc(device, region, size_bytes).map_err(refused)
+    }
+
+    fn memory_free(&mut self, device: &str, device_address: u64) -> PyResult<()> {
+        self.runtime.memory_free(device, device_address).map_err(refused)
+    }
+
+    fn memory_address(&mut self, device: &str, device_address: u64, host: &str) -> PyResult<u64> {
+        self.runtime.memory_address(device, device_address, host).map_err(refused)
+    }
+
+    fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> PyResult<u64> {
+        self.runtime.host_memory_alloc(host, size_bytes).map_err(refused)
+    }
+
+    fn host_memory_free(&mut self, host: &str, host_address: u64) -> PyResult<()> {
+        self.runtime.host_memory_free(host, host_address).map_err(refused)
+    }
+
+    fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> PyResult<u32> {
+        self.runtime.add_queue(host, socket, outstanding).map_err(refused)
+    }
+
+    /// `transfers` are device address, other address and size of each.
+    fn submit(
+        &mut self,
+        primitive: &str,
+        queue: u32,
+        device: &str,
+        transfers: Vec<(u64, u64, u64)>,
+    ) -> PyResult<u64> {
+        let list: Vec<Transfer> = transfers
+            .into_iter()
+            .map(|(device_address, other_address, size_bytes)| Transfer {
+                device_address,
+                other_address,
+                size_bytes,
+            })
+            .collect();
+        let runtime = &mut self.runtime;
+        let submitted = match crate::fabric::read(&format!("\"{primitive}\""))? {
+            Primitive::MmioRead => runtime.mmio_read(queue, device, &list),
+            Primitive::MmioWrite => runtime.mmio_write(queue, device, &list),
+            Primitive::H2d => runtime.h2d(queue, device, &list),
+            Primitive::D2h => runtime.d2h(queue, device, &list),
+            Primitive::D2dRead => runtime.dev2dev_read(queue, device, &list),
+            Primitive::D2dWrite => runtime.dev2dev_write(queue, device, &list),
+            Primitive::Stream | Primitive::DmaWrite => {
+                return Err(InputError::new_err(format!("{primitive}: is no primitive of the runtime")));
+            }
+        };
+        self.raised_or(submitted)
+    }
+
+    fn run(&mut self, py: Python<'_>) -> PyResult<()> {
+        let runtime = &mut self.runtime;
+        let ran = py.detach(|| runtime.run());
+        self.raised_or(ran)
+    }
+
+    fn run_until(&mut self, py: Python<'_>, end_ns: f64) -> PyResult<()> {
+        let runtime = &mut self.runtime;
+        let ran = py.detach(|| runtime.run_until(end_ns));
+        self.raised_or(ran)
+    }
+
+    #[getter]
+    fn now_ns(&self) -> f64 {
+        self.runtime.now_ns()
+    }
+
+    #[getter]
+    fn unfinished(&self) -> usize {
+        self.runtime.unfinished()
+    }
+
+    fn trace(&self) -> FabricTrace {
+        let requests = || self.runtime.trace().requests.iter();
+        FabricTrace {
+            request: requests().flat_map(|one| one.request.to_ne_bytes()).collect(),
+            primitive: requests().map(|one| name(one.primitive)).collect(),
+            queue: requests().flat_map(|one| one.queue.to_ne_bytes()).collect(),
+            size_bytes: requests().flat_map(|one| one.size_bytes.to_ne_bytes()).collect(),
+            submitted: requests().flat_map(|one| one.submitted_ns.to_ne_bytes()).collect(),
+            phases: requests()
+                .flat_map(|one| [one.phases.host_ns, one.phases.fabric_ns, one.phases.device_ns])
+                .flat_map(f64::to_ne_bytes)
+                .collect(),
+        }
+    }
+}
+
+impl FabricRuntime {
+    fn raised_or<T>(&self, result: Result<T, RuntimeError>) -> PyResult<T> {
+        match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => result.map_err(refused),
+        }
+    }
+}
+
+/// A policy by its name, or an object that has `choose`.
+fn policy_of(policy: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Box<dyn Policy>> {
+    let Ok(name) = policy.extract::<String>() else {
+        return Ok(Box::new(PythonPolicy { policy: policy.unbind(), raised: Arc::clone(raised) }));
+    };
+    match name.as_str() {
+        "fifo" => Ok(Box::new(Fifo)),
+        "round-robin" => Ok(Box::<RoundRobin>::default()),
+        "shortest-first" => Ok(Box::new(ShortestFirst)),
+        other => Err(InputError::new_err(format!(
+            "policy {other}: unknown: give fifo, round-robin, shortest-first, or an object with a method choose"
+        ))),
+    }
+}
+
+fn name(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Stream => "stream",
+        Primitive::MmioRead => "mmio-read",
+        Primitive::MmioWrite => "mmio-write",
+        Primitive::H2d => "h2d",
+        Primitive::D2h => "d2h",
+        Primitive::DmaWrite => "dma-write",
+        Primitive::D2dRead => "d2d-read",
+        Primitive::D2dWrite => "d2d-write",
+    }
+}
+
+fn refused(error: RuntimeError) -> PyErr {
+    InputError::new_err(error.to_string())
+}

@@ -1,0 +1,260 @@
+"""The primitives of the rPCIeBench paper (its table 1) for programs on a simulated fabric, every request traced.
+
+    runtime = fabric.Runtime(fabric.load("fabrex-u55c"))
+    runtime.device_init("A")
+    runtime.memory_init("A", "hbm")
+    source = runtime.host_memory_alloc("host1", 4096)
+    target = runtime.memory_alloc("A", "hbm", 4096)
+    queue = runtime.add_queue("host1", outstanding=8)
+    for _ in range(100):
+        runtime.h2d(queue, "A", source, target, 4096)
+    runtime.run()
+    runtime.trace().summary()
+
+Time passes in `run` and `run_until` only. The Rust half is `crates/pcie-fabric/src/runtime.rs`, which has table 1
+beside its own names.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+
+from pcielab import _core
+from pcielab.fabric.load import Fabric
+from pcielab.fabric.simulate import PHASES, Discipline
+
+PolicyName: TypeAlias = Literal["fifo", "round-robin", "shortest-first"]
+POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
+Phase: TypeAlias = Literal["host", "fabric", "device", "total"]
+Transfer: TypeAlias = tuple[int, int, int]
+"""One part of a batch: two addresses and the size, bytes, in the order in which the single form has them."""
+
+
+class Waiting(Protocol):
+    """The first request of a queue that may send one."""
+
+    @property
+    def queue(self) -> int:
+        """Its queue."""
+
+    @property
+    def submitted_ns(self) -> float:
+        """When it was submitted."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Its payload."""
+
+    @property
+    def in_flight(self) -> int:
+        """Requests of its queue in flight."""
+
+
+class Policy(Protocol):
+    """Says which of the requests that may leave the host does so next."""
+
+    def choose(self, waiting: Sequence[Waiting]) -> int:
+        """The index of one of `waiting`, which is not empty and in the order of queues."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Every request that is done.
+
+    Attributes:
+        requests: One row each, in the order in which they were done: request (its number), primitive, queue,
+            size_bytes, submitted (ns), and its phases in ns: host (queued there, software included), fabric,
+            device, and their total.
+    """
+
+    requests: pd.DataFrame
+
+    @property
+    def gbytes_per_s(self) -> float:
+        """Payload over the time from the first submission to the last completion."""
+        done = (self.requests["submitted"] + self.requests["total"]).max()
+        return float(self.requests["size_bytes"].sum() / (done - self.requests["submitted"].min()))
+
+    def summary(self) -> pd.DataFrame:
+        """Average and tail of each phase and of the total, ns: one row each.
+
+        Percentiles are times of requests, by nearest rank.
+        """
+        rows = []
+        for phase in (*PHASES, "total"):
+            times = self.requests[phase].to_numpy()
+            if not len(times):
+                continue
+            ranks = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "longest": 1.0}
+            tails = {
+                f"{name}_ns": float(np.quantile(times, rank, method="inverted_cdf"))
+                for name, rank in ranks.items()
+            }
+            rows.append({"phase": phase, "requests": len(times), "average_ns": float(times.mean())} | tails)
+        return pd.DataFrame(rows)
+
+    def cdf(self, phase: Phase = "total") -> pd.DataFrame:
+        """The cumulative distribution of a phase: ns, and the share of requests that took as long or less."""
+        times, counts = np.unique(self.requests[phase].to_numpy(), return_counts=True)
+        return pd.DataFrame({"ns": times, "share": counts.cumsum() / max(counts.sum(), 1)})
+
+
+class Runtime:
+    """The host side of the paper's framework, on a simulated fabric.
+
+    Every method raises InputError for what cannot be; the message names the device, region, queue or address, and
+    says what would be right.
+    """
+
+    def __init__(
+        self,
+        fabric: Fabric,
+        *,
+        policy: PolicyName | Policy = "fifo",
+        outstanding: int = 64,
+        discipline: Discipline = "per-destination",
+    ) -> None:
+        """A runtime in which nothing is set up.
+
+        Args:
+            fabric: The fabric.
+            policy: Which waiting request leaves next: by name, or an object with a method `choose`.
+            outstanding: Requests that all queues together may have in flight.
+            discipline: What has credits of its own at every port of the fabric.
+        """
+        self._core = _core.FabricRuntime(fabric.to_json(), discipline, policy, outstanding)
+
+    def device_init(self, device: str) -> None:
+        """Initialise a device and map its BARs where the fabric has them."""
+        self._core.device_init(device)
+
+    def map_bar(self, device: str, region: str, address: int, size_bytes: int) -> None:
+        """Map a region of an initialised device at other bus addresses; before `memory_init`."""
+        self._core.map_bar(device, region, address, size_bytes)
+
+    def memory_init(self, device: str, region: str) -> None:
+        """Make the memory manager of a region: of what its BAR shows, or of all of it where it has none."""
+        self._core.memory_init(device, region)
+
+    def setup_mapping(self, device: str, region: str, host: str, host_address: int) -> None:
+        """Map the BAR of a region into a host's addresses: for MMIO, and as the other end of D2D transfers."""
+        self._core.setup_mapping(device, region, host, host_address)
+
+    def memory_alloc(self, device: str, region: str, size_bytes: int) -> int:
+        """Allocate memory of a device; returns its bus address."""
+        return self._core.memory_alloc(device, region, size_bytes)
+
+    def memory_free(self, device: str, device_address: int) -> None:
+        """Free memory of a device."""
+        self._core.memory_free(device, device_address)
+
+    def memory_address(self, device: str, device_address: int, host: str) -> int:
+        """Where a host sees memory of a device that is mapped there."""
+        return self._core.memory_address(device, device_address, host)
+
+    def host_memory_alloc(self, host: str, size_bytes: int) -> int:
+        """Allocate memory of a host, in huge pages; returns its address."""
+        return self._core.host_memory_alloc(host, size_bytes)
+
+    def host_memory_free(self, host: str, host_address: int) -> None:
+        """Free memory of a host."""
+        self._core.host_memory_free(host, host_address)
+
+    def add_queue(self, host: str, *, socket: int = 0, outstanding: int = 1) -> int:
+        """Make a queue at a socket of a host, with its own limit on requests in flight; returns its number."""
+        return self._core.add_queue(host, socket, outstanding)
+
+    def mmio_read(self, queue: int, device: str, host_address: int, device_address: int, size_bytes: int) -> int:
+        """Read by the processor, a cache line at a time. Returns the request's number, as all primitives do."""
+        return self.mmio_read_batch(queue, device, [(host_address, device_address, size_bytes)])
+
+    def mmio_read_batch(self, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
+        """Several reads one after another, as one request."""
+        return self._submit("mmio-read", queue, device, _device_first(transfers))
+
+    def mmio_write(self, queue: int, device: str, host_address: int, device_address: int, size_bytes: int) -> int:
+        """Write by the processor."""
+        return self.mmio_write_batch(queue, device, [(host_address, device_address, size_bytes)])
+
+    def mmio_write_batch(self, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
+        """Several writes as one request."""
+        return self._submit("mmio-write", queue, device, _device_first(transfers))
+
+    def h2d(self, queue: int, device: str, host_address: int, device_address: int, size_bytes: int) -> int:
+        """Move data from the host to a device by its DMA engine."""
+        return self.h2d_batch(queue, device, [(host_address, device_address, size_bytes)])
+
+    def h2d_batch(self, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
+        """A scatter-gather list by one command with one completion."""
+        return self._submit("h2d", queue, device, _device_first(transfers))
+
+    def d2h(self, queue: int, device: str, host_address: int, device_address: int, size_bytes: int) -> int:
+        """Move data from a device to the host by its DMA engine."""
+        return self.d2h_batch(queue, device, [(host_address, device_address, size_bytes)])
+
+    def d2h_batch(self, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
+        """A scatter-gather list by one command with one completion."""
+        return self._submit("d2h", queue, device, _device_first(transfers))
+
+    def dev2dev_read(
+        self, queue: int, device: str, device_address: int, other_address: int, size_bytes: int
+    ) -> int:
+        """The engine of `device` reads from another device, whose memory is mapped at the queue's host."""
+        return self.dev2dev_read_batch(queue, device, [(device_address, other_address, size_bytes)])
+
+    def dev2dev_read_batch(self, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
+        """A scatter-gather list by one command with one completion."""
+        return self._submit("d2d-read", queue, device, transfers)
+
+    def dev2dev_write(
+        self, queue: int, device: str, device_address: int, other_address: int, size_bytes: int
+    ) -> int:
+        """The engine of `device` writes to another device, whose memory is mapped at the queue's host."""
+        return self.dev2dev_write_batch(queue, device, [(device_address, other_address, size_bytes)])
+
+    def dev2dev_write_batch(self, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
+        """A scatter-gather list by one command with one completion."""
+        return self._submit("d2d-write", queue, device, transfers)
+
+    def _submit(self, primitive: str, queue: int, device: str, transfers: Iterable[Transfer]) -> int:
+        return self._core.submit(primitive, queue, device, list(transfers))
+
+    def run(self) -> None:
+        """Let time pass until every request is done."""
+        self._core.run()
+
+    def run_until(self, end_ns: float) -> None:
+        """Let time pass until so many ns after the start."""
+        self._core.run_until(end_ns)
+
+    @property
+    def now_ns(self) -> float:
+        """Time since the start."""
+        return self._core.now_ns
+
+    @property
+    def unfinished(self) -> int:
+        """Requests that are not done."""
+        return self._core.unfinished
+
+    def trace(self) -> Trace:
+        """The requests that are done so far."""
+        found = self._core.trace()
+        phases = np.frombuffer(found.phases).reshape(-1, len(PHASES))
+        columns = {
+            "request": np.frombuffer(found.request, dtype=np.uint64),
+            "primitive": found.primitive,
+            "queue": np.frombuffer(found.queue, dtype=np.uint32),
+            "size_bytes": np.frombuffer(found.size_bytes, dtype=np.uint64),
+            "submitted": np.frombuffer(found.submitted),
+            **{phase: phases[:, number] for number, phase in enumerate(PHASES)},
+            "total": phases.sum(axis=1),
+        }
+        return Trace(pd.DataFrame(columns))
+
+
+def _device_first(transfers: Iterable[Transfer]) -> Iterator[Transfer]:
+    return ((device, host, size) for host, device, size in transfers)
