@@ -16,7 +16,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml $
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pcielab needs Python 3.11 or newer")'
@@ -90,6 +90,14 @@ bench-record: ## The same, and append the results with the commit to bench/histo
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
 	$(BIN)/python bench/closeness.py
 
+.PHONY: leave-one-out
+leave-one-out: build ## Predict each measured machine without it in the card's constants (needs PCIELAB_DATA; an hour)
+	$(BIN)/python bench/leave_one_out.py --fresh
+
+.PHONY: calibrated-profiles
+calibrated-profiles: build ## Calibrate the shipped systems of measured machines anew, card included (needs PCIELAB_DATA)
+	$(BIN)/python bench/shipped_profiles.py --card
+
 .PHONY: clean
 clean: ## Remove what the build made
-	rm -rf target $(VENV) demo closeness
+	rm -rf target $(VENV) demo closeness leave-one-out

@@ -11,6 +11,7 @@ __all__ = [
     "FabricTrace",
     "FabricWaiting",
     "InputError",
+    "Predictor",
     "RunError",
     "StoreWriter",
     "__version__",
@@ -114,6 +115,13 @@ class FabricShares:
     def load(self) -> bytes: ...
     @property
     def crossing(self) -> bytes: ...
+
+@final
+class Predictor:
+    def __new__(cls, suite: str, places: list[int], *, seed: int, jobs: int) -> Predictor: ...
+    def predict(
+        self, systems: str, wanted: list[list[int]], *, effort: str, progress: Callable[[int, int], None]
+    ) -> str: ...
 
 @final
 class StoreWriter:

@@ -8,6 +8,7 @@ mod device;
 mod host;
 mod messages;
 mod outcome;
+mod prediction;
 mod runner;
 mod sampling;
 mod simulated;
@@ -18,6 +19,7 @@ pub use device::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice,
 pub use host::{Host, HostFacts};
 pub use messages::{MessageDevice, MessageProgress, MessageResult, MessageRunError, run_messages};
 pub use outcome::Outcome;
+pub use prediction::{Effort, Prediction, PredictionError, Predictor};
 pub use runner::{Options, Progress, RunError, Runner};
 pub use sampling::Samples;
 pub use simulated::{SimulatedDevice, SimulatedHost, simulated_bench};

@@ -1,7 +1,9 @@
 //! What became of a test, reduced to what the store keeps.
 
 use crate::device::{BandwidthSlice, DeviceError, LatencySlice, TimerFacts};
-use crate::sampling::{Samples, bandwidth_is_stable, latency_is_stable};
+use crate::sampling::{
+    Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
+};
 use crate::statistics::{BatchMeans, Histogram};
 use pcie_store::{Distribution, Scalar, Series, Status};
 use pcie_workload::{Operation, Test};
@@ -9,6 +11,9 @@ use std::ops::ControlFlow;
 
 /// Latencies kept in order, as a look at how they follow one another.
 const SERIES_LENGTH: usize = 1024;
+
+/// What is said of a test that an adaptive run ended before its average was known as well as it usually is.
+const UNSETTLED: &str = "not settled: the average hangs on stalls that are rare and long";
 
 /// What became of a test.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +54,7 @@ fn scalar(metric: &str, unit: &str, value: f64) -> Scalar {
 #[derive(Debug)]
 pub(crate) struct LatencyGatherer {
     samples: Samples,
+    asked: u64,
     details: bool,
     histogram: Histogram,
     averages: BatchMeans,
@@ -60,6 +66,7 @@ impl LatencyGatherer {
     pub(crate) fn new(test: &Test, samples: Samples) -> Self {
         Self {
             samples,
+            asked: test.transactions,
             details: test.details,
             histogram: Histogram::default(),
             averages: BatchMeans::default(),
@@ -116,9 +123,10 @@ impl LatencyGatherer {
             metric: "latency_ticks".into(),
             values: self.first.iter().copied().map(f64::from).collect(),
         };
+        let unsettled = self.histogram.count() < self.asked && !average_is_settled(&self.averages);
         Outcome {
             status: Status::Ok,
-            message: None,
+            message: unsettled.then(|| UNSETTLED.to_owned()),
             scalars,
             distributions: vec![distribution],
             series: if self.details { vec![series] } else { vec![] },
@@ -145,7 +153,9 @@ impl BandwidthGatherer {
         self.elapsed_ns += slice.elapsed_ns;
         self.times.add(slice.elapsed_ns / slice.transactions.max(1) as f64);
         match self.samples {
-            Samples::Adaptive if bandwidth_is_stable(&self.times) => ControlFlow::Break(()),
+            Samples::Adaptive if bandwidth_is_stable(&self.times, self.transactions) => {
+                ControlFlow::Break(())
+            }
             _ => ControlFlow::Continue(()),
         }
     }
@@ -169,6 +179,8 @@ impl BandwidthGatherer {
             let shortest = self.elapsed_ns * (1.0 - uncertainty).max(f64::MIN_POSITIVE);
             scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(shortest)));
         }
-        Outcome { status: Status::Ok, message: None, scalars, distributions: vec![], series: vec![] }
+        let unsettled = self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
+        let message = unsettled.then(|| UNSETTLED.to_owned());
+        Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] }
     }
 }

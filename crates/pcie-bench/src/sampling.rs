@@ -19,15 +19,31 @@ const RELATIVE_HALF_WIDTH: f64 = 0.0025;
 const LATENCY_HALF_WIDTH_TICKS: f64 = 0.05;
 /// Batches before any interval is believed.
 const BATCHES_LEAST: usize = 4;
+/// From so many samples on, a stable median is enough: an average that is not settled by then hangs on stalls that are
+/// too rare and too long to be told from a part of the run.
+const HEAVY_TAIL_SAMPLES: u64 = 1 << 18;
+/// The same for the transactions of a bandwidth test.
+const HEAVY_TAIL_TRANSACTIONS: u64 = 1 << 20;
 /// Samples that a full distribution needs, so that its 99.9 % quantile stands on a good number of them.
 const DETAILS_SAMPLES: u64 = 1 << 18;
 
-/// Decides when a bandwidth is known well enough.
-pub(crate) fn bandwidth_is_stable(times: &BatchMeans) -> bool {
+/// Whether a bandwidth is known as well as an adaptive run asks for.
+pub(crate) fn bandwidth_is_settled(times: &BatchMeans) -> bool {
     times.count() >= BATCHES_LEAST && times.half_width() <= RELATIVE_HALF_WIDTH * times.mean()
 }
 
-/// Decides when average and median of a latency are known well enough.
+/// Decides when a bandwidth test may end.
+pub(crate) fn bandwidth_is_stable(times: &BatchMeans, transactions: u64) -> bool {
+    bandwidth_is_settled(times) || transactions >= HEAVY_TAIL_TRANSACTIONS
+}
+
+/// Whether an average latency is known as well as an adaptive run asks for.
+pub(crate) fn average_is_settled(averages: &BatchMeans) -> bool {
+    let tolerance = (RELATIVE_HALF_WIDTH * averages.mean()).max(LATENCY_HALF_WIDTH_TICKS);
+    averages.half_width() <= tolerance
+}
+
+/// Decides when average and median of a latency are known well enough for the test to end.
 ///
 /// A median is stable when the values that it may have, given how many samples there are, are at most a tick apart: so
 /// one that sits between two modes is not declared stable by luck, and such a test goes on to its full count (or what whole batches fill of it).
@@ -35,8 +51,7 @@ pub(crate) fn latency_is_stable(averages: &BatchMeans, histogram: &Histogram, de
     if averages.count() < BATCHES_LEAST || (details && histogram.count() < DETAILS_SAMPLES) {
         return false;
     }
-    let tolerance = (RELATIVE_HALF_WIDTH * averages.mean()).max(LATENCY_HALF_WIDTH_TICKS);
-    if averages.half_width() > tolerance {
+    if !average_is_settled(averages) && histogram.count() < HEAVY_TAIL_SAMPLES {
         return false;
     }
     // Batches are correlated within: count each eight samples as one.
@@ -74,9 +89,23 @@ mod tests {
     fn scattered_batches_are_not_stable() {
         let mut times = BatchMeans::default();
         [1.0, 1.1, 0.9, 1.05].iter().cycle().take(BATCHES_LEAST).for_each(|value| times.add(*value));
-        assert!(!bandwidth_is_stable(&times));
+        assert!(!bandwidth_is_stable(&times, 4));
+        assert!(
+            bandwidth_is_stable(&times, HEAVY_TAIL_TRANSACTIONS),
+            "stalls may keep it from settling for ever"
+        );
         let mut times = BatchMeans::default();
         (1..BATCHES_LEAST).for_each(|_| times.add(1.0));
-        assert!(!bandwidth_is_stable(&times), "few batches");
+        assert!(!bandwidth_is_stable(&times, 3), "few batches");
+    }
+
+    #[test]
+    fn rare_long_stalls_do_not_keep_a_test_from_ending() {
+        let mut histogram = Histogram::default();
+        (0..HEAVY_TAIL_SAMPLES).for_each(|_| histogram.add(90));
+        let mut averages = BatchMeans::default();
+        [90.0, 95.0, 90.0, 240.0].iter().cycle().take(BATCHES_LEAST).for_each(|value| averages.add(*value));
+        assert!(!average_is_settled(&averages));
+        assert!(latency_is_stable(&averages, &histogram, false));
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_simulated_messages, module)?)
 }
 
-fn parse<T: DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
+pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| InputError::new_err(format!("{what}: {}: {}", error.path(), error.inner())))

@@ -2,6 +2,7 @@
 
 mod check;
 mod cuts;
+mod shape;
 
 pub(crate) use cuts::Cuts;
 
@@ -12,6 +13,7 @@ use crate::profile::{CompletionSplit, IommuMode, System};
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
 use pcie_workload::{AddressList, LINE_BYTES, Path, Test};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Why a system cannot be simulated.
@@ -97,7 +99,7 @@ pub(crate) struct Written {
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) system: System,
-    pub(crate) lines: Lines,
+    pub(crate) lines: Arc<Lines>,
     narrow: LinkConfiguration,
     wide: LinkConfiguration,
     pub(crate) tick: TickLength,
@@ -109,6 +111,11 @@ impl Machine {
     /// # Errors
     /// Names the first key whose value cannot be simulated.
     pub fn new(system: System) -> Result<Self, SystemError> {
+        Self::with_lines(system, None)
+    }
+
+    /// With lines that are numbered already, where they are.
+    fn with_lines(system: System, lines: Option<Arc<Lines>>) -> Result<Self, SystemError> {
         check::check_values(&system)?;
         let link = |address_bits| {
             LinkConfiguration::try_from(LinkParameters {
@@ -126,7 +133,8 @@ impl Machine {
         let (narrow, wide) = (link(32)?, link(64)?);
         let timer = system.device.timer;
         let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
-        Ok(Self { lines: Lines::new(&system), narrow, wide, tick, system })
+        let lines = lines.unwrap_or_else(|| Arc::new(Lines::new(&system)));
+        Ok(Self { lines, narrow, wide, tick, system })
     }
 
     /// The system it was made from.

@@ -13,7 +13,21 @@ from rich.console import Console
 from rich.markup import escape
 
 from pcielab import __version__
-from pcielab.cli import compare, devices, explain, exports, fabric, imports, model, profiles, report, run, suites
+from pcielab.cli import (
+    calibrate,
+    compare,
+    devices,
+    explain,
+    exports,
+    fabric,
+    imports,
+    model,
+    profiles,
+    report,
+    run,
+    suites,
+    validate,
+)
 from pcielab.errors import InputError, RunError
 
 app = typer.Typer(
@@ -42,6 +56,8 @@ def _root(
 app.add_typer(model.app, name="model")
 app.command("explain")(explain.explain)
 app.command("run")(run.run)
+app.command("calibrate")(calibrate.calibrate)
+app.command("validate")(validate.validate)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
 app.add_typer(imports.app, name="import")

@@ -1,23 +1,20 @@
 """`pcielab run`: a suite, or one test, on a device, into a store."""
 
-import time
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pcielab.cli.output import Format, print_rows
+from pcielab.cli.progress import Bar
 from pcielab.errors import InputError, RunError
 from pcielab.model import load_message_profile
 from pcielab.profiles import resolve
 from pcielab.simulation import simulate, simulate_messages
 from pcielab.store import open_store
 from pcielab.suites import Suite, is_message_suite, load_message_suite, load_suite, single_test
-
-_QUIET_SECONDS = 2.0
 
 
 class Samples(StrEnum):
@@ -32,38 +29,6 @@ class Engine(StrEnum):
 
     FAST = "fast"
     REFERENCE = "reference"
-
-
-class _Bar:
-    """A progress bar that appears once a run has taken a while, on a terminal only."""
-
-    def __init__(self) -> None:
-        self._console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
-        )
-        self._task = self._bar.add_task("starting")
-        self._started = time.monotonic()
-        self._shown = False
-
-    def update(self, done: int, total: int, family: str, _name: str) -> None:
-        if not self._shown and time.monotonic() - self._started > _QUIET_SECONDS:
-            self._bar.start()
-            self._shown = True
-        self._bar.update(self._task, completed=done, total=total, description=family or "starting")
-
-    def __enter__(self) -> "_Bar":
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        if self._shown:
-            self._bar.stop()
 
 
 def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object]) -> Suite:
@@ -108,7 +73,7 @@ def _run_messages(
         raise InputError(f"--resume: suite {suite} takes seconds and is not gone on with: give --overwrite")
     chosen = load_message_suite(suite)
     machine = load_message_profile(profile)
-    with _Bar() as bar:
+    with Bar() as bar:
         simulate_messages(machine, chosen, output, sets=sets, seed=seed, overwrite=overwrite, progress=bar.update)
     Console(stderr=True).print(f"{len(chosen.tests)} tests simulated on {machine.name}: {output}", highlight=False)
 
@@ -196,7 +161,7 @@ def run(
         return
     chosen = _chosen_suite(suite, test, single)
     system = resolve(profile or "hsw2620", sets or ())
-    with _Bar() as bar:
+    with Bar() as bar:
         simulate(
             system,
             chosen,

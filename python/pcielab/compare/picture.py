@@ -1,5 +1,6 @@
 """A picture of two runs: for each family, the values of both beside their differences, in one HTML file."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -22,18 +23,23 @@ BINARY_LABEL = (
 WIDTH, HEIGHT = 420, 220
 
 
-def draw(comparison: Comparison) -> str:
-    """A self-contained HTML page: nothing is fetched when it is opened."""
+def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Sequence[str] = ()) -> str:
+    """A self-contained HTML page: nothing is fetched when it is opened.
+
+    Args:
+        comparison: What is drawn.
+        title: What it is called.
+        notes: Lines below the title, after those that name the runs; without any, a summary of the differences.
+    """
     runs = [f"{letter}: {run.title} ({run.origin})" for letter, run in (("A", comparison.a), ("B", comparison.b))]
     latency = comparison.rows["name"].str.startswith("LAT_").rename("latency")
     families = [
         _family(rows, str(name), runs, latency=bool(timed))
         for (name, timed), rows in comparison.rows.groupby(["family", latency], sort=False)
     ]
-    title = alt.Title(
-        "Two runs side by side", subtitle=[*runs, *_summary_lines(comparison)], anchor="start", offset=16
-    )
-    page = alt.vconcat(*families, title=title).resolve_scale(color="independent", strokeDash="independent")
+    lines = [*runs, *(notes or _summary_lines(comparison))]
+    head = alt.Title(title, subtitle=lines, anchor="start", offset=16)
+    page = alt.vconcat(*families, title=head).resolve_scale(color="independent", strokeDash="independent")
     with alt.data_transformers.enable("default", max_rows=None):
         return str(page.to_html(inline=True, embed_options={"actions": {"export": True, "editor": False}}))
 

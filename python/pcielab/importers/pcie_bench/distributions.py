@@ -40,7 +40,7 @@ def add_distributions(directory: Path, family: str, records: list[dict[str, Any]
     path = next((path for form in FORMS if (path := directory / f"{family}_cdf{form}").exists()), None)
     if path is None:
         return
-    sections = _sections(path)
+    sections = sections_of(path)
     if len(sections) != len(records):
         raise InputError(
             f"{path}: {len(sections)} distributions where {family}.csv has {len(records)} rows: the file is "
@@ -65,8 +65,12 @@ def _label(record: dict[str, Any]) -> str:
     return f"test={record['name']} trans_sz={size} win_sz={window} cache={cache}"
 
 
-def _sections(path: Path) -> list[Section]:
-    """A section begins where the share is 0."""
+def sections_of(path: Path) -> list[Section]:
+    """The distributions of a `_cdf` file, in order. A section begins where the share is 0.
+
+    Raises:
+        InputError: The file is damaged; the message names the line.
+    """
     separator = "," if path.suffix == ".csv" else None
     lines = read_text(path).splitlines()
     if lines[0].lstrip("#").replace(",", " ").split() != list(CDF_HEAD):

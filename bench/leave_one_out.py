@@ -1,0 +1,142 @@
+"""Predicts each measured machine with constants of the card that were not fitted on it.
+
+Makes the table of `docs/concepts/trust.md`. For each machine, with all its IOMMU and NUMA variants: fit the card's
+constants on the full runs of the other machines, calibrate each variant on its pack alone, simulate the
+published suite, and score the rows outside the pack. Constants, profiles and stores stay in a working folder;
+`--fresh` begins again, `--system` takes some variants only.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+import pcielab
+from pcielab.calibrate import calibrate, read_measured, read_pack
+from pcielab.calibrate.card import fit_card
+from pcielab.importers import import_pcie_bench
+from pcielab.profiles import names
+from pcielab.validate import Score, score, write_bands
+
+PAGE = Path("docs/concepts/trust.md")
+START, END = "<!-- leave one out: make leave-one-out -->", "<!-- end of leave one out -->"
+HEAD = [
+    "| system | bandwidth %, median / mean / p95 | RD mean / p95 | WR mean / p95 | RW mean / p95 "
+    "| windows >= 512 KiB mean / p95 | median latency ns, mean / p95 | within a tick "
+    "| average latency ns, median / p95 | distribution ns, median / p95 |",
+    "|---|---|---|---|---|---|---|---|---|---|",
+]
+REPRESENTATIVES = {"snb": "snb", "ib": "ib-000", "hsw2620": "hsw2620"}
+"""Machines without idle states, and the variant of each that the card's constants are fitted on."""
+
+
+def machine_of(system: str) -> str:
+    """The machine that a system is a variant of."""
+    return system.split("-")[0]
+
+
+def folder_of(system: str, data: Path) -> Path | None:
+    """The published folder that the provenance of a shipped system names, if it is there."""
+    source = pcielab.resolve(system).provenance["system"].source
+    folder = data / source.split()[0].rstrip(":")
+    return folder if folder.is_dir() and folder != data else None
+
+
+def constants(machine: str, data: Path, pack: Path, work: Path) -> dict[str, float | int]:
+    """The card's constants from all machines but one."""
+    kept = work / f"card-without-{machine}.json"
+    if not kept.exists():
+        print(f"{machine}: fitting the card on the other machines", file=sys.stderr)
+        others = [
+            read_measured(folder)
+            for name, system in REPRESENTATIVES.items()
+            if name != machine and (folder := folder_of(system, data))
+        ]
+        found = fit_card(others, read_pack(pack))
+        kept.write_text(json.dumps({key: one.value for key, one in found.items() if one.identified}, indent=1))
+    values: dict[str, float | int] = json.loads(kept.read_text())
+    return values
+
+
+def scored(system: str, folder: Path, pack: Path, card: dict[str, float | int], work: Path) -> Score:
+    """The score of a variant, calibrated on its pack with these constants of the card."""
+    print(f"{system}: calibrating and simulating", file=sys.stderr)
+    profile, run, measured = (work / f"{system}{end}" for end in (".toml", ".db", "-measured.db"))
+    if not run.exists():
+        twin = calibrate(read_measured(folder, pack), system, constants=card)
+        profile.write_text(twin.to_toml())
+        pcielab.simulate(pcielab.resolve(str(profile)), pcielab.load_suite("paper"), run)
+    import_pcie_bench(folder, measured, overwrite=True)
+    return score(pcielab.open_store(measured), pcielab.open_store(run), read_pack(pack))
+
+
+def row(system: str, result: Score) -> str:
+    """The line of a variant."""
+    table = result.by_test.set_index(["group", "metric"])
+
+    def shown(group: str, metric: str, *columns: str) -> str:
+        if (group, metric) not in table.index:
+            return "-"
+        found: pd.Series = table.loc[(group, metric)]
+        return " / ".join(f"{found[column]:.1f}" for column in columns)
+
+    cells = [
+        f"`{system}`",
+        shown("all", "bandwidth", "median", "mean", "p95"),
+        *(shown(f"BW_DMA_{kind}", "bandwidth", "mean", "p95") for kind in ("RD", "WR", "RW")),
+        shown("windows of 512 KiB and more", "bandwidth", "mean", "p95"),
+        shown("all", "median latency", "mean", "p95"),
+        f"{result.medians_within_a_tick:.1%}",
+        shown("all", "average latency", "median", "p95"),
+        shown("all", "distribution", "median", "p95"),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def idle_line(system: str, work: Path) -> str | None:
+    """What is said of a machine with idle states besides its scores."""
+    resolved = pcielab.resolve(str(work / f"{system}.toml")).system
+    if resolved.host.idle is None:
+        return None
+    bands = write_bands(resolved, pcielab.open_store(work / f"{system}-measured.db"))
+    inside = sum(band.inside for band in bands) / len(bands)
+    return (
+        f"`{system}`: {inside:.0%} of {len(bands)} write bandwidths lie in the middle 90 % of the twin's own runs."
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--system", action="append", help="only this variant; repeatable; the page stays as it is")
+    parser.add_argument("--fresh", action="store_true", help="begin again")
+    parser.add_argument("--pack", type=Path, help="rows to calibrate from [default: beside PCIELAB_DATA]")
+    parser.add_argument("--work", type=Path, default=Path("leave-one-out"), help="working folder")
+    options = parser.parse_args(arguments)
+    data = Path(os.environ.get("PCIELAB_DATA") or sys.exit("leave-one-out: PCIELAB_DATA names no published data"))
+    pack = options.pack or data.parent / "calibration-pack.csv"
+    options.work.mkdir(exist_ok=True)
+    if options.fresh:
+        for path in options.work.iterdir():
+            path.unlink()
+    lines, notes = [], []
+    for system in options.system or [name for name in names("system") if folder_of(name, data)]:
+        folder = folder_of(system, data) or sys.exit(f"leave-one-out: {system}: no published measurements")
+        card = constants(machine_of(system), data, pack, options.work)
+        lines.append(row(system, scored(system, folder, pack, card, options.work)))
+        notes += [line] if (line := idle_line(system, options.work)) else []
+        print(lines[-1], file=sys.stderr)
+    table = "\n".join([START, *HEAD, *lines, *(["", *notes] if notes else []), END])
+    if not options.system:
+        text = PAGE.read_text()
+        PAGE.write_text(re.sub(f"{re.escape(START)}.*{re.escape(END)}", lambda _: table, text, flags=re.DOTALL))
+    print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Calibrates the shipped systems of measured machines anew, each from the rows of the pack and its `sys-*.txt`.
+
+With `--card`, the constants of the card are first fitted on the full runs of the machines, and written into the
+device profile: their values only, as what is said of them stays true. Run it after a change of the mechanisms.
+"""
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pcielab
+from leave_one_out import REPRESENTATIVES, folder_of
+from pcielab.calibrate import calibrate, read_measured, read_pack
+from pcielab.calibrate.card import fit_card
+from pcielab.profiles import names
+
+SYSTEMS, CARD = Path("profiles/systems"), Path("profiles/devices/nfp6000.toml")
+
+
+def with_constants(text: str, constants: Mapping[str, float | int]) -> str:
+    """The text of a device profile with other values; comments and order stay."""
+    table = ""
+    lines = []
+    for line in text.splitlines():
+        if head := re.match(r"\[([\w.]+)\]", line):
+            table = head[1] + "."
+        key = re.match(r"(\w+) = ", line)
+        value = constants.get(f"device.{table}{key[1]}") if key else None
+        lines.append(line if key is None or value is None else f"{key[1]} = {round(value, 3)}" + comment(line))
+    return "\n".join(lines) + "\n"
+
+
+def comment(line: str) -> str:
+    """The comment at the end of a line, with the space before it."""
+    found = re.search(r"\s+#.*$", line)
+    return found[0] if found else ""
+
+
+def main() -> None:
+    """Write the profiles."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--card", action="store_true", help="fit the constants of the card first")
+    parser.add_argument("--system", action="append", help="only this one; repeatable")
+    parser.add_argument("--output", type=Path, default=SYSTEMS, help="folder to write to")
+    options = parser.parse_args()
+    data = Path(
+        os.environ.get("PCIELAB_DATA") or sys.exit("shipped_profiles: PCIELAB_DATA names no published data")
+    )
+    pack = data.parent / "calibration-pack.csv"
+    if options.card:
+        machines = [folder for system in REPRESENTATIVES.values() if (folder := folder_of(system, data))]
+        found = fit_card([read_measured(folder) for folder in machines], read_pack(pack))
+        told = {key: one.value for key, one in found.items() if one.identified}
+        CARD.write_text(with_constants(CARD.read_text(), told))
+    for system in options.system or names("system"):
+        folder = folder_of(system, data)
+        if folder is None:
+            continue
+        print(system, file=sys.stderr)
+        title = pcielab.resolve(system).system.title
+        twin = calibrate(read_measured(folder, pack), system, title=title)
+        (options.output / f"{system}.toml").write_text(twin.to_toml())
+
+
+if __name__ == "__main__":
+    main()

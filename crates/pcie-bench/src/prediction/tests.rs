@@ -1,0 +1,131 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use super::*;
+use crate::device::Device;
+use crate::host::Host;
+use crate::sampling::Samples;
+use crate::simulated_bench;
+use pcie_workload::TestRecord;
+use std::sync::Arc;
+
+const LOTS: Effort = Effort { latency_samples: 1 << 20, bandwidth_transactions: 1 << 20 };
+
+/// Memory and program on the far socket, 4 KiB pages: everything that a machine can remember.
+fn system() -> System {
+    serde_json::from_str(include_str!("../../../pcie-sim/tests/fixtures/ib-011-nosp.json")).unwrap()
+}
+
+fn suite() -> Suite {
+    let tests = [
+        (Operation::BwWr, 64, 1 << 20, CacheState::Cold),
+        (Operation::LatRd, 64, 1 << 20, CacheState::Cold),
+        (Operation::LatWrrd, 64, 1 << 16, CacheState::HostWarm),
+        (Operation::BwRdwr, 256, 1 << 16, CacheState::DeviceWarm),
+        (Operation::BwRd, 64, 1 << 22, CacheState::DeviceThrash),
+    ];
+    let records = tests.into_iter().map(|(operation, size_bytes, window_bytes, cache)| TestRecord {
+        family: "family".into(),
+        name: "NAME".into(),
+        parameters: Test { cache, ..Test::random_dma(operation, size_bytes, window_bytes, 3_000) },
+    });
+    Suite { name: "small".into(), title: "Small".into(), tests: records.collect() }
+}
+
+fn predict(predictor: &mut Predictor, systems: Vec<System>, rows: &[usize]) -> Vec<Vec<Prediction>> {
+    let wanted = vec![rows.to_vec(); systems.len()];
+    predictor.predict(systems, &wanted, LOTS, &mut |_, _| ControlFlow::Continue(())).unwrap()
+}
+
+/// The same tests through device and host, as a run carries them out.
+fn run() -> Vec<f64> {
+    let suite = suite();
+    let (mut device, mut host) = simulated_bench(Arc::new(Machine::new(system()).unwrap()), 5, Samples::Full);
+    let mut found = Vec::new();
+    for (position, record) in suite.tests.iter().enumerate() {
+        let test = &record.parameters;
+        device.begin(crate::Start { position: position as u64, test });
+        host.thrash().unwrap();
+        match test.cache {
+            CacheState::Cold => {}
+            CacheState::DeviceThrash => device.thrash().unwrap(),
+            CacheState::DeviceWarm => device.warm(test.window_bytes).unwrap(),
+            CacheState::HostWarm => host.warm(test.window_bytes).unwrap(),
+        }
+        let mut sum = 0.0;
+        if test.operation.is_latency() {
+            let mut gather = |slice: &crate::LatencySlice| {
+                sum += slice.ticks.iter().map(|ticks| f64::from(*ticks)).sum::<f64>();
+                ControlFlow::Continue(())
+            };
+            device.latency(test, &mut gather).unwrap();
+        } else {
+            let mut gather = |slice: crate::BandwidthSlice| {
+                sum += slice.elapsed_ns;
+                ControlFlow::Continue(())
+            };
+            device.bandwidth(test, &mut gather).unwrap();
+        }
+        found.push(sum);
+    }
+    found
+}
+
+/// Sum of ticks, or time in all, as [`run`] gives them.
+fn total(prediction: &Prediction, test: &Test) -> f64 {
+    match prediction {
+        Prediction::Latency { ticks, .. } => {
+            ticks.iter().map(|(tick, count)| f64::from(*tick) * *count as f64).sum()
+        }
+        Prediction::Bandwidth { bandwidth_gbps } => {
+            let counted = if test.operation == Operation::BwRdwr { 1_500.0 } else { 3_000.0 };
+            counted * test.size_bytes as f64 * 8.0 / bandwidth_gbps
+        }
+        Prediction::NotSupported { .. } => f64::NAN,
+    }
+}
+
+#[test]
+fn a_row_is_predicted_as_a_run_of_the_whole_suite_finds_it() {
+    let expected = run();
+    let places = vec![1, 2, 3, 4];
+    let mut predictor = Predictor::new(suite(), places.clone(), 5, 2).unwrap();
+    let [found] = &predict(&mut predictor, vec![system()], &[0, 1, 2, 3])[..] else { panic!("one system") };
+    for (row, place) in places.iter().enumerate() {
+        let total = total(&found[row], &suite().tests[*place].parameters);
+        assert!((total - expected[*place]).abs() < 1e-6 * expected[*place], "row {row}: {total}");
+    }
+}
+
+#[test]
+fn variants_are_predicted_as_if_each_were_alone() {
+    let mut slower = system();
+    slower.host.memory.miss_ns += 50.0;
+    let mut leaky = system();
+    leaky.host.llc.host_share = 0.1;
+    let mut wider = system();
+    wider.host.llc.ddio_ways = 8;
+    let variants = vec![system(), slower, leaky, wider];
+    let together =
+        predict(&mut Predictor::new(suite(), vec![1, 2], 5, 2).unwrap(), variants.clone(), &[0, 1]);
+    assert_ne!(together[0][0], together[1][0], "a slower memory must show in cold reads");
+    for (variant, together) in variants.into_iter().zip(together) {
+        let mut alone = Predictor::new(suite(), vec![1, 2], 5, 1).unwrap();
+        assert_eq!(predict(&mut alone, vec![variant], &[0, 1])[0], together);
+    }
+}
+
+#[test]
+fn what_cannot_be_predicted_is_said() {
+    let mut predictor = Predictor::new(suite(), vec![1], 5, 2).unwrap();
+    let go_on = &mut |_: usize, _: usize| ControlFlow::Continue(());
+    let error = predictor.predict(vec![system()], &[vec![3]], LOTS, go_on).unwrap_err();
+    assert!(error.to_string().contains("row 3"), "{error}");
+    let stop = &mut |_: usize, _: usize| ControlFlow::Break(());
+    let error = predictor.predict(vec![system()], &[vec![0]], LOTS, stop).unwrap_err();
+    assert!(matches!(error, PredictionError::Interrupted));
+    let mut small = system();
+    small.chunk_addresses.truncate(1);
+    small.chunk_bytes = 1 << 16;
+    let found = predict(&mut predictor, vec![small], &[0]);
+    assert!(matches!(found[0][0], Prediction::NotSupported { .. }));
+}

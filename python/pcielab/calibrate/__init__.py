@@ -1,0 +1,17 @@
+"""Calibrated twins: the parameters of one machine from a few of its measured rows.
+
+    from pcielab.calibrate import calibrate, read_measured
+
+    twin = calibrate(read_measured(Path("results"), Path("calibration-pack.csv")), name="mine")
+    Path("mine.toml").write_text(twin.to_toml())
+
+What can be read of a machine is read (`facts`), what one pair of rows shows is solved from them (`start`), what
+is one
+of a few is tried (`structure`), and the rest is fitted jointly (`fit`), against a simulation of every row with the
+history that it has in the suite `paper`.
+"""
+
+from pcielab.calibrate.machine import Calibration, calibrate
+from pcielab.calibrate.measured import Measured, read_measured, read_pack
+
+__all__ = ["Calibration", "Measured", "calibrate", "read_measured", "read_pack"]

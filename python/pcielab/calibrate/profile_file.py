@@ -1,0 +1,101 @@
+"""The system file of a calibrated machine: complete, and each value with where it comes from."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from pcielab.calibrate.fit import Estimate
+from pcielab.calibrate.structure import Choice
+from pcielab.profiles.read import Table, load
+
+if TYPE_CHECKING:
+    from pcielab.calibrate.machine import Calibration
+
+_ROWS_NAMED = 3
+_ADDRESSES_A_LINE = 4
+NOT_IDENTIFIED = "NOT IDENTIFIED"
+"""How the note on a value begins that no row tells."""
+
+
+def write_profile(calibration: "Calibration") -> str:
+    """The file as TOML."""
+    system = calibration.system
+    content: Table = {
+        "name": system["name"],
+        "title": system["title"],
+        "calibrated": True,
+        **{key: system[key] for key in ("device_socket", "memory_socket", "program_socket", "iommu")},
+        "chunk_bytes": system["chunk_bytes"],
+        "device": _device(calibration),
+        "link": system["link"],
+        "host": _without_nothing(system["host"]),
+        "provenance": _provenance(calibration),
+    }
+    # Addresses are read in hexadecimal, which the writer does not know.
+    text = tomli_w.dumps(content)
+    size = f"chunk_bytes = {system['chunk_bytes']}\n"
+    return text.replace(size, f"{size}chunk_addresses = [\n{_addresses(system['chunk_addresses'])}]\n", 1)
+
+
+def _addresses(addresses: Sequence[int]) -> str:
+    lines = [addresses[start : start + _ADDRESSES_A_LINE] for start in range(0, len(addresses), _ADDRESSES_A_LINE)]
+    return "".join(f"  {' '.join(f'{address:#_x},' for address in line)}\n" for line in lines)
+
+
+def _device(calibration: "Calibration") -> Any:
+    """The name of the device profile, with what differs from it."""
+    shipped = load("device", calibration.facts.device).content
+    differing = _differing(calibration.system["device"], shipped)
+    return {"base": calibration.facts.device, **differing} if differing else calibration.facts.device
+
+
+def _differing(table: Table, shipped: Table) -> Table:
+    found: Table = {}
+    for key, value in table.items():
+        other = shipped.get(key)
+        if isinstance(value, dict) and isinstance(other, dict):
+            inner = _differing(value, other)
+            if inner:
+                found[key] = inner
+        elif value != other and value is not None:
+            found[key] = value
+    return found
+
+
+def _without_nothing(table: Table) -> Table:
+    """Without keys whose value is None, which TOML has no word for."""
+    return {
+        key: _without_nothing(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+        if value is not None
+    }
+
+
+def _provenance(calibration: "Calibration") -> Table:
+    keys = {**calibration.facts.sources, "host": f"{calibration.facts.base_host}: what the rows do not tell"}
+    for choice in calibration.choices:
+        keys |= dict.fromkeys(choice.values, _choice_note(calibration, choice))
+    for estimate in calibration.estimates:
+        keys[estimate.parameter.key] = _note(calibration, estimate)
+    refresh = (
+        "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
+    )
+    keys["host.memory.refresh"] = refresh
+    source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"
+    notes = " ".join(f"{one[0].upper()}{one[1:]}." for one in calibration.warnings)
+    return {"source": source, "notes": notes, "keys": keys}
+
+
+def _choice_note(calibration: "Calibration", choice: Choice) -> str:
+    if not choice.identified:
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+    rows = "; ".join(calibration.rows[row].label for row in choice.rows[:_ROWS_NAMED])
+    return f"chosen by trying, the next best is {choice.advantage:.0%} further off: {rows}"
+
+
+def _note(calibration: "Calibration", estimate: Estimate) -> str:
+    if not estimate.identified:
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+    rows = "; ".join(calibration.rows[row].label for row in estimate.rows)
+    return f"+-{estimate.half_width:.2g} (95 %), mostly from {rows}"

@@ -1,0 +1,73 @@
+"""`pcielab calibrate`: the parameters of a machine from some of its measured rows."""
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.progress import Bar
+
+messages = Console(stderr=True)
+
+
+def calibrate(
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="DIR|RUN", help="Measured rows: a folder in the published format, or a store."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="TOML", help="System profile to write.")],
+    pack: Annotated[
+        Path | None, typer.Option("--pack", metavar="CSV", help="Use only the rows that this file names.")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="Name of the system [default: that of the file].", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Names the draws of the simulation.")] = 1,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the profile if it exists.")] = False,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="How the parameters are printed.")
+    ] = Format.TABLE,
+) -> None:
+    """Estimate the parameters of a machine, and write them as a system profile that `pcielab run --profile` takes.
+
+    Rows may be missing: what they would have told is kept from a typical host, and marked in the profile.
+    """
+    # Imported here because SciPy takes a while to load, which the other commands need not wait for.
+    from pcielab.calibrate import calibrate as calibrate_machine
+    from pcielab.calibrate import read_measured
+    from pcielab.outputs import refuse_existing, write_file
+
+    refuse_existing(output, overwrite=overwrite)
+    measured = read_measured(source, pack)
+    with Bar() as bar:
+        found = calibrate_machine(
+            measured,
+            name or _name(output),
+            seed=seed,
+            progress=lambda done, total, what: bar.update(done, total, what),
+        )
+    write_file(output, found.to_toml().encode(), overwrite=overwrite)
+    rows: list[dict[str, Cell]] = [
+        {
+            "parameter": one.parameter.key,
+            "value": one.value,
+            "half_width_95": one.half_width if one.identified else None,
+            "identified": one.identified,
+            "told_by": "; ".join(found.rows[row].label for row in one.rows),
+        }
+        for one in found.estimates
+    ]
+    print_rows(rows, output_format, title=f"{found.system['name']}, calibrated from {len(found.rows)} rows")
+    for warning in found.warnings:
+        messages.print(f"warning: {warning}", highlight=False, markup=False)
+    if found.not_identified:
+        kept = f"not identified by these rows, as on {found.facts.base_host}: {', '.join(found.not_identified)}"
+        messages.print(kept, highlight=False, markup=False)
+
+
+def _name(output: Path) -> str:
+    return re.sub(r"\W+", "-", output.stem).strip("-").lower() or "calibrated"

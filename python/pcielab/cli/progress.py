@@ -1,0 +1,41 @@
+"""A progress bar that appears once something has taken a while, on a terminal only."""
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+_QUIET_SECONDS = 2.0
+
+
+class Bar:
+    """A bar on stderr; a context manager."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bar.add_task("starting")
+        self._started = time.monotonic()
+        self._shown = False
+
+    def update(self, done: int, total: int, what: str, _name: str = "") -> None:
+        """Show how far it is, and what it is at."""
+        if not self._shown and time.monotonic() - self._started > _QUIET_SECONDS:
+            self._bar.start()
+            self._shown = True
+        self._bar.update(self._task, completed=done, total=total, description=what or "starting")
+
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        if self._shown:
+            self._bar.stop()

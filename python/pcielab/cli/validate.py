@@ -1,0 +1,119 @@
+"""`pcielab validate`: how far a twin can be trusted."""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.progress import Bar
+from pcielab.profiles import ResolvedSystem, resolve
+from pcielab.simulation import simulate
+from pcielab.store import Store, open_store
+from pcielab.suites import load_suite
+
+if TYPE_CHECKING:
+    from pcielab.validate import Score
+
+messages = Console(stderr=True)
+
+
+def validate(
+    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="The twin: a shipped system or a file.")],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="DIR|RUN", help="Measured rows: a folder in the published format, or a store."),
+    ],
+    exclude: Annotated[
+        Path | None,
+        typer.Option("--exclude", metavar="CSV", help="Leave out the rows that this file names, as a pack does."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="HTML", help="Draw the worst rows into an HTML file.")
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--run", metavar="RUN.db", help="Keep the twin's run here; one that is there is gone on with."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Names the twin's run.")] = 1,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
+    output_format: Annotated[Format, typer.Option("--format", help="How the scores are printed.")] = Format.TABLE,
+) -> None:
+    """Run the suite paper on a twin, and score it against measured rows: by test, and by what limits them.
+
+    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by the
+    mean
+    difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths
+    lie in the middle 90 % of the twin's own, over several seeds.
+    """
+    # Imported here because drawing takes a second to load, which the other commands need not wait for.
+    from pcielab.calibrate.measured import read_pack
+    from pcielab.outputs import refuse_existing, write_file
+    from pcielab.validate import draw_worst, score, write_bands
+
+    if output is not None:
+        refuse_existing(output, overwrite=overwrite)
+    excluded = read_pack(exclude) if exclude is not None else set()
+    system = resolve(profile)
+    with tempfile.TemporaryDirectory() as folder:
+        measured = _measured(source, Path(folder))
+        twin = _run(system, run or Path(folder) / "twin.db", seed)
+        result = score(measured, twin, excluded)
+        if output is not None:
+            write_file(output, draw_worst(result).encode(), overwrite=overwrite)
+        rows = _rows(result)
+        if system.system.host.idle is not None:
+            bands = write_bands(system.system, measured)
+            inside = sum(band.inside for band in bands)
+            rows.append(_row("write bandwidth inside its band", "share", "1", len(bands), inside / len(bands)))
+    title = f"{system.system.name} (simulated) against {measured.title} ({measured.origin})"
+    print_rows(rows, output_format, title=title)
+    if result.excluded or result.missing:
+        messages.print(
+            f"{result.excluded} rows left out, {result.missing} measured rows not predicted", highlight=False
+        )
+
+
+def _measured(source: Path, folder: Path) -> Store:
+    """The measured run: a store as it is, a folder imported."""
+    from pcielab.importers import import_pcie_bench
+
+    if not source.is_dir():
+        return open_store(source)
+    import_pcie_bench(source, folder / "measured.db")
+    return open_store(folder / "measured.db")
+
+
+def _run(system: ResolvedSystem, path: Path, seed: int) -> Store:
+    with Bar() as bar:
+        simulate(system, load_suite("paper"), path, seed=seed, resume=True, progress=bar.update)
+    return open_store(path)
+
+
+def _rows(result: "Score") -> list[dict[str, Cell]]:
+    """Scores by test and by regime, in rows that share their keys."""
+    found: list[dict[str, Cell]] = []
+    for frame in (result.by_test, result.by_regime):
+        for row in frame.to_dict("records"):
+            found.append({str(key): value for key, value in row.items()})
+    ticks = int((result.rows["metric"] == "median latency").sum())
+    if ticks:
+        found.append(_row("all", "median latency within a tick", "1", ticks, result.medians_within_a_tick))
+    return found
+
+
+def _row(group: str, metric: str, unit: str, rows: int, mean: float) -> dict[str, Cell]:
+    return {
+        "group": group,
+        "metric": metric,
+        "unit": unit,
+        "rows": rows,
+        "median": None,
+        "mean": mean,
+        "p95": None,
+        "maximum": None,
+    }

@@ -1,0 +1,202 @@
+"""Calibrating from a folder: what went into the measured rows comes out, and what is wrong with them is said."""
+
+import csv
+import re
+import shutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pcielab import resolve
+from pcielab.calibrate import calibrate, read_measured
+from pcielab.profiles import read
+from shell import pcielab, succeed
+
+TRUE_VALUES = {
+    "host.root_complex.read_ns": 340.0,
+    "host.memory.miss_ns": 92.0,
+    "host.root_complex.busy_read_ns": 480.0,
+    "host.root_complex.uplink_stretch": 1.09,
+}
+LSPCI = """\
+05:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
+\tCapabilities: [80] Express (v2) Endpoint, MSI 00
+\t\tDevCtl:\tReport errors: Correctable- Non-Fatal+
+\t\t\tMaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes Disabled- CommClk+
+\t\tLnkSta:\tSpeed 8GT/s, Width x8, TrErr- Train-
+\t\tAERCap:\tFirst Error Pointer: 00, GenCap+ CGenEn+ ChkCap+ ChkEn+
+"""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the 81 rows of a pack, taken on a simulated machine, and the facts of that machine."""
+    folder = tmp_path_factory.mktemp("rows")
+    changes = [word for key, value in TRUE_VALUES.items() for word in ("--set", f"{key}={value}")]
+    succeed("run", "--profile", "hsw2620", *changes, "--suite", "quick", "-o", folder / "run.db")
+    succeed("export", "pcie-bench", folder / "run.db", "-o", folder / "machine")
+    machine = folder / "machine"
+    addresses = resolve("hsw2620").system.chunk_addresses
+    for name, text in {
+        "sys-lspci.txt": LSPCI,
+        "sys-nfp-hwinfo.txt": "assembly.partno=AMDA0058-0002\n",
+        "sys-cpuinfo.txt": "model name\t: Made Up v3\nphysical id\t: 0\ncache size\t: 15360 KB\n",
+        "sys-kernel-cmdline.txt": "ro single\n",
+        "sys-buf-sz.txt": "67108864\n",
+        "sys-dma-addrs.txt": "".join(f"{address:#x}\n" for address in addresses),
+    }.items():
+        (machine / name).write_text(text)
+    return machine
+
+
+@pytest.fixture(scope="module")
+def profile(rows: Path) -> Path:
+    """The profile that is calibrated from all of them."""
+    output = rows.parent / "twin.toml"
+    done = succeed("calibrate", rows, "-o", output, "--format", "csv")
+    table = {line["parameter"]: line for line in csv.DictReader(done.stdout.splitlines())}
+    assert table["host.memory.miss_ns"]["identified"] == "True"
+    return output
+
+
+def test_the_values_that_made_the_rows_come_out(profile: Path) -> None:
+    twin = tomllib.loads(profile.read_text())
+    host = twin["host"]
+    for key, true in TRUE_VALUES.items():
+        table = twin
+        *parents, last = key.split(".")
+        for step in parents:
+            table = table[step]
+        assert table[last] == pytest.approx(true, rel=0.02), key
+    assert host["name"] == "Made Up v3"
+    assert host["llc"]["ddio_ways"] == 2
+
+
+def test_each_value_has_its_interval_and_rows_or_a_flag(profile: Path) -> None:
+    provenance = tomllib.loads(profile.read_text())["provenance"]
+    assert "81 rows" in provenance["source"]
+    note = provenance["keys"]["host.memory.miss_ns"]
+    assert re.search(r"\+-\d.* \(95 %\), mostly from .*LAT_", note), note
+    assert provenance["keys"]["host.memory.refresh"].startswith("NOT IDENTIFIED")
+
+
+def test_the_profile_runs_as_it_is(profile: Path, tmp_path: Path) -> None:
+    alone = tmp_path / "alone.toml"
+    alone.write_bytes(profile.read_bytes())
+    succeed("run", "--profile", alone, "--test", "lat-rd", "--size", "64", "-o", tmp_path / "run.db")
+
+
+def test_the_same_rows_give_the_same_bytes(rows: Path, tmp_path: Path) -> None:
+    few = with_rows(rows, tmp_path / "few", lambda row: row["Test"] == "LAT_CMD_RD")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        succeed("calibrate", few, "-o", tmp_path / name / "twin.toml")
+    assert (tmp_path / "one/twin.toml").read_bytes() == (tmp_path / "two/twin.toml").read_bytes()
+
+
+def with_rows(rows: Path, folder: Path, keep: Callable[[dict[str, str]], bool]) -> Path:
+    """A copy with some of the rows."""
+    shutil.copytree(rows, folder)
+    for path in folder.glob("*.csv"):
+        if path.stem.endswith("_cdf"):
+            continue
+        with path.open(newline="") as file:
+            table = csv.DictReader(file)
+            kept = [row for row in table if keep(row)]
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, table.fieldnames or [])
+            writer.writeheader()
+            writer.writerows(kept)
+    return folder
+
+
+def test_what_missing_rows_would_have_told_is_marked(rows: Path, tmp_path: Path) -> None:
+    few = with_rows(rows, tmp_path / "few", lambda row: row["Test"] == "LAT_CMD_RD" and row["Cache"] != "Cold")
+    done = succeed("calibrate", few, "-o", tmp_path / "twin.toml")
+    assert "not identified" in done.stderr
+    twin = tomllib.loads((tmp_path / "twin.toml").read_text())
+    keys = twin["provenance"]["keys"]
+    assert keys["host.root_complex.read_ns"].startswith("+-")
+    for key in ("host.root_complex.busy_read_ns", "host.root_complex.uplink_stretch"):
+        assert keys[key].startswith("NOT IDENTIFIED"), key
+    base = read.load("host", "generic-e5").content["root_complex"]
+    assert twin["host"]["root_complex"]["busy_read_ns"] == base["busy_read_ns"]
+
+
+def test_contradictory_rows_are_named(rows: Path, tmp_path: Path) -> None:
+    folder = with_rows(rows, tmp_path / "odd", lambda row: row["Test"].startswith("LAT_"))
+    path = folder / "lat_cmd_sweep_rd_rnd_08.csv"
+    with path.open(newline="") as file:
+        table = csv.DictReader(file)
+        lines = list(table)
+    for line in lines:
+        if line["Cache"] == "Cold":
+            for column in ("Avg", "Avg(ns)", "Med", "Med(ns)"):
+                line[column] = str(float(line[column]) * 0.7)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, table.fieldnames or [])
+        writer.writeheader()
+        writer.writerows(lines)
+    done = succeed("calibrate", folder, "-o", tmp_path / "twin.toml")
+    assert "contradictory: LAT_CMD_RD 8 B Cold 256 KiB is" in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("sys-lspci.txt", LSPCI.replace("Device 6000", "Device 4000"), "19ee:6000"),
+        ("sys-nfp-hwinfo.txt", "assembly.partno=AMDA0081-0001\n", "assembly.partno=AMDA0081-0001"),
+    ],
+)
+def test_rows_of_another_card_are_refused(rows: Path, tmp_path: Path, name: str, text: str, expected: str) -> None:
+    folder = shutil.copytree(rows, tmp_path / "other")
+    (folder / name).write_text(text)
+    done = pcielab("calibrate", folder, "-o", tmp_path / "twin.toml")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert expected in done.stderr
+    assert not (tmp_path / "twin.toml").exists()
+
+
+def test_nothing_that_can_be_said_is_an_error(rows: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    none = with_rows(rows, tmp_path / "none", lambda _row: False)
+    foreign = tmp_path / "foreign.csv"
+    foreign.write_text("size,window\n64,8192\n")
+    output = tmp_path / "twin.toml"
+    for arguments, expected in (
+        ((tmp_path / "empty",), "has no row"),
+        ((none,), "has no row"),
+        ((tmp_path / "absent",), "no such file"),
+        ((rows, "--pack", foreign), "a pack has 'family,test,cache,window_bytes,size_bytes'"),
+    ):
+        done = pcielab("calibrate", *arguments, "-o", output)
+        assert (done.exit_code, done.stdout) == (2, ""), done.stderr
+        assert expected in done.stderr.replace("\n", " ")
+    assert not output.exists()
+
+
+def test_an_interruption_reaches_the_simulation(rows: Path) -> None:
+    calls = 0
+
+    def interrupted(_done: int, _total: int, _what: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 10:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        calibrate(read_measured(rows), "twin", progress=interrupted)
+    assert calls == 10
+
+
+def test_the_twin_runs_as_the_machine_did(rows: Path, profile: Path, tmp_path: Path) -> None:
+    succeed("run", "--profile", profile, "--suite", "quick", "-o", tmp_path / "twin.db")
+    summary = succeed(
+        "compare", rows.parent / "run.db", tmp_path / "twin.db", "--summary", "--format", "csv"
+    ).stdout
+    means = {(line["name"], line["metric"]): float(line["mean"]) for line in csv.DictReader(summary.splitlines())}
+    assert means["all", "bandwidth"] < 1.0
+    assert means["all", "average"] < 2.0

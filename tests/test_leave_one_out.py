@@ -1,0 +1,121 @@
+"""A small version of `make leave-one-out`, kept as a snapshot: what a change of a mechanism does to predictions.
+
+Some constants of the card are fitted on one machine, another one is calibrated on its pack, and a part of its
+other rows is predicted. The snapshot has the mean errors; smaller ones are welcome, and then it is renewed with
+`PCIELAB_SNAPSHOT=renew`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pack_folder import write_pack_folder
+from pcielab import open_store, resolve, simulate
+from pcielab.calibrate import Measured, calibrate, read_measured, read_pack
+from pcielab.calibrate.card import fit_card
+from pcielab.calibrate.measured import Row
+from pcielab.calibrate.twin import Predicted, Twin
+from pcielab.exporters import export
+from pcielab.importers import import_pcie_bench
+from pcielab.published import NFP6000_TIMER
+from pcielab.suites import load_suite
+from pcielab.validate import score
+
+DATA = Path(os.environ.get("PCIELAB_DATA", ""))
+PACK = DATA.parent / "calibration-pack.csv"
+SCORER = DATA.parent.parent / "tools" / "score.py"
+SNAPSHOT = Path(__file__).parent / "snapshots" / "leave_one_out.json"
+CONSTANTS = ("device.dma.read_overhead_ns", "device.dma.write_overhead_ns", "device.dma.engine.segment_ns")
+PREDICTED_ROWS = 120
+
+pytestmark = [
+    pytest.mark.published,
+    pytest.mark.skipif(
+        not (DATA.is_dir() and PACK.is_file()),
+        reason="PCIELAB_DATA does not name the published pcie-bench data with a calibration pack beside them",
+    ),
+]
+
+
+def folder_of(ending: str) -> Path:
+    """The published folder whose name ends so."""
+    return next(path for path in sorted(DATA.iterdir()) if path.name.endswith(ending))
+
+
+def test_predictions_of_a_machine_are_as_close_as_they_were(tmp_path: Path) -> None:
+    pack = read_pack(PACK)
+    card = fit_card([read_measured(folder_of("s0-s0-s0"))], pack, only=CONSTANTS, rows_per_machine=20)
+    machine = folder_of("v3_dell-t630")
+    assert write_pack_folder(machine, PACK, tmp_path / machine.name) == 81
+    constants = {key: one.value for key, one in card.items()}
+    twin = calibrate(read_measured(tmp_path / machine.name), "twin", constants=constants)
+    assert twin.refresh_known
+    found = errors(twin.system, outside(read_measured(machine), pack))
+    if os.environ.get("PCIELAB_SNAPSHOT") == "renew":
+        SNAPSHOT.write_text(json.dumps(found, indent=1) + "\n")
+    expected = json.loads(SNAPSHOT.read_text())
+    assert found == {key: pytest.approx(value, rel=0.02) for key, value in expected.items()}
+
+
+def outside(measured: Measured, pack: set[tuple[str, str, str, int, int]]) -> list[Row]:
+    """Rows that are not of the pack, spread over the suite."""
+    rows = [row for row in measured.rows if row.key not in pack]
+    return [rows[round(place)] for place in np.linspace(0, len(rows) - 1, PREDICTED_ROWS)]
+
+
+def errors(system: dict[str, object], rows: list[Row]) -> dict[str, float]:
+    """Mean errors of a twin: bandwidths in %, latencies in ns."""
+    [predicted] = Twin(system, rows).predict([{}])
+    pairs = list(zip(rows, predicted, strict=True))
+    bandwidths = [
+        100 * abs(one.bandwidth_gbps / row.bandwidth_gbps - 1)
+        for row, one in pairs
+        if row.bandwidth_gbps and one.bandwidth_gbps
+    ]
+    averages = [abs(one.average_ns - row.average_ns) for row, one in pairs if row.average_ns and one.average_ns]
+    medians = [abs(median_ns(one) - row.median_ns) for row, one in pairs if row.median_ns]
+    return {
+        "bandwidth_percent": round(float(np.mean(bandwidths)), 3),
+        "average_ns": round(float(np.mean(averages)), 3),
+        "median_ns": round(float(np.mean(medians)), 3),
+    }
+
+
+def median_ns(predicted: Predicted) -> float:
+    """The median as the card's timer shows it."""
+    tick = next(tick for tick, _ in predicted.ticks if predicted.share_up_to(tick) >= 0.5)
+    return tick * float(NFP6000_TIMER.tick_ns)
+
+
+@pytest.mark.skipif(not SCORER.is_file(), reason="there is no score.py beside the published data")
+def test_scores_are_those_of_the_reference_scorer(tmp_path: Path) -> None:
+    """The quick suite of a shipped twin, scored by both."""
+    machine = folder_of("v3_dell-t630")
+    simulate(resolve("hsw2620"), load_suite("quick"), tmp_path / "twin.db")
+    export(open_store(tmp_path / "twin.db"), "pcie-bench", tmp_path / "twin")
+    done = subprocess.run(
+        [sys.executable, SCORER, machine, tmp_path / "twin", "--json"], capture_output=True, text=True, check=True
+    )
+    reference = json.loads(done.stdout)
+    import_pcie_bench(machine, tmp_path / "measured.db")
+    result = score(open_store(tmp_path / "measured.db"), open_store(tmp_path / "twin.db"))
+    table = result.by_test.set_index(["group", "metric"])
+    for name, group, metric in (
+        ("bandwidth APE %, all", "all", "bandwidth"),
+        ("bandwidth APE %, BW_DMA_RW", "BW_DMA_RW", "bandwidth"),
+        ("bandwidth APE %, windows >= 512K", "windows of 512 KiB and more", "bandwidth"),
+        ("latency |median error| ns, all", "all", "median latency"),
+        ("latency |average error| ns, all", "all", "average latency"),
+    ):
+        ours, theirs = table.loc[(group, metric)], reference[name]
+        assert ours["rows"] == theirs["rows"], name
+        for column, key in (("median", "median"), ("mean", "mean"), ("p95", "p95"), ("maximum", "max")):
+            assert ours[column] == pytest.approx(theirs[key], abs=1e-6), (name, key)
+    share = reference["latency medians within one timer tick, share"]
+    assert result.medians_within_a_tick == pytest.approx(share)
+    assert result.missing + len(result.comparison.rows) == reference["rows measured"]
