@@ -6,7 +6,7 @@
 
 use crate::statistics::Histogram;
 use pcie_sim::profile::System;
-use pcie_sim::{BandwidthRun, LatencyRun, Machine, State, SystemError, TestKey};
+use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, SystemError, TestKey};
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, CacheState, Operation, Suite, SuiteError, Test};
 use serde::{Deserialize, Serialize};
@@ -359,7 +359,8 @@ fn bandwidth(
 ) -> Prediction {
     let (mut elapsed_ns, mut count) = (0.0, 0);
     for stretch in stretches {
-        let mut run = BandwidthRun::new(machine, test, list, key, stretch.state.clone(), stretch.first);
+        let mut run =
+            BandwidthRun::new(Engine::Fast, machine, test, list, key, stretch.state.clone(), stretch.first);
         let before = if stretch.first == 0 { Picoseconds::ZERO } else { run.run(WARM_UP) };
         elapsed_ns += (run.run(stretch.count) - before).as_ns();
         count += stretch.count;

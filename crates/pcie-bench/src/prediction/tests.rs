@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use super::*;
+
 use crate::device::Device;
 use crate::host::Host;
 use crate::sampling::Samples;
@@ -39,7 +40,8 @@ fn predict(predictor: &mut Predictor, systems: Vec<System>, rows: &[usize]) -> V
 /// The same tests through device and host, as a run carries them out.
 fn run() -> Vec<f64> {
     let suite = suite();
-    let (mut device, mut host) = simulated_bench(Arc::new(Machine::new(system()).unwrap()), 5, Samples::Full);
+    let (mut device, mut host) =
+        simulated_bench(Arc::new(Machine::new(system()).unwrap()), 5, Samples::Full, Engine::Fast);
     let mut found = Vec::new();
     for (position, record) in suite.tests.iter().enumerate() {
         let test = &record.parameters;
