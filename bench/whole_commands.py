@@ -35,7 +35,7 @@ def main() -> None:
     print_rows(
         [asdict(command) for command in ran],
         Format.TABLE,
-        f"pcielab run --profile {SYSTEM}, adaptive, on {available_cores()} cores",
+        f"pcielab run --profile {SYSTEM}, on {available_cores()} cores",
     )
     estimated = list(estimates())
     print_rows(

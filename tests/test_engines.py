@@ -1,4 +1,4 @@
-"""Both engines give the same numbers, and adaptive sampling gives those of all transactions, over a whole suite."""
+"""Both engines give the same numbers, and adaptive sampling those of all transactions, over a whole suite."""
 
 from pathlib import Path
 
