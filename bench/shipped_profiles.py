@@ -1,5 +1,7 @@
 """Calibrates the shipped systems of measured machines anew, each from the rows of the pack and its `sys-*.txt`.
 
+What calibration finds of a host becomes the `[set]` table of its system; the host profile that the system names
+stays, as a description of such a host for others to start from. Machines with idle states keep what was set by hand.
 With `--card`, the constants of the card are first fitted on the full runs of the machines, and written into the
 device profile: their values only, as what is said of them stays true. Run it after a change of the mechanisms.
 """
@@ -8,8 +10,14 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import reduce
+from operator import getitem
 from pathlib import Path
+from typing import Any
+
+import tomlkit
 
 import pcielab
 from leave_one_out import REPRESENTATIVES, folder_of
@@ -39,6 +47,31 @@ def comment(line: str) -> str:
     return found[0] if found else ""
 
 
+def with_settings(text: str, calibrated: str) -> str:
+    """The text of a system profile, with what a calibrated one says of the host as its settings."""
+    found = tomllib.loads(calibrated)
+    notes = {key: note for key, note in found["provenance"]["keys"].items() if key.startswith("host.")}
+    system = tomlkit.parse(text)
+    system.pop("set", None)
+    system["set"] = {
+        name: value for key in notes for name, value in leaves(key, reduce(getitem, key.split("."), found))
+    }
+    keys: Any = system["provenance"]["keys"]
+    for key in [key for key in keys if key.startswith("host.")]:
+        del keys[key]
+    keys.update(notes)
+    return tomlkit.dumps(system)
+
+
+def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """A dotted key and its value; of a table, all in it."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(f"{key}.{name}", inner)
+    else:
+        yield key, value
+
+
 def main() -> None:
     """Write the profiles."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -59,10 +92,12 @@ def main() -> None:
         folder = folder_of(system, data)
         if folder is None:
             continue
+        if pcielab.resolve(system).system.host.idle is not None:
+            continue
         print(system, file=sys.stderr)
-        title = pcielab.resolve(system).system.title
-        twin = calibrate(read_measured(folder, pack), system, title=title)
-        (options.output / f"{system}.toml").write_text(twin.to_toml())
+        twin = calibrate(read_measured(folder, pack), system)
+        profile = options.output / f"{system}.toml"
+        profile.write_text(with_settings((SYSTEMS / profile.name).read_text(), twin.to_toml()))
 
 
 if __name__ == "__main__":
