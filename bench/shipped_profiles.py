@@ -1,7 +1,7 @@
 """Calibrates the shipped systems of measured machines anew, each from the rows of the pack and its `sys-*.txt`.
 
 What calibration finds of a host becomes the `[set]` table of its system; the host profile that the system names
-stays, as a description of such a host for others to start from. Machines with idle states keep what was set by hand.
+stays, as a description of such a host for others to start from. Machines with idle states stay as they are.
 With `--card`, the constants of the card are first fitted on the full runs of the machines, and written into the
 device profile: their values only, as what is said of them stays true. Run it after a change of the mechanisms.
 """
