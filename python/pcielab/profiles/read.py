@@ -80,7 +80,25 @@ def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: i
     base_path = locate(kind, reference, path.parent)
     base = with_base(kind, read_toml(base_path), base_path, depth=depth + 1)
     kept = {key: value for key, value in base.items() if inline or key not in _IDENTITY}
+    if isinstance(base.get("set"), dict):
+        kept["set"] = settings_left(base["set"], own)
     return _with_both_sources(merged(kept, own), own, base, reference)
+
+
+def settings_left(settings: Table, own: Table) -> Table:
+    """Settings of a base, without those of parts or values that a file lays over it has of its own."""
+
+    def replaced(key: str) -> bool:
+        over: Any = own
+        for name in key.split("."):
+            if not isinstance(over, dict) or (isinstance(over.get("base"), str) and over is not own):
+                return True
+            if name not in over:
+                return False
+            over = over[name]
+        return True
+
+    return {key: value for key, value in settings.items() if not replaced(key)}
 
 
 def _with_both_sources(result: Table, own: Table, base: Table, name: str) -> Table:

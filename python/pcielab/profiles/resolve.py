@@ -76,7 +76,7 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
         if found is not None:
             provenance[kind] = found
 
-    own_changes = changes.parse_sets(content.get("set", {}))
+    own_changes = read.settings_left(changes.parse_sets(content.get("set", {})), exchanged)
     single = {key: value for key, value in overrides.items() if key not in exchanged}
     whole = changes.apply(whole, own_changes, f"{raw.path}: [set] ")
     whole = changes.apply(whole, single, "--set ")

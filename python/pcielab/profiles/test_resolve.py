@@ -61,14 +61,21 @@ def test_set_takes_sizes_indices_absence_and_whole_parts() -> None:
     assert changed.idle is not None
     assert [cluster.share for cluster in changed.idle.clusters][:2] == [0.282, 0.5]
     assert resolve("e3", ["host.idle=none"]).system.host.idle is None
-    assert resolve("snb", ["host=hsw-e5-2620v3"]).system.host.name == "hsw-e5-2620v3"
+    other = resolve("snb", ["host=hsw-e5-2620v3"]).system.host
+    assert (other.name, other.root_complex.read_ns) == ("hsw-e5-2620v3", 308.0), "what snb sets is of its own host"
 
 
 def test_changes_are_visible_in_where_values_come_from() -> None:
     resolved = resolve("snb", ["host.iommu.walk_ns=300"])
     assert resolved.source_of("host.iommu.walk_ns") == "changed with --set"
-    assert "401 ns" in resolved.source_of("host.root_complex.read_ns")
-    assert "as measured" in resolved.source_of("host.root_complex.write_ns")
+    assert "LAT_CMD_RD 8 B" in resolved.source_of("host.root_complex.read_ns")
+    assert "14 reproduces" in resolved.source_of("host.root_complex.request_interval_ns")
+
+
+def test_what_a_file_has_of_its_own_goes_before_the_settings_of_its_base(tmp_path: Path) -> None:
+    text = '[host]\nbase = "snb-e5-2630"\n[host.llc]\nllc_bytes = "30M"'
+    mine = resolve(system(tmp_path, text)).system.host
+    assert (mine.llc.llc_bytes, mine.root_complex.read_ns) == (30 << 20, 313.0)
 
 
 def test_whole_numbers_and_decimals_give_identical_bytes() -> None:

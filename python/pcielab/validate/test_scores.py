@@ -53,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
     (folder / "small.toml").write_text(SUITE)
     suite = load_suite(str(folder / "small.toml"))
     stores = []
-    for name, miss_ns in (("one", 75.0), ("other", 95.0)):
+    for name, miss_ns in (("one", 75.0), ("other", 110.0)):
         simulate(resolve("ib-011-nosp", {"host.memory.miss_ns": miss_ns}), suite, folder / f"{name}.db")
         stores.append(open_store(folder / f"{name}.db"))
     return stores[0], stores[1]
@@ -72,7 +72,7 @@ def test_errors_have_sign_and_unit(result: Score) -> None:
     assert len(errors(result, BANDWIDTH)) == 4
     assert errors(result, BANDWIDTH)["error"].max() < 1
     # A small cold window still holds the lines that the writes before it left on the card's socket.
-    for metric, low, high in ((AVERAGE, 18, 22), (MEDIAN, 13, 27), (DISTRIBUTION, 17, 23)):
+    for metric, low, high in ((AVERAGE, 33, 37), (MEDIAN, 26, 41), (DISTRIBUTION, 32, 38)):
         small, large = errors(result, metric)["difference"]
         assert small == 0
         assert low < large < high, metric
