@@ -18,7 +18,8 @@ _BANDWIDTH_SHARE = 0.1
 _TAIL_FROM = 1.25
 """Slow wake-ups begin at so many times the plain one."""
 _GROUPS = 6
-_LEAST_SHARE = 1e-6
+_WIDEST = 1.25
+"""The slowest of a group of wake-ups over its fastest: tails reach over decades, and a group is uniform."""
 
 
 def has_idle_states(rows: Sequence[Row]) -> bool:
@@ -42,16 +43,14 @@ def wake_ups(distribution: Sequence[tuple[int, float]]) -> dict[str, Any]:
     tail = [(tick, share) for tick, share in distribution if tick > _TAIL_FROM * plain]
     slow = 1 - fast
     total = sum(share for _, share in tail)
-    clusters = []
-    group: list[tuple[int, float]] = []
+    groups: list[list[tuple[int, float]]] = [[]]
     for tick, share in tail:
-        group.append((tick, share))
+        group = groups[-1]
         held = sum(part for _, part in group)
-        if held >= total / _GROUPS:
-            clusters.append(_cluster(group, slow, tick_ns))
-            group = []
-    if group and sum(part for _, part in group) > _LEAST_SHARE:
-        clusters.append(_cluster(group, slow, tick_ns))
+        if group and (held >= total / _GROUPS or tick > _WIDEST * group[0][0]):
+            groups.append([])
+        groups[-1].append((tick, share))
+    clusters = [_cluster(group, slow, tick_ns) for group in groups if group]
     return {
         "host.idle.fast_share_long_gap": fast,
         "host.idle.wake_floor_ns": plain * tick_ns,
