@@ -27,7 +27,12 @@ class RootComplex(Part):
     request_interval_ns: Nanoseconds
     """Least time between two read requests accepted."""
     write_interval_ns: Nanoseconds
-    """Least time between two posted writes accepted."""
+    """Least time between two posted writes accepted, on top of what their lines take."""
+    write_line_ns: Nanoseconds
+    """Time for each line of a posted write before the next write is accepted."""
+    partial_line_busy_ns: Nanoseconds
+    """How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where the
+    root complex merges both."""
     jitter_ns: Nanoseconds
     """Half-width of the uniform spread of `read_ns`."""
     busy_jitter_ns: Nanoseconds

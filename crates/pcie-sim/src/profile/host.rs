@@ -63,8 +63,13 @@ pub struct RootComplex {
     pub flight_ns: f64,
     /// Least time between two read requests accepted.
     pub request_interval_ns: f64,
-    /// Least time between two posted writes accepted.
+    /// Least time between two posted writes accepted, on top of what their lines take.
     pub write_interval_ns: f64,
+    /// Time for each line of a posted write before the next write is accepted.
+    pub write_line_ns: f64,
+    /// How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where the root
+    /// complex merges both.
+    pub partial_line_busy_ns: f64,
     /// Half-width of the uniform spread of `read_ns`.
     pub jitter_ns: f64,
     /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.
