@@ -67,6 +67,13 @@ impl Passage {
     }
 }
 
+/// When the last line of a write TLP starts to arrive, which is sent from `head` to `tail`: lines are cut through.
+fn start_of_last_line(piece: Piece, head: Picoseconds, tail: Picoseconds) -> Picoseconds {
+    let length = u64::from(piece.length);
+    let last = (piece.address + length - 1) % LINE_BYTES + 1;
+    head + Picoseconds(tail.since(head).0 * length.saturating_sub(last) / length)
+}
+
 impl<'a> LatencyRun<'a> {
     /// Starts at transaction `first`, with the machine in the state in which the transactions before it left it.
     #[must_use]
@@ -186,8 +193,10 @@ impl<'a> LatencyRun<'a> {
         let mut gate = WriteGate::new(complex);
         let (mut sent, mut entered) = (start, start + flight);
         for piece in machine.write_tlps(passage.offset, self.test.size_bytes) {
+            let head = uplink.free_at().max(start);
             sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
-            entered = gate.admit(piece, passage.lines(piece), sent + flight);
+            let last_line = start_of_last_line(piece, head, sent);
+            entered = gate.admit(piece, passage.lines(piece), last_line + flight);
         }
         let translated = self.translate(passage, entered);
         let bytes = self.test.size_bytes;

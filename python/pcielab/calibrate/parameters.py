@@ -287,8 +287,8 @@ WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns", "host.iommu.same_page_stall_ns"
 """What belongs to each number of walkers."""
 
 PARTIAL_LINE_BUSY_NS = 68.0
-"""How long a root complex that does not merge partial lines keeps one closed to writes: no aligned row shows it. Measured
-on Sandy Bridge and Ivy Bridge (67.6 and 69.0 ns), which do not merge; Haswell does."""
+"""How long a root complex that does not merge partial lines keeps one closed to writes: no aligned row shows it.
+Measured on Sandy Bridge and Ivy Bridge (69.0 and 67.6 ns), which do not merge; Haswell does."""
 
 STRUCTURES: tuple[Structure, ...] = (
     Structure(

@@ -90,7 +90,7 @@ def _ports(system: System, test: Mapping[str, Any]) -> Iterator[str]:
         yield "DLLPs for what comes the other way take their share of both directions"
     if test["operation"] != "bw-rd":
         if engine.write_gap_bytes and test["size_bytes"] % engine.write_part_bytes:
-            yield f"the uplink rests at least {engine.write_gap_bytes} B behind a part of a write that is a single TLP"
+            yield f"the uplink rests at least {engine.write_gap_bytes} B behind a part of one TLP"
         if complex_.uplink_stretch >= _MENTIONED_STRETCH:
             yield f"TLPs take {complex_.uplink_stretch:g} times their bytes upstream"
     if test["operation"] != "bw-wr" and complex_.downlink_stretch >= _MENTIONED_STRETCH:

@@ -42,11 +42,11 @@ class DataEngine(Part):
     boundary_misaligned_ns: Nanoseconds
     """The same, misaligned transfers."""
     write_gap_bytes: Amount
-    """Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays idle for
-    as much again: nothing hides how the card turns to the next part; 0: it goes straight on."""
+    """Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays
+    idle for as much again: nothing hides how the card turns to the next part; 0: it goes straight on."""
     write_part_bytes: Size32
-    """Writes are first cut at host addresses that are multiples of this, a power of two of 64 to 4096, and each part
-    then into TLPs of at most MPS, counted from where the part starts."""
+    """Writes are first cut at host addresses that are multiples of this, a power of two of 64 to 4096, and each
+    part then into TLPs of at most MPS, counted from where the part starts."""
 
 
 class DmaPath(Part):
@@ -64,8 +64,8 @@ class DmaPath(Part):
     write_to_read_ns: Nanoseconds
     """From when the data of the write of a pair are out of the card's memory until the read behind it starts."""
     write_acknowledged_ns: Nanoseconds
-    """The same from when the write's last TLP has left: the card calls a write done no sooner than the root port has
-    acknowledged it."""
+    """The same from when the write's last TLP has left: the card calls a write done no sooner than the root port
+    has acknowledged it."""
     loop_ns: Nanoseconds
     """Loop time between two latency measurements."""
     request_interval_ns: Nanoseconds

@@ -53,7 +53,8 @@ pub struct RootComplex {
     pub read_ns: f64,
     /// The same when other requests are in flight: a busy root complex cannot bypass its queues.
     pub busy_read_ns: f64,
-    /// From the arrival of the head of a posted write, for a line in the last-level cache, until a read behind it may go on.
+    /// From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read behind it
+    /// may go on.
     pub write_ns: f64,
     /// From one line of a read request to the next: they are fetched one after the other.
     pub line_interval_ns: f64,
