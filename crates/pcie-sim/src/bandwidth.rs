@@ -17,7 +17,7 @@ mod walks;
 use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use engine::ReferenceRun;
-use fast::FastRun;
+use fast::{FastRun, ReadRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub struct BandwidthRun<'a>(Run<'a>);
 #[derive(Debug)]
 enum Run<'a> {
     Reference(Box<ReferenceRun<'a>>),
-    Reads(Box<FastRun<'a, true, false>>),
+    Reads(Box<ReadRun<'a>>),
     Writes(Box<FastRun<'a, false, true>>),
     Both(Box<FastRun<'a, true, true>>),
 }
@@ -77,7 +77,7 @@ impl<'a> BandwidthRun<'a> {
             (Engine::Fast, Operation::BwRdwr) => {
                 Run::Both(Box::new(FastRun::new(machine, test, list, key, state, first)))
             }
-            (Engine::Fast, _) => Run::Reads(Box::new(FastRun::new(machine, test, list, key, state, first))),
+            (Engine::Fast, _) => Run::Reads(Box::new(ReadRun::new(machine, test, list, key, state, first))),
         })
     }
 

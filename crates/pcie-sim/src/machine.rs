@@ -217,9 +217,14 @@ impl Machine {
     /// The link, with headers as long as the address at an offset of the buffer needs.
     #[inline]
     pub(crate) fn link_at(&self, offset: u64) -> &LinkConfiguration {
-        let chunk = (offset / self.system.chunk_bytes) as usize;
-        let low = self.system.chunk_addresses.get(chunk).is_some_and(|address| *address < 1 << 32);
-        if low { &self.narrow } else { &self.wide }
+        if self.has_low_address(offset) { &self.narrow } else { &self.wide }
+    }
+
+    /// Whether the address at an offset of the buffer is one of 32 bits.
+    #[inline]
+    pub(crate) fn has_low_address(&self, offset: u64) -> bool {
+        let chunk = (offset >> self.system.chunk_bytes.trailing_zeros()) as usize;
+        self.system.chunk_addresses.get(chunk).is_some_and(|address| *address < 1 << 32)
     }
 
     /// Any of the two links: they differ in the headers of requests only.

@@ -12,32 +12,49 @@ impl Picoseconds {
     pub const ZERO: Self = Self(0);
 
     /// The nearest whole picosecond to a time in nanoseconds; negative times and NaN become zero.
+    #[inline]
     #[must_use]
     pub fn from_ns(ns: f64) -> Self {
-        Self((ns * 1e3).round().max(0.0) as u64)
+        let exact = ns * 1e3;
+        // Rounding by hand: not every processor has an instruction that rounds halves away from zero.
+        let whole = exact as u64;
+        Self(whole.saturating_add(u64::from(exact - whole as f64 >= 0.5)))
     }
 
     /// In nanoseconds.
+    #[inline]
     #[must_use]
     pub fn as_ns(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
     /// The time since `earlier`, or zero if that is later.
+    #[inline]
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
 }
 
+impl Picoseconds {
+    /// The sum, or the latest time there is if that is earlier.
+    #[inline]
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
 impl Add for Picoseconds {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0)
     }
 }
 
 impl AddAssign for Picoseconds {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
     }
@@ -45,6 +62,7 @@ impl AddAssign for Picoseconds {
 
 impl Sub for Picoseconds {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self(self.0 - other.0)
     }
@@ -70,11 +88,16 @@ impl TickLength {
     ///
     /// A span starts anywhere within a tick; `phase` is that place, uniform in `0..2^32`. The count is
     /// `floor(span / tick + phase / 2^32)`: unbiased on average.
+    #[inline]
     #[must_use]
     pub fn ticks(self, span: Picoseconds, phase: u32) -> u64 {
         let tick = u128::from(self.numerator_ns) * 1000;
-        let scaled = (u128::from(span.0) * u128::from(self.denominator)) << 32;
-        ((scaled + tick * u128::from(phase)) / (tick << 32)) as u64
+        // What is below a 2^32nd of a span cannot carry into the quotient, so it is dropped before the division.
+        let sum = u128::from(span.0) * u128::from(self.denominator) + (tick * u128::from(phase) >> 32);
+        match (u64::try_from(sum), u64::try_from(tick)) {
+            (Ok(sum), Ok(tick)) => sum / tick,
+            _ => (sum / tick) as u64,
+        }
     }
 
     /// A number of ticks in nanoseconds.
@@ -109,6 +132,11 @@ mod tests {
     #[test]
     fn conversion_rounds_and_never_goes_negative() {
         assert_eq!(Picoseconds::from_ns(0.0006), Picoseconds(1));
+        for ps in
+            [0.499_999_999_999_999_94, 0.5, 1.5, 2.499_999, 4_503_599_627_370_495.5, 1e30, f64::INFINITY]
+        {
+            assert_eq!(Picoseconds::from_ns(ps / 1e3), Picoseconds((ps / 1e3 * 1e3).round() as u64), "{ps}");
+        }
         assert_eq!(Picoseconds::from_ns(-3.0), Picoseconds::ZERO);
         assert_eq!(Picoseconds::from_ns(f64::NAN), Picoseconds::ZERO);
     }

@@ -52,12 +52,19 @@ impl Units {
         self.usable_count
     }
 
+    /// Whether every unit may be used.
+    #[inline]
+    #[must_use]
+    pub fn all_usable(&self) -> bool {
+        self.usable.len() as u64 == self.period
+    }
+
     /// The n-th unit that may be used, `n < usable_count`.
     #[inline]
     #[must_use]
     pub fn nth_usable(&self, n: u64) -> u64 {
         let per_period = self.usable.len() as u64;
-        if per_period == self.period {
+        if self.all_usable() {
             return n;
         }
         n / per_period * self.period + u64::from(self.usable[(n % per_period) as usize])

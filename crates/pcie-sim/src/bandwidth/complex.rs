@@ -64,6 +64,11 @@ impl<'a> Complex<'a> {
         }
     }
 
+    /// The least time from a read request's arrival until its data are there.
+    pub(super) fn least_read(&self) -> Picoseconds {
+        self.times.least_read()
+    }
+
     /// A read request arrives; returns when its credit is back at the card, and when its data are there.
     #[inline(always)]
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {

@@ -9,23 +9,29 @@
 
 mod card;
 mod credits;
+mod planned;
+mod reads;
 mod ready;
+mod ring;
 mod root_port;
 mod shapes;
+mod waiting;
 
 use super::Completion;
 use super::complex::Complex;
 use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use crate::port::Port;
+pub(super) use reads::ReadRun;
+
 use card::{Card, Outgoing, Step};
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
 use pcie_workload::{AddressList, Test};
-use ready::Waiting;
 use root_port::RootPort;
 use shapes::Shapes;
 use std::collections::VecDeque;
+use waiting::Waiting;
 
 /// A time that does not come.
 const NEVER: Picoseconds = Picoseconds(u64::MAX);

@@ -31,6 +31,11 @@ impl Times {
             refresh: Refresh::new(&machine.system.host.memory.refresh),
         }
     }
+
+    /// The least time from a read request's arrival until its data are there.
+    pub(super) fn least_read(&self) -> Picoseconds {
+        self.idle.least.min(self.busy.least)
+    }
 }
 
 /// A time that is uniform between two bounds.
@@ -77,9 +82,12 @@ impl Refresh {
     pub(super) fn wait(self, place: u32) -> Picoseconds {
         match self.share.checked_sub(u64::from(place)) {
             None | Some(0) => Picoseconds::ZERO,
-            Some(left) => {
-                Picoseconds((u128::from(self.duration) * u128::from(left) / u128::from(self.share)) as u64)
-            }
+            Some(left) => match self.duration.checked_mul(left) {
+                Some(product) => Picoseconds(product / self.share),
+                None => Picoseconds(
+                    (u128::from(self.duration) * u128::from(left) / u128::from(self.share)) as u64,
+                ),
+            },
         }
     }
 }

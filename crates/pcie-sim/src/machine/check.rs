@@ -72,6 +72,10 @@ pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
     if engine.segment_bytes == 0 || engine.word_bytes == 0 || engine.write_piece_bytes == 0 {
         return wrong("device.dma.engine", "a size of 0".into(), "give bytes above 0");
     }
+    if !PAGE_BYTES.is_multiple_of(u64::from(engine.word_bytes)) {
+        let word = engine.word_bytes.to_string();
+        return wrong("device.dma.engine.word_bytes", word, "give a power of two up to 4096");
+    }
     let complex = &system.host.root_complex;
     let posted_units = system.link.mps_bytes.div_ceil(16);
     if complex.posted_header_credits == 0

@@ -2,8 +2,8 @@
 
 use super::NEVER;
 use super::card::Card;
-use super::ready::Ready;
 use super::shapes::Shapes;
+use super::waiting::Ready;
 use crate::history::TestKey;
 use crate::machine::Machine;
 use crate::port::Port;
@@ -60,10 +60,9 @@ impl<const WRITES: bool> RootPort<WRITES> {
     /// The earliest time at which a completion can be sent of the requests that there are.
     #[inline]
     pub(super) fn next_answer(&self) -> Picoseconds {
-        match (self.answering, self.ready.earliest()) {
-            (Some(_), _) => self.looks_at,
-            (None, Some(data)) => self.looks_at.max(data),
-            (None, None) => NEVER,
+        match self.answering {
+            Some(_) => self.looks_at,
+            None => self.ready.earliest().map_or(NEVER, |data| self.looks_at.max(data)),
         }
     }
 

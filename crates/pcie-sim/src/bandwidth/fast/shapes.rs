@@ -103,12 +103,25 @@ impl<'a> Shapes<'a> {
         self.work_out(offset, place).parts(of_write)
     }
 
+    /// The shape of a read request.
+    #[inline]
+    pub(super) fn request(&self, shape: u32) -> &RequestShape {
+        &self.requests[shape as usize]
+    }
+
+    /// What the completions that answer a request occupy on the downlink.
+    #[inline]
+    pub(super) fn completions(&self, request: &RequestShape) -> &[u64] {
+        let (first, end) = request.completions;
+        &self.completion_bytes[first as usize..end as usize]
+    }
+
     #[cold]
     fn work_out(&mut self, offset: u64, place: usize) -> Shape {
         let (machine, size) = (self.machine, self.test.size_bytes);
         let first_request = self.requests.len() as u32;
         for piece in machine.read_requests(offset, size) {
-            let request = self.request(offset, piece);
+            let request = self.cut(offset, piece);
             self.requests.push(request);
         }
         let first_write = self.writes.len() as u32;
@@ -130,7 +143,7 @@ impl<'a> Shapes<'a> {
         shape
     }
 
-    fn request(&mut self, offset: u64, piece: Piece) -> RequestShape {
+    fn cut(&mut self, offset: u64, piece: Piece) -> RequestShape {
         let machine = self.machine;
         let first = self.completion_bytes.len() as u32;
         for completion in machine.completions(piece) {
