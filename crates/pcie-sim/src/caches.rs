@@ -14,6 +14,8 @@ const OVERWRITTEN: u8 = 2;
 const TOUCHED: u8 = 4;
 /// In the DDIO ways of its set.
 const HELD: u8 = 8;
+/// Combinations of these.
+pub(crate) const KNOWN: usize = 16;
 const NO_LINE: Line = Line::MAX;
 
 /// What the card's read or write of a line finds.
@@ -74,11 +76,22 @@ impl Caches {
         }
     }
 
+    /// What is known of a line: less than [`KNOWN`].
+    #[inline(always)]
+    pub(crate) fn known(&self, line: Line) -> u8 {
+        self.flags[line as usize] % KNOWN as u8
+    }
+
     /// Where a line is.
     #[inline]
     #[must_use]
     pub fn find(&self, lines: &Lines, line: Line) -> Found {
-        let flags = self.flags[line as usize];
+        self.found(self.known(line), lines.in_buffer(line))
+    }
+
+    /// Where a line is of which so much is known, in the buffer or not.
+    #[inline]
+    pub(crate) fn found(&self, flags: u8, in_buffer: bool) -> Found {
         if flags & HOST != 0 {
             return match (self.shared.program_with_device, flags & OVERWRITTEN != 0) {
                 (true, true) => Found::DeviceLine,
@@ -90,11 +103,7 @@ impl Caches {
             return Found::DeviceLine;
         }
         Found::Memory {
-            remote: if lines.in_buffer(line) {
-                self.shared.buffer_remote
-            } else {
-                self.shared.elsewhere_remote
-            },
+            remote: if in_buffer { self.shared.buffer_remote } else { self.shared.elsewhere_remote },
             untouched: self.shared.several && flags & TOUCHED == 0,
         }
     }

@@ -12,10 +12,11 @@ mod plan;
 use crate::history::{Footprint, State, TestKey};
 use crate::machine::Machine;
 use crate::port::Port;
+use crate::profile::IdleStates;
 use chance::Chance;
 use host::{Host, Passage};
 use pcie_time::{Draws, Picoseconds, Stream};
-use pcie_workload::{AddressList, Path, Test};
+use pcie_workload::{AddressList, Offsets, Path, Test};
 use plan::Plans;
 
 /// What one transaction took.
@@ -34,7 +35,7 @@ pub struct Sample {
 pub struct LatencyRun<'a> {
     machine: &'a Machine,
     test: &'a Test,
-    list: &'a AddressList,
+    offsets: Offsets<'a>,
     footprint: Footprint<'a>,
     next: u64,
     draws: Draws,
@@ -79,7 +80,7 @@ impl<'a> LatencyRun<'a> {
         Self {
             machine,
             test,
-            list,
+            offsets: Offsets::new(list, first),
             footprint: Footprint::new(&machine.lines, test, list),
             next: first,
             draws: key.draws(Stream::Transaction),
@@ -92,36 +93,43 @@ impl<'a> LatencyRun<'a> {
     }
 
     /// Makes the next transaction.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self) -> Sample {
         let number = self.next;
         self.next += 1;
         let offset = match self.test.path {
-            Path::Dma => self.list.offset(number),
+            Path::Dma => self.offsets.next_offset(),
             // The command path drives double-word addresses.
-            Path::Command => self.list.offset(number) & !3,
+            Path::Command => self.offsets.next_offset() & !3,
         };
         let chance = Chance::new(self.draws.bits(number));
         let passage = Passage { offset, first_line: self.footprint.lines_at(offset).start, chance };
         let moved_in = self.window.as_mut().and_then(|window| window.move_to(offset));
-        let plan = self.plans.at(offset);
+        let (plan, times) = self.plans.at(offset);
         let written = match plan.written {
             Some(arrived) => self.host.write(passage, arrived, self.test.size_bytes),
             None => Picoseconds::ZERO,
         };
-        let arrived = self.host.read(passage, &plan.requests, written);
+        let arrived = self.host.read(passage, &plan.requests, times, written);
         let on_card = if moved_in.is_some() { plan.on_card_moved } else { plan.on_card };
         let loop_time = moved_in.unwrap_or(self.loop_time);
-        let latency = self.after_idling(number, arrived + on_card, loop_time);
+        let fast = arrived + on_card;
+        let latency = match &self.machine.system.host.idle {
+            Some(idle) => self.after_idling(idle, number, fast, loop_time),
+            None => fast,
+        };
         let ticks = self.machine.tick.ticks(latency, chance.timer_phase());
         Sample { latency, ticks, period: latency + loop_time }
     }
 
     /// Stretches a transaction on a machine that goes to sleep between them.
-    fn after_idling(&self, number: u64, fast: Picoseconds, gap: Picoseconds) -> Picoseconds {
-        let Some(idle) = &self.machine.system.host.idle else {
-            return fast;
-        };
+    fn after_idling(
+        &self,
+        idle: &IdleStates,
+        number: u64,
+        fast: Picoseconds,
+        gap: Picoseconds,
+    ) -> Picoseconds {
         // A DMA waits on the card before its first TLP: the link is idle for that long too.
         let on_card_ns = match self.test.path {
             Path::Dma => self.machine.system.device.dma.read_overhead_ns / 2.0,

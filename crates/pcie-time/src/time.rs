@@ -15,10 +15,16 @@ impl Picoseconds {
     #[inline]
     #[must_use]
     pub fn from_ns(ns: f64) -> Self {
+        /// From here on all numbers are whole.
+        const WHOLE: f64 = (1u64 << 53) as f64;
         let exact = ns * 1e3;
         // Rounding by hand: not every processor has an instruction that rounds halves away from zero.
-        let whole = exact as u64;
-        Self(whole.saturating_add(u64::from(exact - whole as f64 >= 0.5)))
+        if exact < WHOLE {
+            let whole = exact as i64;
+            let rounded = whole + i64::from(exact - whole as f64 >= 0.5);
+            return Self(rounded.max(0) as u64);
+        }
+        Self(exact.max(0.0) as u64)
     }
 
     /// In nanoseconds.
@@ -91,13 +97,20 @@ impl TickLength {
     #[inline]
     #[must_use]
     pub fn ticks(self, span: Picoseconds, phase: u32) -> u64 {
-        let tick = u128::from(self.numerator_ns) * 1000;
-        // What is below a 2^32nd of a span cannot carry into the quotient, so it is dropped before the division.
-        let sum = u128::from(span.0) * u128::from(self.denominator) + (tick * u128::from(phase) >> 32);
-        match (u64::try_from(sum), u64::try_from(tick)) {
-            (Ok(sum), Ok(tick)) => sum / tick,
-            _ => (sum / tick) as u64,
-        }
+        self.short_ticks(span, phase).unwrap_or_else(|| {
+            let tick = u128::from(self.numerator_ns) * 1000;
+            let scaled = (u128::from(span.0) * u128::from(self.denominator)) << 32;
+            ((scaled + tick * u128::from(phase)) / (tick << 32)) as u64
+        })
+    }
+
+    /// The same in numbers of 64 bits, where they suffice.
+    #[inline]
+    fn short_ticks(self, span: Picoseconds, phase: u32) -> Option<u64> {
+        let tick = self.numerator_ns.checked_mul(1000)?;
+        // What is below a 2^32nd of a picosecond cannot carry into the quotient: it is dropped before the division.
+        let within = tick.checked_mul(u64::from(phase))? >> 32;
+        span.0.checked_mul(self.denominator)?.checked_add(within)?.checked_div(tick)
     }
 
     /// A number of ticks in nanoseconds.
@@ -118,6 +131,12 @@ mod tests {
         assert_eq!(NFP.ticks(Picoseconds(40_000_000), 0), 3000);
         assert_eq!(NFP.ticks(Picoseconds(39_999_999), 0), 2999);
         assert_eq!(NFP.ticks(Picoseconds(39_999_999), u32::MAX), 3000);
+    }
+
+    #[test]
+    fn long_spans_are_counted_too() {
+        let tick = TickLength { numerator_ns: 1, denominator: 1 << 40 };
+        assert_eq!(tick.ticks(Picoseconds(1 << 30), 0), ((1u128 << 70) / 1000) as u64);
     }
 
     #[test]

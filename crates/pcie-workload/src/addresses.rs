@@ -121,6 +121,45 @@ impl AddressList {
     }
 }
 
+/// The offsets of a list's transactions, one after the other, made in blocks.
+#[derive(Clone, Debug)]
+pub struct Offsets<'a> {
+    list: &'a AddressList,
+    /// The transaction that the next block starts with.
+    next: u64,
+    block: [u64; BLOCK],
+    /// How many of the block were taken.
+    taken: usize,
+}
+
+const BLOCK: usize = 64;
+
+impl<'a> Offsets<'a> {
+    /// Those of a list from transaction `first` on.
+    #[must_use]
+    pub fn new(list: &'a AddressList, first: u64) -> Self {
+        Self { list, next: first, block: [0; BLOCK], taken: BLOCK }
+    }
+
+    /// The next one.
+    #[inline(always)]
+    pub fn next_offset(&mut self) -> u64 {
+        if self.taken >= BLOCK {
+            self.make_block();
+        }
+        let offset = self.block[self.taken];
+        self.taken += 1;
+        offset
+    }
+
+    #[inline(never)]
+    fn make_block(&mut self) {
+        self.list.offsets(self.next, &mut self.block);
+        self.next += BLOCK as u64;
+        self.taken = 0;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,6 @@
 use super::completer::{Completer, Ready};
 use super::times::Times;
 use super::walks::Walks;
-use crate::caches::Found;
 use crate::history::{State, TestKey};
 use crate::lines::Line;
 use crate::machine::Machine;
@@ -30,8 +29,6 @@ pub(crate) struct Complex<'a> {
     admitted: u64,
     access_draws: Draws,
     accesses: u64,
-    /// The draw of the next access, made ahead.
-    drawn_ahead: u64,
     walks: Walks,
     times: Times,
 }
@@ -44,6 +41,7 @@ impl<'a> Complex<'a> {
         let numbered_from = first << 8;
         let order = key.draws(Stream::CompletionOrder);
         let access_draws = key.draws(Stream::Jitter);
+        let times = Times::new(machine, &state.caches);
         Self {
             machine,
             state,
@@ -58,9 +56,8 @@ impl<'a> Complex<'a> {
             admitted: numbered_from,
             access_draws,
             accesses: numbered_from,
-            drawn_ahead: access_draws.bits(numbered_from),
             walks: Walks::new(machine, key, numbered_from),
-            times: Times::new(machine),
+            times,
         }
     }
 
@@ -85,22 +82,14 @@ impl<'a> Complex<'a> {
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
     #[inline(always)]
     fn access(&mut self, piece: Piece, busy: bool) -> Picoseconds {
-        let machine = self.machine;
         let (spread, costs) = match busy {
             true => (self.times.busy, &self.times.busy_costs),
             false => (self.times.idle, &self.times.idle_costs),
         };
-        let mut cost = Picoseconds::ZERO;
-        let mut memory = false;
-        for line in Self::lines(machine, piece) {
-            let found = self.state.caches.find(&machine.lines, line);
-            memory |= matches!(found, Found::Memory { .. });
-            cost = cost.max(costs.of(found));
-        }
+        let (cost, memory) = costs.of_lines(&self.state.caches, Self::lines(self.machine, piece));
         // One draw serves both.
-        let bits = self.drawn_ahead;
+        let bits = self.access_draws.bits(self.accesses);
         self.accesses += 1;
-        self.drawn_ahead = self.access_draws.bits(self.accesses);
         let refresh = if memory { self.times.refresh.wait(bits as u32) } else { Picoseconds::ZERO };
         spread.at((bits >> 32) as u32) + cost + refresh
     }
@@ -127,11 +116,15 @@ impl<'a> Complex<'a> {
     }
 
     /// When the address of a TLP that was admitted at `at` is translated.
-    #[inline]
+    #[inline(always)]
     fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
-        let Some(page) = self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) else {
-            return at;
-        };
+        match self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) {
+            Some(page) => self.translate_page(page, at),
+            None => at,
+        }
+    }
+
+    fn translate_page(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
         let at = at.max(self.translation_gate);
         self.pending_walks.retain(|(_, done)| *done > at);
         let held = self.state.io_tlb.look_up(page);

@@ -1,5 +1,6 @@
 //! The root complex's times, made ready: picoseconds instead of the profile's nanoseconds, and what is drawn.
 
+use crate::caches::Caches;
 use crate::machine::{Machine, ReadCosts};
 use crate::profile;
 use pcie_time::Picoseconds;
@@ -18,7 +19,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(machine: &Machine) -> Self {
+    pub(super) fn new(machine: &Machine, caches: &Caches) -> Self {
         let complex = &machine.system.host.root_complex;
         Self {
             request_interval: Picoseconds::from_ns(complex.request_interval_ns),
@@ -26,8 +27,8 @@ impl Times {
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
             idle: Spread::new(complex.read_ns, complex.jitter_ns),
             busy: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
-            idle_costs: machine.read_costs(false),
-            busy_costs: machine.read_costs(true),
+            idle_costs: machine.read_costs(caches, false),
+            busy_costs: machine.read_costs(caches, true),
             refresh: Refresh::new(&machine.system.host.memory.refresh),
         }
     }

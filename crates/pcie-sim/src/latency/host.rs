@@ -1,8 +1,7 @@
 //! The host's part in a transaction that is alone: translation, lines, refreshes, and the way back.
 
 use super::chance::Chance;
-use super::plan::{Completion, Request};
-use crate::caches::Found;
+use super::plan::{Completion, ReadTimes, Request};
 use crate::history::State;
 use crate::lines::Line;
 use crate::machine::{Machine, ReadCosts};
@@ -29,7 +28,6 @@ pub(super) struct Host<'a> {
     downlink: Port,
     costs: ReadCosts,
     refresh: RefreshLine,
-    jitter_ns: f64,
     walk: Picoseconds,
     write: Picoseconds,
     flight: Picoseconds,
@@ -41,11 +39,10 @@ impl<'a> Host<'a> {
         state.io_tlb.set_capacity(host.iommu.tlb.entries);
         Self {
             machine,
+            costs: machine.read_costs(&state.caches, false),
             state,
             downlink,
-            costs: machine.read_costs(false),
             refresh: RefreshLine::new(&host.memory.refresh),
-            jitter_ns: host.root_complex.jitter_ns,
             walk: Picoseconds::from_ns(host.iommu.walk_ns),
             write: Picoseconds::from_ns(host.root_complex.write_ns),
             flight: Picoseconds::from_ns(host.root_complex.flight_ns),
@@ -62,14 +59,27 @@ impl<'a> Host<'a> {
     }
 
     /// Answers the requests of a read, none before `after`; returns when the last byte is back at the card.
-    #[inline]
-    pub(super) fn read(&mut self, passage: Passage, requests: &[Request], after: Picoseconds) -> Picoseconds {
+    #[inline(always)]
+    pub(super) fn read(
+        &mut self,
+        passage: Passage,
+        requests: &[Request],
+        times: &[ReadTimes],
+        after: Picoseconds,
+    ) -> Picoseconds {
+        if let [request] = requests
+            && let [completion] = request.completions[..]
+        {
+            let admitted = self.translate(passage, request.arrival.max(after));
+            let ready = self.access(passage, admitted, &completion, times);
+            return ready + completion.downlink_time + self.flight;
+        }
         let mut downlink = self.downlink.clone();
         let mut last = Picoseconds::ZERO;
         for request in requests {
             let admitted = self.translate(passage, request.arrival.max(after));
             for completion in &request.completions {
-                let ready = self.access(passage, admitted, completion) + completion.held_up;
+                let ready = self.access(passage, admitted, completion, times) + completion.held_up;
                 last = downlink.send_units(ready, completion.downlink_bytes) + self.flight;
             }
         }
@@ -77,25 +87,23 @@ impl<'a> Host<'a> {
     }
 
     /// When the data of one completion are there: its lines are fetched one after the other, and the slowest counts.
-    #[inline]
-    fn access(&self, passage: Passage, admitted: Picoseconds, completion: &Completion) -> Picoseconds {
-        let mut cost = Picoseconds::ZERO;
-        let mut memory = false;
+    #[inline(always)]
+    fn access(
+        &self,
+        passage: Passage,
+        admitted: Picoseconds,
+        completion: &Completion,
+        times: &[ReadTimes],
+    ) -> Picoseconds {
         let first = passage.first_line + completion.first_line;
-        for line in first..first + completion.lines {
-            let found = self.state.caches.find(&self.machine.lines, line);
-            memory |= matches!(found, Found::Memory { .. });
-            cost = cost.max(self.costs.of(found));
-        }
+        let (cost, memory) = self.costs.of_lines(&self.state.caches, first..first + completion.lines);
         let fetched = admitted + completion.fetched;
         let waited = if memory { self.wait(passage, fetched) } else { Picoseconds::ZERO };
-        let jitter_ns = self.jitter_ns * passage.chance.jitter();
-        let read = Picoseconds::from_ns(completion.read_ns + jitter_ns + completion.within_ns);
-        fetched + cost + waited + read
+        fetched + cost + waited + times[completion.reads].of(passage.chance)
     }
 
     /// When the address of a TLP that arrived at `at` is translated.
-    #[inline]
+    #[inline(always)]
     fn translate(&mut self, passage: Passage, at: Picoseconds) -> Picoseconds {
         match self.state.io_tlb.page(passage.first_line) {
             Some(page) if !self.state.io_tlb.look_up(page) => at + self.wait(passage, at) + self.walk,

@@ -4,9 +4,10 @@
 //! transaction starts and on how long its addresses are, and on nothing else. Each such kind is worked out once.
 
 use super::card::moving_time;
+use super::chance::{Chance, JITTERS, jitters};
 use crate::machine::Machine;
 use crate::port::Port;
-use crate::profile::CommandPath;
+use crate::profile::{CommandPath, RootComplex};
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
@@ -39,13 +40,13 @@ pub(super) struct Completion {
     pub(super) lines: u32,
     /// How long after the request was admitted its first line is fetched: after those before it.
     pub(super) fetched: Picoseconds,
-    /// From then on until it is ready, without what chance and caches add.
-    pub(super) read_ns: f64,
-    pub(super) within_ns: f64,
+    /// From then on until it is ready, without what caches add: one of the plans' tables.
+    pub(super) reads: usize,
     /// By how much it is held up behind the completions before it.
     pub(super) held_up: Picoseconds,
-    /// What it occupies on the downlink.
+    /// What it occupies on the downlink, and for how long if that was idle.
     pub(super) downlink_bytes: u64,
+    pub(super) downlink_time: Picoseconds,
 }
 
 /// The plans of a test.
@@ -55,11 +56,39 @@ pub(super) struct Plans<'a> {
     test: &'a Test,
     uplink: Port,
     downlink: Port,
+    low_chunks: Vec<bool>,
+    chunk_shift: u32,
     /// By place in a page and length of the addresses; `UNKNOWN` where none started yet.
-    by_place: Vec<u16>,
+    by_place: Box<[u16; PLACES]>,
     plans: Vec<Plan>,
+    reads: Vec<ReadTimes>,
 }
 
+/// How long reads take in the root complex, by jitter.
+#[derive(Debug)]
+pub(super) struct ReadTimes {
+    /// For how long the lines of a completion are fetched after its first.
+    within_ns: f64,
+    times: Box<[Picoseconds; JITTERS]>,
+}
+
+impl ReadTimes {
+    fn new(root: &RootComplex, within_ns: f64) -> Self {
+        let mut times = Box::new([Picoseconds::ZERO; JITTERS]);
+        for (time, jitter) in times.iter_mut().zip(jitters()) {
+            *time = Picoseconds::from_ns(root.read_ns + root.jitter_ns * jitter + within_ns);
+        }
+        Self { within_ns, times }
+    }
+
+    /// The time of one.
+    #[inline]
+    pub(super) fn of(&self, chance: Chance) -> Picoseconds {
+        self.times[chance.jitter()]
+    }
+}
+
+const PLACES: usize = 2 * PAGE_BYTES as usize;
 const UNKNOWN: u16 = u16::MAX;
 
 impl<'a> Plans<'a> {
@@ -67,18 +96,28 @@ impl<'a> Plans<'a> {
         let system = &machine.system;
         let stretch = system.host.root_complex.uplink_stretch;
         let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, stretch);
-        let by_place = vec![UNKNOWN; 2 * PAGE_BYTES as usize];
-        Self { machine, test, uplink, downlink, by_place, plans: Vec::new() }
+        Self {
+            machine,
+            test,
+            uplink,
+            downlink,
+            low_chunks: system.chunk_addresses.iter().map(|address| *address < 1 << 32).collect(),
+            chunk_shift: system.chunk_bytes.trailing_zeros(),
+            by_place: Box::new([UNKNOWN; PLACES]),
+            plans: Vec::new(),
+            reads: Vec::new(),
+        }
     }
 
-    /// The plan of a transaction that starts at an offset of the buffer.
-    #[inline]
-    pub(super) fn at(&mut self, offset: u64) -> &Plan {
-        let place = (offset % PAGE_BYTES) as usize * 2 + usize::from(self.machine.has_low_address(offset));
+    /// The plan of a transaction that starts at an offset of the buffer, and the tables that plans speak of.
+    #[inline(always)]
+    pub(super) fn at(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
+        let low = self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false);
+        let place = (offset % PAGE_BYTES) as usize * 2 + usize::from(low);
         if self.by_place[place] == UNKNOWN {
             self.work_out(offset, place);
         }
-        &self.plans[usize::from(self.by_place[place])]
+        (&self.plans[usize::from(self.by_place[place])], &self.reads)
     }
 
     #[cold]
@@ -96,7 +135,7 @@ impl<'a> Plans<'a> {
         self.by_place[place] = number as u16;
     }
 
-    fn by_command(&self, command: &CommandPath, offset: u64) -> Plan {
+    fn by_command(&mut self, command: &CommandPath, offset: u64) -> Plan {
         let bytes = self.test.size_bytes;
         let split = offset % LINE_BYTES + bytes > LINE_BYTES;
         let mut extra_ns = command.read_overhead_ns + command.read_byte_ns * bytes as f64;
@@ -123,7 +162,7 @@ impl<'a> Plans<'a> {
         }
     }
 
-    fn by_dma(&self, offset: u64) -> Plan {
+    fn by_dma(&mut self, offset: u64) -> Plan {
         let path = &self.machine.system.device.dma;
         let bytes = self.test.size_bytes;
         let mut uplink = self.uplink.clone();
@@ -155,7 +194,7 @@ impl<'a> Plans<'a> {
     }
 
     /// Sends the read at `start`.
-    fn requests(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> Vec<Request> {
+    fn requests(&mut self, uplink: &mut Port, offset: u64, start: Picoseconds) -> Vec<Request> {
         let machine = self.machine;
         let interval = Picoseconds::from_ns(machine.system.device.dma.request_interval_ns);
         let mut issued = start;
@@ -174,22 +213,31 @@ impl<'a> Plans<'a> {
         requests.map(request).collect()
     }
 
-    fn completion(&self, offset: u64, request: Piece, nth: usize, piece: Piece) -> Completion {
+    fn completion(&mut self, offset: u64, request: Piece, nth: usize, piece: Piece) -> Completion {
         let complex = &self.machine.system.host.root_complex;
         let line = |address| address / LINE_BYTES;
         let before = (line(piece.address) - line(request.address)) as f64;
         let lines = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32;
+        let downlink_bytes =
+            self.downlink.in_units(self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
         Completion {
             first_line: (line(piece.address) - line(offset)) as u32,
             lines,
             fetched: Picoseconds::from_ns(before * complex.line_interval_ns),
-            read_ns: complex.read_ns,
-            within_ns: f64::from(lines - 1) * complex.line_interval_ns,
+            reads: self.read_times(f64::from(lines - 1) * complex.line_interval_ns),
             held_up: Picoseconds::from_ns(nth as f64 * complex.completion_interval_ns),
-            downlink_bytes: self
-                .downlink
-                .in_units(self.machine.tlp_bytes(TlpKind::CompletionWithData, piece)),
+            downlink_bytes,
+            downlink_time: self.downlink.clone().send_units(Picoseconds::ZERO, downlink_bytes),
         }
+    }
+
+    /// The place of a table.
+    fn read_times(&mut self, within_ns: f64) -> usize {
+        let known = self.reads.iter().position(|times| times.within_ns == within_ns);
+        known.unwrap_or_else(|| {
+            self.reads.push(ReadTimes::new(&self.machine.system.host.root_complex, within_ns));
+            self.reads.len() - 1
+        })
     }
 
     fn flight(&self) -> Picoseconds {

@@ -48,15 +48,17 @@ struct Card {
     /// Transactions that the test has left.
     left: u64,
     head: Head,
-    /// By worker, when it is free for another DMA.
-    workers: Ring,
+    /// By worker, when it is free for another DMA; none if there are more than can be at work.
+    workers: Option<Ring>,
     /// By tag, when it is free.
     tags: Ring,
     /// By tag, the request that has it.
     in_flight: Vec<InFlight>,
-    /// Reads in flight: a window of them, because tags are used in order.
-    reads: Vec<Read>,
-    read: usize,
+    /// Requests of the reads in flight whose data were not moved yet; a window of reads, because tags are used in order.
+    open: Vec<u32>,
+    place: usize,
+    /// The head's read.
+    read: u32,
     transaction: u64,
     /// Before this nothing more is issued.
     issues_at: Picoseconds,
@@ -64,7 +66,8 @@ struct Card {
     /// Requests that wait for credits.
     outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
-    credits: Ring,
+    /// None if they are always back before there is a tag.
+    credits: Option<Ring>,
     dllp_bytes: u32,
     /// When the completions arrive, in order, and how many of them were answered by DLLPs.
     arrivals: Vec<Picoseconds>,
@@ -85,16 +88,12 @@ struct Head {
 #[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
     shape: u32,
+    /// Its read among those in flight; `ALONE` if it is the only request of it.
     read: u32,
+    transaction: u64,
 }
 
-/// A read in flight.
-#[derive(Clone, Copy, Debug, Default)]
-struct Read {
-    transaction: u64,
-    /// Requests whose data were not moved yet.
-    open: u32,
-}
+const ALONE: u32 = u32::MAX;
 
 /// A request that was issued.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +127,7 @@ impl<'a> ReadRun<'a> {
                 list,
                 first,
             ),
-            card: Card::new(machine, test, first),
+            card: Card::new(machine, test, first, complex.least_read()),
             uplink,
             lookahead: flight + complex.least_read(),
             complex,
@@ -163,7 +162,7 @@ impl<'a> ReadRun<'a> {
         let (flight, lookahead) = (*flight, *lookahead);
         let limit = card.next_send().saturating_add(lookahead);
         let answer = |now: Picoseconds, tag: u32, mut limit: Picoseconds| {
-            let InFlight { shape, read } = card.in_flight[tag as usize];
+            let InFlight { shape, read, transaction } = card.in_flight[tag as usize];
             let request = planned.shapes.request(shape);
             let mut left = now.max(card.buffers.next());
             for bytes in planned.shapes.completions(request) {
@@ -173,11 +172,12 @@ impl<'a> ReadRun<'a> {
                 }
             }
             card.tags.free(tag as usize, left + flight);
-            if let Some(completion) = card.take_in(read, left + flight, request.move_time) {
+            let moved = card.take_in(left + flight, request.move_time);
+            if card.completes(read, moved) {
                 *completed += 1;
-                *last = completion.time;
+                *last = moved;
                 if let Some(noted) = noted {
-                    noted.push(completion);
+                    noted.push(Completion { transaction, time: moved });
                 }
                 if *completed == target {
                     return (left, Picoseconds::ZERO);
@@ -216,6 +216,7 @@ impl<'a> ReadRun<'a> {
             }
             any = true;
             if sends_at == time {
+                self.card.acknowledge(&mut self.uplink, time);
                 if let Some(first) = self.card.outgoing.pop_front() {
                     self.send(time, first);
                 }
@@ -245,38 +246,45 @@ impl<'a> ReadRun<'a> {
     /// Sends a request, through the root complex to where its data are there.
     #[inline(always)]
     fn send(&mut self, now: Picoseconds, request: Outgoing) {
-        self.card.acknowledge(&mut self.uplink, now);
         self.card.sent_at = now;
         let shape = self.planned.shapes.request(request.shape);
         let left = self.uplink.send_units(now, shape.uplink_bytes);
         let piece = Piece { address: request.offset + shape.start, length: shape.length };
         let (credit_back, data) = self.complex.admit(piece, left + self.flight);
-        self.card.credits.take_until(credit_back);
+        if let Some(credits) = &mut self.card.credits {
+            credits.take_until(credit_back);
+        }
         self.ready.add(data, request.tag, shape.small);
     }
 }
 
 impl Card {
-    fn new(machine: &Machine, test: &Test, first: u64) -> Self {
+    fn new(machine: &Machine, test: &Test, first: u64, least_read: Picoseconds) -> Self {
         let system = &machine.system;
         let device = &system.device;
         let (tags, buffers) = (system.link.tags as usize, device.dma.receive_buffers as usize);
-        // More workers than there can be DMAs in flight are never waited for.
+        // A DMA at work has a tag, or a receive buffer, or is the head.
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding) as usize;
+        let workers_bind = workers < tags + buffers + 2;
+        // The request whose credit is needed had its data before the one before it got its tag.
+        let root = &system.host.root_complex;
+        let credits = root.non_posted_header_credits as usize;
+        let credits_bind = credits < tags || Picoseconds::from_ns(root.credit_return_ns) > least_read;
         Self {
             left: test.transactions.saturating_sub(first),
             head: Head::default(),
-            workers: Ring::new(workers.min(tags + buffers + 2)),
+            workers: workers_bind.then(|| Ring::new(workers)),
             tags: Ring::new(tags),
             in_flight: vec![InFlight::default(); tags],
-            reads: vec![Read::default(); tags + 1],
-            read: 0,
+            open: vec![0; tags + 1],
+            place: 0,
+            read: ALONE,
             transaction: first,
             issues_at: Picoseconds::ZERO,
             clock: machine.request_clock(),
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
-            credits: Ring::new(system.host.root_complex.non_posted_header_credits as usize),
+            credits: credits_bind.then(|| Ring::new(credits)),
             dllp_bytes: device.uplink_dllp_bytes,
             arrivals: Vec::new(),
             acknowledged: 0,
@@ -286,14 +294,16 @@ impl Card {
     }
 
     /// When the head can go a request further: never if it has to wait for a completion that was not sent yet.
-    #[inline]
+    #[inline(always)]
     fn issue_time(&self) -> Picoseconds {
-        let worker = match (self.head.requests.is_empty(), self.left) {
-            (false, _) => Picoseconds::ZERO,
-            (true, 0) => NEVER,
-            (true, _) => self.workers.next(),
-        };
-        self.issues_at.max(worker).max(self.tags.next())
+        let time = self.issues_at.max(self.tags.next());
+        if !self.head.requests.is_empty() {
+            return time;
+        }
+        if self.left == 0 {
+            return NEVER;
+        }
+        self.workers.as_ref().map_or(time, |workers| workers.next().max(time))
     }
 
     /// When the card sends something next, for all that is known.
@@ -305,7 +315,8 @@ impl Card {
     /// When a request that was issued can be sent.
     #[inline]
     fn send_time(&self, request: &Outgoing) -> Picoseconds {
-        request.issued.max(self.sent_at).max(self.credits.next())
+        let time = request.issued.max(self.sent_at);
+        self.credits.as_ref().map_or(time, |credits| credits.next().max(time))
     }
 
     /// Gives the uplink the DLLPs for the completions that have arrived by `now`.
@@ -328,38 +339,60 @@ impl Card {
     }
 
     /// Makes the next request.
-    #[inline]
+    #[inline(always)]
     fn issue(&mut self, now: Picoseconds, planned: &mut PlannedReads<'_>) -> Outgoing {
         if self.head.requests.is_empty() {
             let (offset, requests) = planned.next();
-            self.read = if self.read + 1 == self.reads.len() { 0 } else { self.read + 1 };
-            let open = requests.end - requests.start;
-            self.reads[self.read] = Read { transaction: self.transaction, open };
             self.head = Head { offset, requests };
             self.transaction += 1;
             self.left -= 1;
-            self.workers.take();
+            if let Some(workers) = &mut self.workers {
+                workers.take();
+            }
+            self.begin_read();
         }
         let shape = self.head.requests.start;
         self.head.requests.start += 1;
         let tag = self.tags.take();
-        self.in_flight[tag] = InFlight { shape, read: self.read as u32 };
+        self.in_flight[tag] = InFlight { shape, read: self.read, transaction: self.transaction - 1 };
         self.issues_at = now + self.clock;
         Outgoing { issued: now, offset: self.head.offset, shape, tag: tag as u32 }
     }
 
-    /// All data of a request have arrived: the data engine moves them on. Returns the DMA that this completes.
-    #[inline]
-    fn take_in(&mut self, read: u32, arrival: Picoseconds, move_time: Picoseconds) -> Option<Completion> {
-        let moved = self.engine_free.max(arrival) + move_time;
-        self.engine_free = moved;
-        self.buffers.take_until(moved);
-        let read = &mut self.reads[read as usize];
-        read.open -= 1;
-        if read.open > 0 {
-            return None;
+    /// Notes how many requests the head has, if it has several.
+    #[inline(always)]
+    fn begin_read(&mut self) {
+        let count = self.head.requests.end - self.head.requests.start;
+        if count == 1 {
+            self.read = ALONE;
+            return;
         }
-        self.workers.free_first(moved);
-        Some(Completion { transaction: read.transaction, time: moved })
+        self.place = if self.place + 1 == self.open.len() { 0 } else { self.place + 1 };
+        self.open[self.place] = count;
+        self.read = self.place as u32;
+    }
+
+    /// All data of a request have arrived: the data engine moves them on. Returns when it has.
+    #[inline(always)]
+    fn take_in(&mut self, arrival: Picoseconds, move_time: Picoseconds) -> Picoseconds {
+        self.engine_free = self.engine_free.max(arrival) + move_time;
+        self.buffers.take_until(self.engine_free);
+        self.engine_free
+    }
+
+    /// Whether the request moved last, of a read, completes that.
+    #[inline(always)]
+    fn completes(&mut self, read: u32, moved: Picoseconds) -> bool {
+        if read != ALONE {
+            let open = &mut self.open[read as usize];
+            *open -= 1;
+            if *open > 0 {
+                return false;
+            }
+        }
+        if let Some(workers) = &mut self.workers {
+            workers.free_first(moved);
+        }
+        true
     }
 }

@@ -10,13 +10,12 @@ use crate::profile::CompletionOrder;
 use pcie_time::{Draws, Picoseconds};
 
 /// A request that was not chosen yet: when its data are there, since the base of the list, and below that its tag, and
-/// below that whether it is small. Numbers of one word are quicker to order than pairs.
+/// below that whether it is small. Numbers of one word are quicker to order than pairs; 48 bits are minutes, and
+/// requests take microseconds.
 type Key = u64;
 
 const REQUEST_BITS: u32 = 16;
 const REQUEST: Key = (1 << REQUEST_BITS) - 1;
-/// The longest time that fits: minutes, where requests take microseconds.
-const TIME_MOST: u64 = (1 << (64 - REQUEST_BITS - 1)) - 1;
 const NO_KEY: Key = Key::MAX;
 
 /// Keys by which a new one moves forward without a look at whether it has to.
@@ -61,9 +60,8 @@ impl Ready {
     /// Adds the request with a tag, `small` if it is of at most MPS, behind those whose data are there no later.
     #[inline(always)]
     pub(super) fn add(&mut self, time: Picoseconds, tag: u32, small: bool) {
-        let time = time.since(self.base).0.min(TIME_MOST);
         let request = u64::from(tag) << 1 | u64::from(small);
-        let mut key = time << REQUEST_BITS | request;
+        let mut key = time.since(self.base).0 << REQUEST_BITS | request;
         let mut place = self.count;
         self.count += 1;
         loop {
@@ -102,7 +100,7 @@ impl Ready {
             if now >= limit {
                 break;
             }
-            let there = now.since(self.base).0.min(TIME_MOST) << REQUEST_BITS | REQUEST;
+            let there = now.since(self.base).0 << REQUEST_BITS | REQUEST;
             for _ in 0..LOOKS {
                 let come = keys[looked] <= there;
                 small_ones += keys[looked] & u64::from(come);
@@ -133,14 +131,13 @@ impl Ready {
     /// Forgets the first keys, and lets times count from `base`. Data that were there before that stay in order.
     #[inline(always)]
     fn forget(&mut self, answered: usize, base: Picoseconds) {
-        let since = base.since(self.base).0.min(TIME_MOST) << REQUEST_BITS;
-        self.base = self.base + Picoseconds(since >> REQUEST_BITS);
+        let since = base.since(self.base).0 << REQUEST_BITS;
+        self.base = self.base.max(base);
         let keys = &mut self.keys[STEPS..];
         let left = self.count - answered;
         for nth in 0..left {
             let key = keys[answered + nth];
-            let time = (key & !REQUEST).saturating_sub(since);
-            keys[nth] = time | key & REQUEST;
+            keys[nth] = if key >= since { key - since } else { key & REQUEST };
         }
         keys[left..self.count].fill(NO_KEY);
         self.count = left;
