@@ -17,7 +17,7 @@ mod walks;
 use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use engine::ReferenceRun;
-use fast::{FastRun, ReadRun};
+use fast::{FastRun, ReadRun, WriteRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ pub struct BandwidthRun<'a>(Run<'a>);
 enum Run<'a> {
     Reference(Box<ReferenceRun<'a>>),
     Reads(Box<ReadRun<'a>>),
-    Writes(Box<FastRun<'a, false, true>>),
+    Writes(Box<WriteRun<'a>>),
     Both(Box<FastRun<'a, true, true>>),
 }
 
@@ -72,7 +72,7 @@ impl<'a> BandwidthRun<'a> {
                 Run::Reference(Box::new(ReferenceRun::new(machine, test, list, key, state, first)))
             }
             (Engine::Fast, Operation::BwWr) => {
-                Run::Writes(Box::new(FastRun::new(machine, test, list, key, state, first)))
+                Run::Writes(Box::new(WriteRun::new(machine, test, list, key, state, first)))
             }
             (Engine::Fast, Operation::BwRdwr) => {
                 Run::Both(Box::new(FastRun::new(machine, test, list, key, state, first)))

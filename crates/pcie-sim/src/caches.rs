@@ -111,6 +111,16 @@ impl Caches {
     /// The card writes a line; returns where it was before.
     #[inline]
     pub fn write(&mut self, lines: &Lines, line: Line) -> Found {
+        if self.ways == 1 && self.flags[line as usize] & (HELD | HOST | TOUCHED) == HELD | TOUCHED {
+            // Alone in its set: all stays as it is.
+            return Found::DeviceLine;
+        }
+        self.write_elsewhere(lines, line)
+    }
+
+    /// The same, of a line that need not be in the DDIO ways.
+    #[inline]
+    fn write_elsewhere(&mut self, lines: &Lines, line: Line) -> Found {
         let found = self.find(lines, line);
         self.flags[line as usize] |= TOUCHED;
         match found {
@@ -127,6 +137,9 @@ impl Caches {
     fn allocate(&mut self, lines: &Lines, line: Line) {
         let start = lines.set(line) as usize * self.ways;
         let set = &mut self.device_lines[start..start + self.ways];
+        if set[0] == line {
+            return;
+        }
         let place = set.iter().position(|held| *held == line).unwrap_or(set.len() - 1);
         let last = set[place];
         set[..=place].rotate_right(1);

@@ -70,6 +70,12 @@ impl Units {
         n / per_period * self.period + u64::from(self.usable[(n % per_period) as usize])
     }
 
+    /// The places in a page where usable units start, each at least once.
+    pub fn places_in_page(&self) -> impl Iterator<Item = u64> + '_ {
+        let most = self.usable_count.min(self.usable.len() as u64);
+        (0..most).map(|nth| self.address(self.nth_usable(nth)) % PAGE_BYTES)
+    }
+
     /// Offset in the buffer of a unit's first transferred byte.
     #[inline]
     #[must_use]

@@ -9,6 +9,7 @@ use crate::machine::Machine;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
+use std::ops::Range;
 
 /// The root complex.
 #[derive(Debug)]
@@ -82,26 +83,32 @@ impl<'a> Complex<'a> {
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
     #[inline(always)]
     fn access(&mut self, piece: Piece, busy: bool) -> Picoseconds {
-        let (spread, costs) = match busy {
-            true => (self.times.busy, &self.times.busy_costs),
-            false => (self.times.idle, &self.times.idle_costs),
-        };
-        let (cost, memory) = costs.of_lines(&self.state.caches, Self::lines(self.machine, piece));
-        // One draw serves both.
+        // One draw serves all.
         let bits = self.access_draws.bits(self.accesses);
         self.accesses += 1;
-        let refresh = if memory { self.times.refresh.wait(bits as u32) } else { Picoseconds::ZERO };
-        spread.at((bits >> 32) as u32) + cost + refresh
+        let lines = Self::lines(self.machine, piece);
+        if busy {
+            self.times.busy.access(&self.state.caches, lines, &self.times.refresh, bits)
+        } else {
+            self.access_idle(lines, bits)
+        }
+    }
+
+    /// A root complex that is simulated under load is seldom idle, so that this is better foreseen than chosen: a choice
+    /// would have each access wait for the one before it.
+    #[cold]
+    fn access_idle(&self, lines: Range<Line>, bits: u64) -> Picoseconds {
+        self.times.idle.access(&self.state.caches, lines, &self.times.refresh, bits)
     }
 
     #[inline]
-    fn lines(machine: &Machine, piece: Piece) -> std::ops::Range<Line> {
+    fn lines(machine: &Machine, piece: Piece) -> Range<Line> {
         let first = machine.lines.by_dma(piece.address);
         first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
     }
 
     /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let gate = now.max(self.write_gate);
         self.write_gate = gate + self.times.write_interval;

@@ -16,6 +16,7 @@ mod ring;
 mod root_port;
 mod shapes;
 mod waiting;
+mod writes;
 
 use super::Completion;
 use super::complex::Complex;
@@ -23,6 +24,7 @@ use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use crate::port::Port;
 pub(super) use reads::ReadRun;
+pub(super) use writes::WriteRun;
 
 use card::{Card, Outgoing, Step};
 use pcie_time::Picoseconds;

@@ -1,50 +1,50 @@
 //! DMAs ahead of their time: addresses depend on nothing but the number of the transaction, so they are made in blocks.
 
+use super::reads::Alike;
 use super::shapes::Shapes;
-use pcie_workload::AddressList;
+use pcie_workload::{AddressList, Offsets};
 use std::ops::Range;
 
-/// The reads of a test, one after the other.
+/// The DMAs of a test, one after the other, where all are reads or all are writes.
 #[derive(Debug)]
-pub(super) struct PlannedReads<'a> {
+pub(super) struct Planned<'a> {
     pub(super) shapes: Shapes<'a>,
     list: &'a AddressList,
-    /// The transaction that the next block starts with.
-    next: u64,
-    offsets: [u64; BLOCK],
-    /// The requests of each: a range of those that the shapes know.
-    requests: [(u32, u32); BLOCK],
-    /// How many of the block were taken.
-    taken: usize,
+    offsets: Offsets<'a>,
+    writes: bool,
 }
 
-const BLOCK: usize = 64;
-
-impl<'a> PlannedReads<'a> {
-    pub(super) fn new(shapes: Shapes<'a>, list: &'a AddressList, first: u64) -> Self {
-        Self { shapes, list, next: first, offsets: [0; BLOCK], requests: [(0, 0); BLOCK], taken: BLOCK }
+impl<'a> Planned<'a> {
+    /// From transaction `first` on.
+    pub(super) fn new(shapes: Shapes<'a>, list: &'a AddressList, first: u64, writes: bool) -> Self {
+        Self { shapes, list, offsets: Offsets::new(list, first), writes }
     }
 
-    /// Where the next read starts, and its requests: a range of those that the shapes know.
+    /// Where the next DMA starts, and its TLPs: a range of the requests or writes that the shapes know.
     #[inline(always)]
     pub(super) fn next(&mut self) -> (u64, Range<u32>) {
-        if self.taken == BLOCK {
-            self.make_block();
-        }
-        let (first, end) = self.requests[self.taken];
-        let offset = self.offsets[self.taken];
-        self.taken += 1;
-        (offset, first..end)
+        let offset = self.offsets.next_offset();
+        (offset, self.shapes.parts(offset, self.writes))
     }
 
-    #[inline(never)]
-    fn make_block(&mut self) {
-        self.list.offsets(self.next, &mut self.offsets);
-        self.next += BLOCK as u64;
-        self.taken = 0;
-        for (requests, offset) in self.requests.iter_mut().zip(self.offsets) {
-            let Range { start, end } = self.shapes.parts(offset, false);
-            *requests = (start, end);
+    /// Where the next DMA starts.
+    #[inline(always)]
+    pub(super) fn next_offset(&mut self) -> u64 {
+        self.offsets.next_offset()
+    }
+
+    /// What all requests of reads have in common, if each read is one request and they differ in nothing.
+    pub(super) fn alike(&mut self) -> Option<Alike> {
+        let mut alike = None;
+        for offset in self.list.units().places_in_page() {
+            for offset in self.shapes.with_both_lengths_of_address(offset) {
+                let Range { start, end } = self.shapes.parts(offset, false);
+                let one = (end - start == 1).then(|| self.shapes.alone(start))?;
+                if alike.get_or_insert_with(|| one.clone()) != &one {
+                    return None;
+                }
+            }
         }
+        alike
     }
 }

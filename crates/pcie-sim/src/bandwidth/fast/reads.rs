@@ -5,11 +5,15 @@
 //! there at once, and then the card sends all requests that those answers allow: tens of them, where single steps would
 //! alternate, and nothing could predict how.
 
+mod alike;
+
+pub(super) use alike::Alike;
+
 use super::super::Completion;
 use super::super::complex::Complex;
 use super::super::engine::UPLINK_BACKLOG;
 use super::NEVER;
-use super::planned::PlannedReads;
+use super::planned::Planned;
 use super::ready::Ready;
 use super::ring::Ring;
 use super::shapes::Shapes;
@@ -25,7 +29,9 @@ use std::ops::Range;
 /// A test that only reads, going on.
 #[derive(Debug)]
 pub(crate) struct ReadRun<'a> {
-    planned: PlannedReads<'a>,
+    planned: Planned<'a>,
+    /// What all requests have in common, where that is all.
+    alike: Option<Alike>,
     card: Card,
     uplink: Port,
     complex: Complex<'a>,
@@ -118,16 +124,17 @@ impl<'a> ReadRun<'a> {
         let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
             .with_gap(system.device.uplink_gap_bytes);
         let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
+        let shapes = Shapes::new(machine, test, uplink.clone(), downlink.clone());
         let complex = Complex::new(machine, key, state, first);
         let order = key.draws(Stream::CompletionOrder);
         let flight = Picoseconds::from_ns(root.flight_ns);
+        let card = Card::new(machine, test, first, complex.least_read());
+        let mut planned = Planned::new(shapes, list, first, false);
+        let never_waits = card.workers.is_none() && card.credits.is_none();
         Self {
-            planned: PlannedReads::new(
-                Shapes::new(machine, test, uplink.clone(), downlink.clone()),
-                list,
-                first,
-            ),
-            card: Card::new(machine, test, first, complex.least_read()),
+            alike: if never_waits { planned.alike() } else { None },
+            planned,
+            card,
             uplink,
             lookahead: flight + complex.least_read(),
             complex,
@@ -145,7 +152,13 @@ impl<'a> ReadRun<'a> {
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);
-        while self.answer_all(target) && self.send_all() {}
+        match self.alike.take() {
+            Some(alike) => {
+                while self.answer_alike(&alike, target) && self.send_alike(&alike) {}
+                self.alike = Some(alike);
+            }
+            None => while self.answer_all(target) && self.send_all() {},
+        }
         if let (Some(noted), Some(own)) = (noted, &mut self.noted) {
             noted.append(own);
         }
@@ -158,8 +171,11 @@ impl<'a> ReadRun<'a> {
         if self.completed >= target {
             return false;
         }
-        let Self { ready, card, planned, downlink, completed, last, noted, flight, lookahead, .. } = self;
+        let Self { ready, card, planned, completed, last, noted, flight, lookahead, .. } = self;
         let (flight, lookahead) = (*flight, *lookahead);
+        // What each answer waits for stays close at hand.
+        let mut downlink = self.downlink.clone();
+        let mut engine_free = card.engine_free;
         let limit = card.next_send().saturating_add(lookahead);
         let answer = |now: Picoseconds, tag: u32, mut limit: Picoseconds| {
             let InFlight { shape, read, transaction } = card.in_flight[tag as usize];
@@ -171,13 +187,15 @@ impl<'a> ReadRun<'a> {
                     card.arrivals.push(left + flight);
                 }
             }
-            card.tags.free(tag as usize, left + flight);
-            let moved = card.take_in(left + flight, request.move_time);
-            if card.completes(read, moved) {
+            let arrival = left + flight;
+            card.tags.free(tag as usize, arrival);
+            engine_free = engine_free.max(arrival) + request.move_time;
+            card.buffers.take_until(engine_free);
+            if card.completes(read, engine_free) {
                 *completed += 1;
-                *last = moved;
+                *last = engine_free;
                 if let Some(noted) = noted {
-                    noted.push(Completion { transaction, time: moved });
+                    noted.push(Completion { transaction, time: engine_free });
                 }
                 if *completed == target {
                     return (left, Picoseconds::ZERO);
@@ -189,6 +207,8 @@ impl<'a> ReadRun<'a> {
             (left, limit)
         };
         self.answers_at = ready.answer_while(self.answers_at, limit, answer);
+        card.engine_free = engine_free;
+        self.downlink = downlink;
         *completed < target
     }
 
@@ -340,7 +360,7 @@ impl Card {
 
     /// Makes the next request.
     #[inline(always)]
-    fn issue(&mut self, now: Picoseconds, planned: &mut PlannedReads<'_>) -> Outgoing {
+    fn issue(&mut self, now: Picoseconds, planned: &mut Planned<'_>) -> Outgoing {
         if self.head.requests.is_empty() {
             let (offset, requests) = planned.next();
             self.head = Head { offset, requests };
@@ -370,14 +390,6 @@ impl Card {
         self.place = if self.place + 1 == self.open.len() { 0 } else { self.place + 1 };
         self.open[self.place] = count;
         self.read = self.place as u32;
-    }
-
-    /// All data of a request have arrived: the data engine moves them on. Returns when it has.
-    #[inline(always)]
-    fn take_in(&mut self, arrival: Picoseconds, move_time: Picoseconds) -> Picoseconds {
-        self.engine_free = self.engine_free.max(arrival) + move_time;
-        self.buffers.take_until(self.engine_free);
-        self.engine_free
     }
 
     /// Whether the request moved last, of a read, completes that.

@@ -26,6 +26,12 @@ impl Ring {
         self.free_at[self.next]
     }
 
+    /// The place of the next one.
+    #[inline]
+    pub(super) fn next_place(&self) -> usize {
+        self.next
+    }
+
     /// Takes the next one; returns its place.
     #[inline]
     pub(super) fn take(&mut self) -> usize {

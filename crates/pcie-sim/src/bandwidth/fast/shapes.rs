@@ -3,6 +3,7 @@
 //! Splitting depends on where in a page a DMA starts and on how long its addresses are, and a test starts its DMAs at few
 //! places of a page. So each kind of DMA is worked out once.
 
+use super::reads::Alike;
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::Picoseconds;
@@ -114,6 +115,25 @@ impl<'a> Shapes<'a> {
     pub(super) fn completions(&self, request: &RequestShape) -> &[u64] {
         let (first, end) = request.completions;
         &self.completion_bytes[first as usize..end as usize]
+    }
+
+    /// What is to be known of a request that is all of its read.
+    pub(super) fn alone(&self, shape: u32) -> Alike {
+        let request = self.request(shape);
+        Alike {
+            length: request.length,
+            small: request.small,
+            uplink_bytes: request.uplink_bytes,
+            completion_bytes: self.completions(request).to_vec(),
+            move_time: request.move_time,
+        }
+    }
+
+    /// The offsets at a place of a page in the first chunk of the buffer with short addresses and the first with long ones.
+    pub(super) fn with_both_lengths_of_address(&self, place: u64) -> impl Iterator<Item = u64> + use<> {
+        let first = |low| self.low_chunks.iter().position(|chunk| *chunk == low);
+        let shift = self.chunk_shift;
+        [first(true), first(false)].into_iter().flatten().map(move |chunk| ((chunk as u64) << shift) + place)
     }
 
     #[cold]
