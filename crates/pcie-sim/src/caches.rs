@@ -8,6 +8,7 @@ use crate::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::Draws;
 use pcie_workload::LINE_BYTES;
+use std::ops::Range;
 
 const HOST: u8 = 1;
 const OVERWRITTEN: u8 = 2;
@@ -80,6 +81,22 @@ impl Caches {
     #[inline(always)]
     pub(crate) fn known(&self, line: Line) -> u8 {
         self.flags[line as usize] % KNOWN as u8
+    }
+
+    /// What is known of each of some lines, if that is the same: mostly it is, and is found out for eight at a time.
+    #[inline(always)]
+    pub(crate) fn all_known(&self, lines: Range<Line>) -> Option<u8> {
+        let flags = &self.flags[lines.start as usize..lines.end as usize];
+        let known = *flags.first()? % KNOWN as u8;
+        if flags.len() == 1 {
+            return Some(known);
+        }
+        let (eights, rest) = flags.as_chunks();
+        let differing = eights
+            .iter()
+            .fold(0, |bits, eight| bits | (u64::from_ne_bytes(*eight) ^ u64::from_ne_bytes([known; 8])));
+        let same = differing == 0 && rest.iter().all(|flags| *flags == known);
+        same.then_some(known)
     }
 
     /// Where a line is.

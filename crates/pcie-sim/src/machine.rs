@@ -82,16 +82,18 @@ struct ReadCost {
 }
 
 impl ReadCosts {
-    /// What the slowest of some lines costs, and whether any comes from memory.
+    /// What the slowest of some lines, one after the other, costs, and whether any comes from memory.
     #[inline(always)]
     pub(crate) fn of_lines(&self, caches: &Caches, lines: Range<Line>) -> (Picoseconds, bool) {
-        let mut slowest = ReadCost::default();
-        for line in lines {
-            let cost = self.costs[usize::from(line < self.buffer_lines)][usize::from(caches.known(line))];
-            slowest.time = slowest.time.max(cost.time);
-            slowest.memory |= cost.memory;
-        }
-        (slowest.time, slowest.memory)
+        let costs = &self.costs[usize::from(lines.start < self.buffer_lines)];
+        let cost = match caches.all_known(lines.clone()) {
+            Some(known) => costs[usize::from(known)],
+            None => lines.fold(ReadCost::default(), |slowest, line| {
+                let cost = costs[usize::from(caches.known(line))];
+                ReadCost { time: slowest.time.max(cost.time), memory: slowest.memory | cost.memory }
+            }),
+        };
+        (cost.time, cost.memory)
     }
 }
 

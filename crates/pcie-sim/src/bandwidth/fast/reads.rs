@@ -5,9 +5,9 @@
 //! there at once, and then the card sends all requests that those answers allow: tens of them, where single steps would
 //! alternate, and nothing could predict how.
 
-mod alike;
+mod free;
 
-pub(super) use alike::Alike;
+pub(super) use free::Alike;
 
 use super::super::Completion;
 use super::super::complex::Complex;
@@ -30,6 +30,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct ReadRun<'a> {
     planned: Planned<'a>,
+    /// Whether workers or credits can be waited for.
+    waits: bool,
     /// What all requests have in common, where that is all.
     alike: Option<Alike>,
     card: Card,
@@ -130,9 +132,9 @@ impl<'a> ReadRun<'a> {
         let flight = Picoseconds::from_ns(root.flight_ns);
         let card = Card::new(machine, test, first, complex.least_read());
         let mut planned = Planned::new(shapes, list, first, false);
-        let never_waits = card.workers.is_none() && card.credits.is_none();
         Self {
-            alike: if never_waits { planned.alike() } else { None },
+            waits: card.workers.is_some() || card.credits.is_some(),
+            alike: planned.alike(),
             planned,
             card,
             uplink,
@@ -152,12 +154,14 @@ impl<'a> ReadRun<'a> {
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);
-        match self.alike.take() {
-            Some(alike) => {
-                while self.answer_alike(&alike, target) && self.send_alike(&alike) {}
-                self.alike = Some(alike);
-            }
-            None => while self.answer_all(target) && self.send_all() {},
+        if self.waits {
+            while self.answer_all(target) && self.send_all() {}
+        } else if let Some(alike) = self.alike.take() {
+            while self.answer_free::<true>(&alike, target) && self.send_free::<true>(&alike) {}
+            self.alike = Some(alike);
+        } else {
+            let any = Alike::default();
+            while self.answer_free::<false>(&any, target) && self.send_free::<false>(&any) {}
         }
         if let (Some(noted), Some(own)) = (noted, &mut self.noted) {
             noted.append(own);

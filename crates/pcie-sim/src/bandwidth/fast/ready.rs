@@ -31,11 +31,17 @@ pub(super) struct Ready {
     drawn: u64,
     /// Times of the keys count from here.
     base: Picoseconds,
-    /// Keys in order, earliest data first. Before them are as many of time zero as a new one is compared with, behind them
-    /// as many of a time that does not come as may be looked at.
+    /// Keys in order, earliest data first. Those before `first` are of requests that have gone; they are as many at least
+    /// as a new one is compared with, and earlier than it. Those from `end` on are of a time that does not come.
     keys: Vec<Key>,
-    /// How many requests there are.
-    count: usize,
+    first: usize,
+    end: usize,
+    /// The data of those before were there when last looked at.
+    looked: usize,
+    /// How many of them are small.
+    small_ones: u64,
+    /// From so many on, those that have gone are cleared away.
+    gone_most: usize,
     /// How many requests fit into a word, and how many bits each then has.
     packed_most: u32,
     packed_bits: u32,
@@ -46,15 +52,32 @@ impl Ready {
     pub(super) fn new(rule: CompletionOrder, draws: Draws, drawn: u64, tags: usize) -> Self {
         let packed_bits = (2 * tags).next_power_of_two().trailing_zeros();
         let packed_most = u64::BITS / packed_bits;
-        let mut keys = vec![NO_KEY; STEPS + tags + packed_most as usize + LOOKS];
+        let gone_most = 4 * tags + 64;
+        let mut keys = vec![NO_KEY; gone_most + 2 * tags + packed_most as usize + LOOKS];
         keys[..STEPS].fill(0);
-        Self { rule, draws, drawn, base: Picoseconds::ZERO, keys, count: 0, packed_most, packed_bits }
+        Self {
+            rule,
+            draws,
+            drawn,
+            base: Picoseconds::ZERO,
+            keys,
+            first: STEPS,
+            end: STEPS,
+            looked: STEPS,
+            small_ones: 0,
+            gone_most,
+            packed_most,
+            packed_bits,
+        }
     }
 
-    /// When the first data are there that were not chosen, or some time before if that is not later than any choice.
+    /// When the first data are there that were not chosen.
     #[inline]
     pub(super) fn earliest(&self) -> Picoseconds {
-        if self.count == 0 { NEVER } else { self.base + Picoseconds(self.keys[STEPS] >> REQUEST_BITS) }
+        if self.first == self.end {
+            return NEVER;
+        }
+        self.base + Picoseconds(self.keys[self.first] >> REQUEST_BITS)
     }
 
     /// Adds the request with a tag, `small` if it is of at most MPS, behind those whose data are there no later.
@@ -62,8 +85,8 @@ impl Ready {
     pub(super) fn add(&mut self, time: Picoseconds, tag: u32, small: bool) {
         let request = u64::from(tag) << 1 | u64::from(small);
         let mut key = time.since(self.base).0 << REQUEST_BITS | request;
-        let mut place = self.count;
-        self.count += 1;
+        let mut place = self.end - STEPS;
+        self.end += 1;
         loop {
             // Each is compared with the one before it, and the later of the two goes behind.
             let keys = &mut self.keys[place..=place + STEPS];
@@ -93,10 +116,10 @@ impl Ready {
         mut answer: impl FnMut(Picoseconds, u32, Picoseconds) -> (Picoseconds, Picoseconds),
     ) -> Picoseconds {
         let mut order = Order::new(self);
-        let keys = &mut self.keys[STEPS..];
-        let (mut answered, mut looked, mut small_ones) = (0, 0, 0);
-        while answered < self.count {
-            let now = at.max(self.base + Picoseconds(keys[answered] >> REQUEST_BITS));
+        let keys = &mut self.keys[..];
+        let (mut first, mut looked, mut small_ones) = (self.first, self.looked, self.small_ones);
+        while first < self.end {
+            let now = at.max(self.base + Picoseconds(keys[first] >> REQUEST_BITS));
             if now >= limit {
                 break;
             }
@@ -115,32 +138,35 @@ impl Ready {
                 CompletionOrder::RandomSmall if small_ones == 0 => 0,
                 CompletionOrder::Random | CompletionOrder::RandomSmall => {
                     self.drawn += 1;
-                    self.draws.below(self.drawn, (looked - answered) as u64)
+                    self.draws.below(self.drawn, (looked - first) as u64)
                 }
             };
-            let chosen = order.take(keys, answered, nth);
+            let chosen = order.take(keys, first, nth);
             small_ones -= chosen & 1;
-            answered += 1;
+            first += 1;
             (at, limit) = answer(now, (chosen >> 1) as u32, limit);
         }
-        order.put_back(keys, answered, self.count);
-        self.forget(answered, at.min(limit));
+        order.put_back(keys, first, self.end);
+        (self.first, self.looked, self.small_ones) = (first, looked, small_ones);
+        if first > self.gone_most {
+            self.clear_away(at.min(limit));
+        }
         at
     }
 
-    /// Forgets the first keys, and lets times count from `base`. Data that were there before that stay in order.
-    #[inline(always)]
-    fn forget(&mut self, answered: usize, base: Picoseconds) {
-        let since = base.since(self.base).0 << REQUEST_BITS;
-        self.base = self.base.max(base);
-        let keys = &mut self.keys[STEPS..];
-        let left = self.count - answered;
+    /// Clears away the keys of requests that have gone, and lets times count from `now`, or from the first of the others if
+    /// its data were there before. New ones come later than both.
+    fn clear_away(&mut self, now: Picoseconds) {
+        let since = (now.since(self.base).0 << REQUEST_BITS).min(self.keys[self.first] & !REQUEST);
+        self.base += Picoseconds(since >> REQUEST_BITS);
+        let left = self.end - self.first;
         for nth in 0..left {
-            let key = keys[answered + nth];
-            keys[nth] = if key >= since { key - since } else { key & REQUEST };
+            self.keys[STEPS + nth] = self.keys[self.first + nth] - since;
         }
-        keys[left..self.count].fill(NO_KEY);
-        self.count = left;
+        self.keys[..STEPS].fill(0);
+        self.keys[STEPS + left..self.end].fill(NO_KEY);
+        self.looked = self.looked - self.first + STEPS;
+        (self.first, self.end) = (STEPS, STEPS + left);
     }
 }
 
@@ -158,43 +184,43 @@ impl Order {
     #[inline(always)]
     fn new(ready: &Ready) -> Self {
         let bits = ready.packed_bits;
-        let count = ready.packed_most.min(ready.count as u32);
-        let first = &ready.keys[STEPS..STEPS + count as usize];
+        let count = ready.packed_most.min((ready.end - ready.first) as u32);
+        let first = &ready.keys[ready.first..ready.first + count as usize];
         let word = first.iter().rev().fold(0, |word: u64, key| word.wrapping_shl(bits) | key & REQUEST);
         Self { word, count, bits }
     }
 
-    /// Takes out the n-th request that was not answered, of which the first is at place `answered` of the keys.
+    /// Takes out the n-th request that has not gone, of which the first is at place `first` of the keys.
     #[inline(always)]
-    fn take(&mut self, keys: &mut [Key], answered: usize, nth: u64) -> u64 {
+    fn take(&mut self, keys: &mut [Key], first: usize, nth: u64) -> u64 {
         if nth >= u64::from(self.count) {
-            return self.take_behind(keys, answered, nth as usize);
+            return self.take_behind(keys, first, nth as usize);
         }
         let place = nth as u32 * self.bits;
         let from = self.word >> place;
         let below = (1u64 << place) - 1;
         self.word = self.word & below | from >> self.bits << place;
         // The next moves up behind the others. Where there is none, what moves up is never taken.
-        let next = keys[answered + self.count as usize] & ((1 << self.bits) - 1);
+        let next = keys[first + self.count as usize] & ((1 << self.bits) - 1);
         self.word |= next << (self.bits * (self.count - 1));
         from & ((1 << self.bits) - 1)
     }
 
     /// The same, of one that is not in the word: those between move up by one.
     #[cold]
-    fn take_behind(&mut self, keys: &mut [Key], answered: usize, nth: usize) -> u64 {
-        let chosen = keys[answered + nth] & REQUEST;
-        for place in (answered + self.count as usize..answered + nth).rev() {
+    fn take_behind(&mut self, keys: &mut [Key], first: usize, nth: usize) -> u64 {
+        let chosen = keys[first + nth] & REQUEST;
+        for place in (first + self.count as usize..first + nth).rev() {
             keys[place + 1] = keys[place + 1] & !REQUEST | keys[place] & REQUEST;
         }
         chosen
     }
 
-    /// Brings the keys of the first requests that were not answered into this order: those from place `answered` on.
+    /// Brings the keys from place `first` on into this order.
     #[inline(always)]
-    fn put_back(self, keys: &mut [Key], answered: usize, end: usize) {
+    fn put_back(self, keys: &mut [Key], first: usize, end: usize) {
         let mut word = self.word;
-        let places = answered..end.min(answered + self.count as usize);
+        let places = first..end.min(first + self.count as usize);
         for key in &mut keys[places] {
             *key = *key & !REQUEST | word & ((1 << self.bits) - 1);
             word >>= self.bits;
