@@ -10,6 +10,7 @@ mod completer;
 pub(crate) mod complex;
 mod engine;
 mod fast;
+mod pending;
 mod slots;
 mod times;
 mod walks;

@@ -1,6 +1,7 @@
 //! The root complex under load: admission, translation, memory, and the order of completions.
 
 use super::completer::{Completer, Ready};
+use super::pending::PendingWalks;
 use super::times::Times;
 use super::walks::Walks;
 use crate::history::{State, TestKey};
@@ -24,7 +25,7 @@ pub(crate) struct Complex<'a> {
     /// When the data of all reads so far are there: while they are not, the root complex is busy.
     busy_until: Picoseconds,
     walkers: Vec<Picoseconds>,
-    pending_walks: Vec<(u32, Picoseconds)>,
+    pending_walks: PendingWalks,
     /// Until when nothing is translated.
     translation_gate: Picoseconds,
     admitted: u64,
@@ -43,6 +44,7 @@ impl<'a> Complex<'a> {
         let order = key.draws(Stream::CompletionOrder);
         let access_draws = key.draws(Stream::Jitter);
         let times = Times::new(machine, &state.caches);
+        let pending_walks = PendingWalks::new(host.iommu.pending_walks, state.io_tlb.page_count());
         Self {
             machine,
             state,
@@ -52,7 +54,7 @@ impl<'a> Complex<'a> {
             posted_done: Picoseconds::ZERO,
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
-            pending_walks: Vec::new(),
+            pending_walks,
             translation_gate: Picoseconds::ZERO,
             admitted: numbered_from,
             access_draws,
@@ -133,25 +135,13 @@ impl<'a> Complex<'a> {
 
     fn translate_page(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
         let at = at.max(self.translation_gate);
-        self.pending_walks.retain(|(_, done)| *done > at);
+        self.pending_walks.pass(at);
         let held = self.state.io_tlb.look_up(page);
-        let pending = self.pending_walks.iter().find(|(walked, _)| *walked == page).map(|(_, done)| *done);
-        match pending {
+        match self.pending_walks.of_page(page) {
             Some(done) => self.share_walk(done, at),
             None if held => at,
             None => self.walk(page, at),
         }
-    }
-
-    /// When there is room for another walk.
-    fn room_for_walk(&mut self, at: Picoseconds) -> Picoseconds {
-        let most = self.machine.system.host.iommu.pending_walks.max(1) as usize;
-        if self.pending_walks.len() < most {
-            return at;
-        }
-        let room = self.pending_walks.iter().map(|(_, done)| *done).min().unwrap_or(at);
-        self.pending_walks.retain(|(_, done)| *done > room);
-        room
     }
 
     /// A request to a page that is being walked: it waits for that walk, or holds up translation.
@@ -165,14 +155,13 @@ impl<'a> Complex<'a> {
     }
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
-        let at = self.room_for_walk(at);
+        let (place, at) = self.pending_walks.take_place(page, at);
         let Some(walker) = self.walkers.iter_mut().min() else { return at };
         let start = at.max(*walker);
         let walk = self.walks.next();
         *walker = start + walk.busy;
-        let done = start + walk.time;
-        self.pending_walks.push((page, done));
-        done
+        self.pending_walks.done_at(place, start + walk.time);
+        start + walk.time
     }
 
     /// The data of a request are there: it can be answered.
