@@ -18,7 +18,7 @@ mod walks;
 use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use engine::ReferenceRun;
-use fast::{FastRun, ReadRun, WriteRun};
+use fast::{ReadRun, ReadWriteRun, WriteRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ enum Run<'a> {
     Reference(Box<ReferenceRun<'a>>),
     Reads(Box<ReadRun<'a>>),
     Writes(Box<WriteRun<'a>>),
-    Both(Box<FastRun<'a, true, true>>),
+    Both(Box<ReadWriteRun<'a>>),
 }
 
 impl<'a> BandwidthRun<'a> {
@@ -76,7 +76,7 @@ impl<'a> BandwidthRun<'a> {
                 Run::Writes(Box::new(WriteRun::new(machine, test, list, key, state, first)))
             }
             (Engine::Fast, Operation::BwRdwr) => {
-                Run::Both(Box::new(FastRun::new(machine, test, list, key, state, first)))
+                Run::Both(Box::new(ReadWriteRun::new(machine, test, list, key, state, first)))
             }
             (Engine::Fast, _) => Run::Reads(Box::new(ReadRun::new(machine, test, list, key, state, first))),
         })

@@ -85,7 +85,10 @@ mod tests {
             assert_eq!(free_at, Picoseconds(room), "page {page}");
             walks.done_at(place, Picoseconds(done));
         }
-        assert_eq!([3, 4, 5].map(|page| walks.of_page(page)), [Some(Picoseconds(500)), None, Some(Picoseconds(700))]);
+        assert_eq!(
+            [3, 4, 5].map(|page| walks.of_page(page)),
+            [Some(Picoseconds(500)), None, Some(Picoseconds(700))]
+        );
         walks.pass(Picoseconds(500));
         assert_eq!(walks.of_page(3), None);
     }
