@@ -28,7 +28,6 @@ pub(crate) struct Complex<'a> {
     pending_walks: PendingWalks,
     /// Until when nothing is translated.
     translation_gate: Picoseconds,
-    admitted: u64,
     access_draws: Draws,
     accesses: u64,
     walks: Walks,
@@ -56,7 +55,6 @@ impl<'a> Complex<'a> {
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
             pending_walks,
             translation_gate: Picoseconds::ZERO,
-            admitted: numbered_from,
             access_draws,
             accesses: numbered_from,
             walks: Walks::new(machine, key, numbered_from),
@@ -74,7 +72,6 @@ impl<'a> Complex<'a> {
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
         let admitted = now.max(self.request_gate).max(self.posted_done);
         self.request_gate = admitted + self.times.request_interval;
-        self.admitted += 1;
         let translated = self.translate(piece, admitted);
         let busy = admitted < self.busy_until;
         let data = translated + self.access(piece, busy);
@@ -114,7 +111,6 @@ impl<'a> Complex<'a> {
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let gate = now.max(self.write_gate);
         self.write_gate = gate + self.times.write_interval;
-        self.admitted += 1;
         let translated = self.translate(piece, gate);
         for line in Self::lines(self.machine, piece) {
             self.state.caches.write(&self.machine.lines, line);
