@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(histogram.above(27.0), 1);
         assert!((histogram.mean() - 16.5).abs() < 1e-12);
         assert_eq!(Histogram::default().quantile(0.5), 0);
-        [SHORT_TICKS, 1 << 30, SHORT_TICKS - 1, 6].map(|ticks| histogram.add(ticks));
+        [SHORT_TICKS, 1 << 30, SHORT_TICKS - 1, 6].into_iter().for_each(|ticks| histogram.add(ticks));
         assert_eq!(histogram.extremes(), (5, 1 << 30));
         assert_eq!(histogram.bins().skip(1).map(|(ticks, _)| ticks).take(2).collect::<Vec<_>>(), [6, 7]);
         assert_eq!([0.8, 0.9].map(|q| histogram.quantile(q)), [SHORT_TICKS - 1, SHORT_TICKS]);

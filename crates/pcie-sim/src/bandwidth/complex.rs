@@ -1,7 +1,7 @@
 //! The root complex under load: admission, translation, memory, and the order of completions.
 
 use super::completer::{Completer, Ready};
-use super::pending::PendingWalks;
+use super::pending::{PendingWalks, earliest};
 use super::times::Times;
 use super::walks::Walks;
 use crate::history::{State, TestKey};
@@ -152,10 +152,10 @@ impl<'a> Complex<'a> {
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
         let (place, at) = self.pending_walks.take_place(page, at);
-        let Some(walker) = self.walkers.iter_mut().min() else { return at };
-        let start = at.max(*walker);
+        let (walker, free_at) = earliest(&self.walkers);
+        let start = at.max(free_at);
         let walk = self.walks.next();
-        *walker = start + walk.busy;
+        self.walkers[walker] = start + walk.busy;
         self.pending_walks.done_at(place, start + walk.time);
         start + walk.time
     }

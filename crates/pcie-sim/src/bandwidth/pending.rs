@@ -1,6 +1,7 @@
 //! Page walks that are going on or wait for a walker: there is room for so many, and requests to their pages find them.
 
 use pcie_time::Picoseconds;
+use std::hint::select_unpredictable;
 
 const NO_PAGE: u32 = u32::MAX;
 
@@ -42,12 +43,7 @@ impl PendingWalks {
     /// When there is room for a walk of a page, at `at` or later; that place is taken.
     #[inline]
     pub(super) fn take_place(&mut self, page: u32, at: Picoseconds) -> (usize, Picoseconds) {
-        let (mut place, mut free_at) = (0, self.done[0]);
-        for (other, done) in self.done.iter().enumerate().skip(1) {
-            let earlier = *done < free_at;
-            place = if earlier { other } else { place };
-            free_at = if earlier { *done } else { free_at };
-        }
+        let (mut place, free_at) = earliest(&self.done);
         let mut room = at;
         if free_at > self.now {
             if self.done.len() < self.most {
@@ -69,6 +65,20 @@ impl PendingWalks {
     pub(super) fn done_at(&mut self, place: usize, time: Picoseconds) {
         self.done[place] = time;
     }
+}
+
+/// The place of the earliest of some times, the first of them if there are several, and that time; there must be one.
+///
+/// Which it is is chance: a branch on it would be foreseen wrongly.
+#[inline]
+pub(super) fn earliest(times: &[Picoseconds]) -> (usize, Picoseconds) {
+    let (mut place, mut time) = (0, times[0]);
+    for (other, other_time) in times.iter().enumerate().skip(1) {
+        let earlier = *other_time < time;
+        place = select_unpredictable(earlier, other, place);
+        time = select_unpredictable(earlier, *other_time, time);
+    }
+    (place, time)
 }
 
 #[cfg(test)]

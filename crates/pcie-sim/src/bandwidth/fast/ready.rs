@@ -8,6 +8,7 @@
 use super::NEVER;
 use crate::profile::CompletionOrder;
 use pcie_time::{Draws, Picoseconds};
+use std::hint::select_unpredictable;
 
 /// A request that was not chosen yet: when its data are there, since the base of the list, and below that its tag, and
 /// below that whether it is small. Numbers of one word are quicker to order than pairs; 48 bits are minutes, and
@@ -19,7 +20,7 @@ const REQUEST: Key = (1 << REQUEST_BITS) - 1;
 const NO_KEY: Key = Key::MAX;
 
 /// Keys by which a new one moves forward without a look at whether it has to.
-const STEPS: usize = 4;
+const STEPS: usize = 3;
 /// Keys that are looked at behind those that are known to be ready.
 const LOOKS: usize = 2;
 
@@ -93,8 +94,8 @@ impl Ready {
             for nth in (0..STEPS).rev() {
                 let other = keys[nth];
                 let later = other > key | REQUEST;
-                keys[nth + 1] = if later { other } else { key };
-                key = if later { key } else { other };
+                keys[nth + 1] = select_unpredictable(later, other, key);
+                key = select_unpredictable(later, key, other);
             }
             keys[0] = key;
             if place < STEPS || self.keys[place - 1] <= key | REQUEST {
