@@ -107,7 +107,7 @@ impl<'a> LatencyRun<'a> {
         let moved_in = self.window.as_mut().and_then(|window| window.move_to(offset));
         let (plan, times) = self.plans.at(offset);
         let written = match plan.written {
-            Some(arrived) => self.host.write(passage, arrived, self.test.size_bytes),
+            Some(entered) => self.host.write(passage, entered, self.test.size_bytes),
             None => Picoseconds::ZERO,
         };
         let arrived = self.host.read(passage, &plan.requests, times, written);

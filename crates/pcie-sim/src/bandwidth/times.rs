@@ -11,7 +11,6 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) request_interval: Picoseconds,
-    pub(super) write_interval: Picoseconds,
     pub(super) credit_return: Picoseconds,
     pub(super) idle: Access,
     pub(super) busy: Access,
@@ -23,7 +22,6 @@ impl Times {
         let complex = &machine.system.host.root_complex;
         Self {
             request_interval: Picoseconds::from_ns(complex.request_interval_ns),
-            write_interval: Picoseconds::from_ns(complex.write_interval_ns),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
             idle: Access {
                 spread: Spread::new(complex.read_ns, complex.jitter_ns),

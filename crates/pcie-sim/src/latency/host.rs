@@ -49,9 +49,9 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// A write arrives; returns when a read behind it may go on.
-    pub(super) fn write(&mut self, passage: Passage, arrived: Picoseconds, bytes: u64) -> Picoseconds {
-        let translated = self.translate(passage, arrived);
+    /// A write is let in; returns when a read behind it may go on.
+    pub(super) fn write(&mut self, passage: Passage, entered: Picoseconds, bytes: u64) -> Picoseconds {
+        let translated = self.translate(passage, entered);
         let caches = &mut self.state.caches;
         let written = self.machine.write_lines(caches, passage.first_line, passage.offset, bytes);
         let waited = if written.from_memory { self.wait(passage, translated) } else { Picoseconds::ZERO };

@@ -3,11 +3,13 @@
 //! Nothing else is in flight, so when each TLP is sent and what each completion takes depends on where in a page a
 //! transaction starts and on how long its addresses are, and on nothing else. Each such kind is worked out once.
 
-use super::card::moving_time;
+use super::card::{moving_time, pulling_time};
 use super::chance::{Chance, JITTERS, jitters};
+use crate::lines::Line;
 use crate::machine::Machine;
 use crate::port::Port;
 use crate::profile::{CommandPath, RootComplex};
+use crate::write_gate::WriteGate;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
@@ -15,7 +17,7 @@ use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
 /// The passage of one kind of transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
-    /// When the head of the last TLP of the write arrives at the root complex, where there is one.
+    /// When the last TLP of the write is let into the root complex, where there is one.
     pub(super) written: Option<Picoseconds>,
     pub(super) requests: Vec<Request>,
     /// What the card adds to the time at which the last byte arrives.
@@ -95,7 +97,8 @@ impl<'a> Plans<'a> {
     pub(super) fn new(machine: &'a Machine, test: &'a Test, downlink: Port) -> Self {
         let system = &machine.system;
         let stretch = system.host.root_complex.uplink_stretch;
-        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, stretch);
+        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, stretch)
+            .with_gap(system.device.uplink_gap_bytes);
         Self {
             machine,
             test,
@@ -149,9 +152,9 @@ impl<'a> Plans<'a> {
             if split {
                 extra_ns += command.write_split_ns - command.read_split_ns;
             }
-            let arrived;
-            (sent, arrived) = self.write(&mut uplink, offset, sent);
-            written = Some(arrived);
+            let entered;
+            (sent, entered) = self.write(&mut uplink, offset, sent);
+            written = Some(entered);
         }
         let moved_ns = command.bar_window.as_ref().map_or(0.0, |window| window.moved_ns);
         Plan {
@@ -168,12 +171,12 @@ impl<'a> Plans<'a> {
         let mut uplink = self.uplink.clone();
         let (mut start, mut written) = (Picoseconds::ZERO, None);
         if self.test.operation == Operation::LatWrrd {
-            let (sent, arrived) =
-                self.write(&mut uplink, offset, Picoseconds::from_ns(path.write_overhead_ns));
-            let signalled_ns = path.write_signal_ns + path.write_signal_byte_ns * bytes as f64;
-            start = (sent + Picoseconds::from_ns(path.write_to_read_ns))
-                .max(Picoseconds::from_ns(path.write_overhead_ns + signalled_ns));
-            written = Some(arrived);
+            let pulled = Picoseconds::from_ns(path.write_overhead_ns)
+                + pulling_time(path, self.test.device_offset_bytes, bytes);
+            let (sent, entered) = self.write(&mut uplink, offset, pulled);
+            start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
+                .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
+            written = Some(entered);
         }
         let moving = moving_time(path, offset, self.test.device_offset_bytes, bytes);
         let on_card = moving + Picoseconds::from_ns(path.read_overhead_ns);
@@ -181,16 +184,19 @@ impl<'a> Plans<'a> {
         Plan { written, requests, on_card, on_card_moved: on_card }
     }
 
-    /// Sends the write of a pair at `start`; returns when its last TLP has left, and when the head of that arrives: writes
-    /// are cut through.
+    /// Sends the write of a pair at `start`; returns when its last TLP has left, and when that is let into the root complex.
     fn write(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> (Picoseconds, Picoseconds) {
         let machine = self.machine;
-        let (mut sent, mut head) = (start, start);
+        let mut gate = WriteGate::new(&machine.system.host.root_complex);
+        let (mut sent, mut entered) = (start, start + self.flight());
         for piece in machine.write_tlps(offset, self.test.size_bytes) {
-            head = sent;
+            let head = uplink.free_at().max(start);
             sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+            let first = (piece.address / LINE_BYTES) as Line;
+            let lines = first..first + line_count(piece);
+            entered = gate.admit(piece, lines, start_of_last_line(piece, head, sent) + self.flight());
         }
-        (sent, head + self.flight())
+        (sent, entered)
     }
 
     /// Sends the read at `start`.
@@ -217,7 +223,7 @@ impl<'a> Plans<'a> {
         let complex = &self.machine.system.host.root_complex;
         let line = |address| address / LINE_BYTES;
         let before = (line(piece.address) - line(request.address)) as f64;
-        let lines = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32;
+        let lines = line_count(piece);
         let downlink_bytes =
             self.downlink.in_units(self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
         Completion {
@@ -243,4 +249,16 @@ impl<'a> Plans<'a> {
     fn flight(&self) -> Picoseconds {
         Picoseconds::from_ns(self.machine.system.host.root_complex.flight_ns)
     }
+}
+
+/// Lines that a piece of a transfer touches.
+fn line_count(piece: Piece) -> u32 {
+    (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32
+}
+
+/// When the last line of a write TLP starts to arrive, which is sent from `head` to `tail`: lines are cut through.
+fn start_of_last_line(piece: Piece, head: Picoseconds, tail: Picoseconds) -> Picoseconds {
+    let length = u64::from(piece.length);
+    let last = (piece.address + length - 1) % LINE_BYTES + 1;
+    head + Picoseconds(tail.since(head).0 * length.saturating_sub(last) / length)
 }

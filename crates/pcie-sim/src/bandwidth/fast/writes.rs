@@ -40,7 +40,6 @@ pub(crate) struct WriteRun<'a> {
     /// None if headers run out first.
     data: Option<DataCredits>,
     uplink: Port,
-    gap_bytes: u32,
     flight: Picoseconds,
     complex: Complex<'a>,
     completed: u64,
@@ -100,7 +99,6 @@ impl<'a> WriteRun<'a> {
             headers: Ring::new(root.posted_header_credits as usize),
             data: data_bind.then(|| DataCredits::new(root.posted_data_credits)),
             uplink,
-            gap_bytes: machine.write_gap_bytes(test),
             flight: Picoseconds::from_ns(root.flight_ns),
             complex: Complex::new(machine, key, state, first),
             completed: 0,
@@ -195,6 +193,7 @@ impl<'a> WriteRun<'a> {
         let write = &self.planned.shapes.writes[tlp.shape as usize];
         self.sent_at = now;
         let left = self.uplink.send_units(now, write.uplink_bytes);
+        self.uplink.leave_unit(write.gap_bytes);
         let piece = Piece { address: tlp.offset + write.start, length: write.length };
         let credits_back = self.complex.write(piece, left + self.flight);
         self.headers.take_until(credits_back);
@@ -202,7 +201,6 @@ impl<'a> WriteRun<'a> {
             data.take(data_credits(write.length), credits_back);
         }
         if let Some(transaction) = tlp.ends {
-            self.uplink.leave_unit(self.gap_bytes);
             self.workers.free_first(left);
             self.completed += 1;
             self.last = left;
