@@ -126,7 +126,7 @@ impl Caches {
     }
 
     /// The card writes a line; returns where it was before.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, lines: &Lines, line: Line) -> Found {
         if self.ways == 1 && self.flags[line as usize] & (HELD | HOST | TOUCHED) == HELD | TOUCHED {
             // Alone in its set: all stays as it is.
@@ -136,7 +136,6 @@ impl Caches {
     }
 
     /// The same, of a line that need not be in the DDIO ways.
-    #[inline]
     fn write_elsewhere(&mut self, lines: &Lines, line: Line) -> Found {
         let found = self.find(lines, line);
         self.flags[line as usize] |= TOUCHED;
