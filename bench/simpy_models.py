@@ -1,16 +1,19 @@
 """The baseline: reads of 64 B by the same card on the same host, written in SimPy as people would write it.
 
-Two forms. `resources` has a process per worker and a SimPy resource per server, which reads like the machine.
-`timeouts` keeps servers as next-free times and has a process per tag, so that two timeouts are all that is left of
-a read; with 95 workers behind 32 tags the tags are never idle, and the two forms agree.
+Two forms. `resources` has a process per worker, a SimPy resource per server, tags and receive buffers that are
+requested and released, and a root complex that chooses among the requests that are ready. `timeouts` keeps servers and
+buffers as next-free times and has a process per tag, so that two timeouts are all that is left of a read. What cannot
+be said so it leaves out: that tags are used in order, and the choice among requests.
 
 Both take their times from the resolved system. They leave out what the simulator has besides: caches and their
-history, translation, credits, the order of completions, other sizes than 64 B.
+history, translation, credits, other sizes than 64 B.
 """
 
+from collections import deque
 from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import cycle
 from random import Random
 
 import simpy
@@ -33,6 +36,7 @@ class Times:
     jitter: float
     downlink: float
     engine: float
+    buffers: int
     tags: int
     workers: int
 
@@ -41,14 +45,18 @@ class Times:
         """The times of a Gen3 x8 system for lines that the CPU wrote, in its cache."""
         host, engine = system.host.root_complex, system.device.dma.engine
         ns_per_byte = 130 / 128 / 8  # 8 lanes of 8 GT/s, 128b/130b
+        # Each request leaves a gap, and each completion is answered by DLLPs.
+        uplink_bytes = _whole(_REQUEST_BYTES, system.device.uplink_quantum_bytes)
+        uplink_bytes += system.device.uplink_gap_bytes + system.device.uplink_dllp_bytes
         return cls(
-            uplink=_whole(_REQUEST_BYTES, system.device.uplink_quantum_bytes) * ns_per_byte * host.uplink_stretch,
+            uplink=uplink_bytes * ns_per_byte * host.uplink_stretch,
             flight=host.flight_ns,
             request_interval=host.request_interval_ns,
             access=host.busy_read_ns + system.host.memory.host_line_ns,
-            jitter=host.jitter_ns,
+            jitter=host.busy_jitter_ns,
             downlink=_whole(_COMPLETION_BYTES, host.downlink_quantum_bytes) * ns_per_byte * host.downlink_stretch,
             engine=engine.read_fixed_ns + (SIZE_BYTES / engine.word_bytes + 1) * engine.word_ns,
+            buffers=system.device.dma.receive_buffers,
             tags=system.link.tags,
             workers=system.device.dma.outstanding,
         )
@@ -78,8 +86,12 @@ class Reads:
 def resources(times: Times, count: int) -> float:
     """Simulates `count` reads with processes and resources; returns the simulated ns."""
     env, draws, reads = simpy.Environment(), Random(1), Reads(count)
-    queue, uplink, gate, downlink, engine = (simpy.Resource(env) for _ in range(5))
-    tags = simpy.Resource(env, times.tags)
+    queue, uplink, gate, engine = (simpy.Resource(env) for _ in range(4))
+    tags = [simpy.Resource(env) for _ in range(times.tags)]
+    buffers = simpy.Resource(env, times.buffers)
+    in_order = cycle(tags)
+    ready: list[simpy.Event] = []
+    any_ready = env.event()
 
     def serve(server: simpy.Resource, ns: float) -> Generator[simpy.Event]:
         with server.request() as turn:
@@ -90,18 +102,37 @@ def resources(times: Times, count: int) -> float:
         while True:
             with queue.request() as turn:
                 yield turn
-                tag = tags.request()
-                yield tag
+                tag = next(in_order)
+                in_use = tag.request()
+                yield in_use
                 yield from serve(uplink, times.uplink)
             yield env.timeout(times.flight)
             yield from serve(gate, times.request_interval)
             yield env.timeout(times.access - times.request_interval + draws.uniform(-times.jitter, times.jitter))
-            yield from serve(downlink, times.downlink)
+            answered = env.event()
+            ready.append(answered)
+            if not any_ready.triggered:
+                any_ready.succeed()
+            buffer = yield answered
             yield env.timeout(times.flight)
-            tags.release(tag)
+            tag.release(in_use)
             yield from serve(engine, times.engine)
+            buffers.release(buffer)
             reads.done()
 
+    def root_complex() -> Generator[simpy.Event]:
+        nonlocal any_ready
+        while True:
+            if not ready:
+                any_ready = env.event()
+                yield any_ready
+            chosen = ready.pop(draws.randrange(len(ready)))
+            buffer = buffers.request()
+            yield buffer
+            yield env.timeout(times.downlink)
+            chosen.succeed(buffer)
+
+    env.process(root_complex())
     return _simulate(env, worker, times.workers)
 
 
@@ -109,6 +140,7 @@ def timeouts(times: Times, count: int) -> float:
     """Simulates `count` reads with nothing but timeouts; returns the simulated ns."""
     env, draws, reads = simpy.Environment(), Random(1), Reads(count)
     uplink_free = gate_free = downlink_free = engine_free = 0.0
+    buffers = deque([0.0] * times.buffers)
 
     def tag() -> Generator[simpy.Event]:
         nonlocal uplink_free, gate_free, downlink_free, engine_free
@@ -118,9 +150,11 @@ def timeouts(times: Times, count: int) -> float:
             gate_free = admitted + times.request_interval
             ready = admitted + times.access + draws.uniform(-times.jitter, times.jitter)
             yield env.timeout(ready - env.now)
-            downlink_free = max(downlink_free, env.now) + times.downlink
-            yield env.timeout(downlink_free + times.flight - env.now)
-            engine_free = max(engine_free, env.now) + times.engine
+            downlink_free = max(downlink_free, env.now, buffers.popleft()) + times.downlink
+            arrival = downlink_free + times.flight
+            engine_free = max(engine_free, arrival) + times.engine
+            buffers.append(engine_free)
+            yield env.timeout(arrival - env.now)
             reads.done()
 
     return _simulate(env, tag, times.tags)

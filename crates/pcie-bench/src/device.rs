@@ -48,6 +48,11 @@ pub trait Device {
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError>;
 
+    /// Whether anything of a test, or of what prepared it, can be seen after the host's thrash before the next.
+    fn remembers(&self) -> bool {
+        true
+    }
+
     /// A test was done in an earlier run, or elsewhere: takes on the state in which it leaves things, where the device has
     /// a way to.
     fn pass_over(&mut self, _test: &Test) {}

@@ -269,12 +269,16 @@ impl<D: Device, H: Host> Job<'_, D, H> {
                 return;
             }
             let test = &record.parameters;
-            let prepared = self.prepare(position, test);
             let is_mine = position == mine;
             if is_mine {
                 mine = next.fetch_add(1, Ordering::Relaxed);
             }
-            if !is_mine || finished.contains(&(position as u64)) {
+            let carried_out = is_mine && !finished.contains(&(position as u64));
+            if !carried_out && !self.device.remembers() {
+                continue;
+            }
+            let prepared = self.prepare(position, test);
+            if !carried_out {
                 self.device.pass_over(test);
                 continue;
             }

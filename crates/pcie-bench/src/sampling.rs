@@ -13,12 +13,19 @@ pub enum Samples {
     Adaptive,
 }
 
-/// The interval that an adaptive bandwidth or average latency must reach: half of it, relative to the value.
-const RELATIVE_HALF_WIDTH: f64 = 0.0025;
+/// The interval that an adaptive average latency must reach: half of it, relative to the value.
+const LATENCY_HALF_WIDTH: f64 = 0.0025;
+/// The same for a bandwidth, which is to come within 0.25 % of that of all transactions. The interval of 95 % is asked to
+/// be narrower than that: a test that ends as soon as its batches agree ends by preference when they agree by chance.
+const BANDWIDTH_HALF_WIDTH: f64 = 0.0015;
 /// Below this an average latency is as good as exact.
 const LATENCY_HALF_WIDTH_TICKS: f64 = 0.05;
 /// Batches before any interval is believed.
 const BATCHES_LEAST: usize = 4;
+/// The same for bandwidths that are not all alike: so few tell little of how far they spread.
+const SCATTERED_BATCHES_LEAST: usize = 8;
+/// Batches that differ by less than this are alike.
+const ALIKE: f64 = 0.0002;
 /// From so many samples on, a stable median is enough: an average that is not settled by then hangs on stalls that are
 /// too rare and too long to be told from a part of the run.
 const HEAVY_TAIL_SAMPLES: u64 = 1 << 18;
@@ -29,7 +36,12 @@ const DETAILS_SAMPLES: u64 = 1 << 18;
 
 /// Whether a bandwidth is known as well as an adaptive run asks for.
 pub(crate) fn bandwidth_is_settled(times: &BatchMeans) -> bool {
-    times.count() >= BATCHES_LEAST && times.half_width() <= RELATIVE_HALF_WIDTH * times.mean()
+    let half_width = times.half_width() / times.mean();
+    match times.count() {
+        count if count < BATCHES_LEAST => false,
+        count if count < SCATTERED_BATCHES_LEAST => half_width <= ALIKE,
+        _ => half_width <= BANDWIDTH_HALF_WIDTH,
+    }
 }
 
 /// Decides when a bandwidth test may end.
@@ -39,7 +51,7 @@ pub(crate) fn bandwidth_is_stable(times: &BatchMeans, transactions: u64) -> bool
 
 /// Whether an average latency is known as well as an adaptive run asks for.
 pub(crate) fn average_is_settled(averages: &BatchMeans) -> bool {
-    let tolerance = (RELATIVE_HALF_WIDTH * averages.mean()).max(LATENCY_HALF_WIDTH_TICKS);
+    let tolerance = (LATENCY_HALF_WIDTH * averages.mean()).max(LATENCY_HALF_WIDTH_TICKS);
     averages.half_width() <= tolerance
 }
 
@@ -97,6 +109,12 @@ mod tests {
         let mut times = BatchMeans::default();
         (1..BATCHES_LEAST).for_each(|_| times.add(1.0));
         assert!(!bandwidth_is_stable(&times, 3), "few batches");
+        times.add(1.0);
+        assert!(bandwidth_is_stable(&times, 4), "all alike");
+        [1.001, 0.999, 1.001].into_iter().for_each(|time| times.add(time));
+        assert!(!bandwidth_is_stable(&times, 7), "few, and not alike");
+        [0.999, 1.0].into_iter().for_each(|time| times.add(time));
+        assert!(bandwidth_is_stable(&times, 9));
     }
 
     #[test]

@@ -71,9 +71,9 @@ impl Bench {
         AddressList::new(test, self.key.draws(Stream::Addresses))
     }
 
-    /// Leaves the machine as the whole test leaves it.
+    /// Leaves the machine as the whole test leaves it, as far as the next test can see.
     fn complete(&mut self, test: &Test, list: &AddressList) {
-        if self.machine.leaves_traces(test) {
+        if self.machine.remembers() && self.machine.leaves_traces(test) {
             self.machine.advance(&mut self.state, test, list, 0..test.transactions);
         }
     }
@@ -219,6 +219,10 @@ impl Device for SimulatedDevice {
         });
         bench.complete(&test, &list);
         Ok(())
+    }
+
+    fn remembers(&self) -> bool {
+        self.bench.borrow().machine.remembers()
     }
 
     fn pass_over(&mut self, test: &Test) {

@@ -5,17 +5,36 @@ use std::collections::BTreeMap;
 /// Latencies counted by tick.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
-    bins: BTreeMap<u32, u64>,
+    /// By tick, up to the longest of the short ones.
+    short: Vec<u64>,
+    /// Those of [`SHORT_TICKS`] and more: stalls, of which there are few but anywhere.
+    long: BTreeMap<u32, u64>,
     count: u64,
     sum: u128,
 }
 
+const SHORT_TICKS: u32 = 1 << 14;
+
 impl Histogram {
     /// Counts one latency.
+    #[inline]
     pub fn add(&mut self, ticks: u32) {
-        *self.bins.entry(ticks).or_insert(0) += 1;
+        match self.short.get_mut(ticks as usize) {
+            Some(count) => *count += 1,
+            None => self.add_unseen(ticks),
+        }
         self.count += 1;
         self.sum += u128::from(ticks);
+    }
+
+    #[cold]
+    fn add_unseen(&mut self, ticks: u32) {
+        if ticks < SHORT_TICKS {
+            self.short.resize(ticks as usize + 1, 0);
+            self.short[ticks as usize] += 1;
+        } else {
+            *self.long.entry(ticks).or_insert(0) += 1;
+        }
     }
 
     /// Latencies counted.
@@ -35,31 +54,31 @@ impl Histogram {
     pub fn quantile(&self, quantile: f64) -> u32 {
         let rank = (quantile * self.count as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
-        for (&ticks, &count) in &self.bins {
+        let reached = |(_, count): &(u32, u64)| {
             seen += count;
-            if seen >= rank {
-                return ticks;
-            }
-        }
-        self.bins.keys().next_back().copied().unwrap_or(0)
+            seen >= rank
+        };
+        self.bins().find(reached).map_or(self.extremes().1, |(ticks, _)| ticks)
     }
 
     /// Smallest and largest; 0 of nothing.
     #[must_use]
     pub fn extremes(&self) -> (u32, u32) {
-        let least = self.bins.keys().next().copied().unwrap_or(0);
-        (least, self.bins.keys().next_back().copied().unwrap_or(0))
+        let least = self.bins().next().map_or(0, |(ticks, _)| ticks);
+        (least, self.bins().last().map_or(0, |(ticks, _)| ticks))
     }
 
     /// Latencies above a limit in ticks.
     #[must_use]
     pub fn above(&self, limit: f64) -> u64 {
-        self.bins.iter().filter(|(ticks, _)| f64::from(**ticks) > limit).map(|(_, count)| count).sum()
+        self.bins().filter(|(ticks, _)| f64::from(*ticks) > limit).map(|(_, count)| count).sum()
     }
 
     /// Ticks and counts, in order.
     pub fn bins(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.bins.iter().map(|(ticks, count)| (*ticks, *count))
+        let short = self.short.iter().zip(0..).map(|(count, ticks)| (ticks, *count));
+        let long = self.long.iter().map(|(ticks, count)| (*ticks, *count));
+        short.filter(|(_, count)| *count > 0).chain(long)
     }
 }
 
@@ -130,6 +149,10 @@ mod tests {
         assert_eq!(histogram.above(27.0), 1);
         assert!((histogram.mean() - 16.5).abs() < 1e-12);
         assert_eq!(Histogram::default().quantile(0.5), 0);
+        [SHORT_TICKS, 1 << 30, SHORT_TICKS - 1, 6].into_iter().for_each(|ticks| histogram.add(ticks));
+        assert_eq!(histogram.extremes(), (5, 1 << 30));
+        assert_eq!(histogram.bins().skip(1).map(|(ticks, _)| ticks).take(2).collect::<Vec<_>>(), [6, 7]);
+        assert_eq!([0.8, 0.9].map(|q| histogram.quantile(q)), [SHORT_TICKS - 1, SHORT_TICKS]);
     }
 
     #[test]

@@ -50,10 +50,7 @@ fn time(
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(10)
-        .warm_up_time(std::time::Duration::from_millis(200))
-        .measurement_time(std::time::Duration::from_millis(500));
+    config = setting::measured(10, 500);
     targets = growth
 }
 criterion_main!(benches);

@@ -40,10 +40,7 @@ fn time(criterion: &mut Criterion, machine: &Machine, name: &str, change: impl F
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(10)
-        .warm_up_time(std::time::Duration::from_millis(300))
-        .measurement_time(std::time::Duration::from_secs(2));
+    config = setting::measured(10, 2000);
     targets = history
 }
 criterion_main!(benches);

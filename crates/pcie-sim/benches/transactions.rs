@@ -47,10 +47,7 @@ fn transactions(criterion: &mut Criterion) {
 
 criterion_group! {
     name = benches;
-    config = Criterion::default()
-        .sample_size(20)
-        .warm_up_time(std::time::Duration::from_millis(500))
-        .measurement_time(std::time::Duration::from_secs(2));
+    config = setting::measured(20, 2000);
     targets = transactions
 }
 criterion_main!(benches);

@@ -10,6 +10,7 @@ mod completer;
 pub(crate) mod complex;
 mod engine;
 mod fast;
+mod pending;
 mod slots;
 mod times;
 mod walks;
@@ -17,7 +18,7 @@ mod walks;
 use crate::history::{State, TestKey};
 use crate::machine::Machine;
 use engine::ReferenceRun;
-use fast::FastRun;
+use fast::{ReadRun, ReadWriteRun, WriteRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
 use serde::{Deserialize, Serialize};
@@ -49,9 +50,9 @@ pub struct BandwidthRun<'a>(Run<'a>);
 #[derive(Debug)]
 enum Run<'a> {
     Reference(Box<ReferenceRun<'a>>),
-    Reads(Box<FastRun<'a, true, false>>),
-    Writes(Box<FastRun<'a, false, true>>),
-    Both(Box<FastRun<'a, true, true>>),
+    Reads(Box<ReadRun<'a>>),
+    Writes(Box<WriteRun<'a>>),
+    Both(Box<ReadWriteRun<'a>>),
 }
 
 impl<'a> BandwidthRun<'a> {
@@ -72,12 +73,12 @@ impl<'a> BandwidthRun<'a> {
                 Run::Reference(Box::new(ReferenceRun::new(machine, test, list, key, state, first)))
             }
             (Engine::Fast, Operation::BwWr) => {
-                Run::Writes(Box::new(FastRun::new(machine, test, list, key, state, first)))
+                Run::Writes(Box::new(WriteRun::new(machine, test, list, key, state, first)))
             }
             (Engine::Fast, Operation::BwRdwr) => {
-                Run::Both(Box::new(FastRun::new(machine, test, list, key, state, first)))
+                Run::Both(Box::new(ReadWriteRun::new(machine, test, list, key, state, first)))
             }
-            (Engine::Fast, _) => Run::Reads(Box::new(FastRun::new(machine, test, list, key, state, first))),
+            (Engine::Fast, _) => Run::Reads(Box::new(ReadRun::new(machine, test, list, key, state, first))),
         })
     }
 

@@ -8,12 +8,15 @@ use crate::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::Draws;
 use pcie_workload::LINE_BYTES;
+use std::ops::Range;
 
 const HOST: u8 = 1;
 const OVERWRITTEN: u8 = 2;
 const TOUCHED: u8 = 4;
 /// In the DDIO ways of its set.
 const HELD: u8 = 8;
+/// Combinations of these.
+pub(crate) const KNOWN: usize = 16;
 const NO_LINE: Line = Line::MAX;
 
 /// What the card's read or write of a line finds.
@@ -74,11 +77,38 @@ impl Caches {
         }
     }
 
+    /// What is known of a line: less than [`KNOWN`].
+    #[inline(always)]
+    pub(crate) fn known(&self, line: Line) -> u8 {
+        self.flags[line as usize] % KNOWN as u8
+    }
+
+    /// What is known of each of some lines, if that is the same: mostly it is, and is found out for eight at a time.
+    #[inline(always)]
+    pub(crate) fn all_known(&self, lines: Range<Line>) -> Option<u8> {
+        let flags = &self.flags[lines.start as usize..lines.end as usize];
+        let known = *flags.first()? % KNOWN as u8;
+        if flags.len() == 1 {
+            return Some(known);
+        }
+        let (eights, rest) = flags.as_chunks();
+        let differing = eights
+            .iter()
+            .fold(0, |bits, eight| bits | (u64::from_ne_bytes(*eight) ^ u64::from_ne_bytes([known; 8])));
+        let same = differing == 0 && rest.iter().all(|flags| *flags == known);
+        same.then_some(known)
+    }
+
     /// Where a line is.
     #[inline]
     #[must_use]
     pub fn find(&self, lines: &Lines, line: Line) -> Found {
-        let flags = self.flags[line as usize];
+        self.found(self.known(line), lines.in_buffer(line))
+    }
+
+    /// Where a line is of which so much is known, in the buffer or not.
+    #[inline]
+    pub(crate) fn found(&self, flags: u8, in_buffer: bool) -> Found {
         if flags & HOST != 0 {
             return match (self.shared.program_with_device, flags & OVERWRITTEN != 0) {
                 (true, true) => Found::DeviceLine,
@@ -90,18 +120,23 @@ impl Caches {
             return Found::DeviceLine;
         }
         Found::Memory {
-            remote: if lines.in_buffer(line) {
-                self.shared.buffer_remote
-            } else {
-                self.shared.elsewhere_remote
-            },
+            remote: if in_buffer { self.shared.buffer_remote } else { self.shared.elsewhere_remote },
             untouched: self.shared.several && flags & TOUCHED == 0,
         }
     }
 
     /// The card writes a line; returns where it was before.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, lines: &Lines, line: Line) -> Found {
+        if self.ways == 1 && self.flags[line as usize] & (HELD | HOST | TOUCHED) == HELD | TOUCHED {
+            // Alone in its set: all stays as it is.
+            return Found::DeviceLine;
+        }
+        self.write_elsewhere(lines, line)
+    }
+
+    /// The same, of a line that need not be in the DDIO ways.
+    fn write_elsewhere(&mut self, lines: &Lines, line: Line) -> Found {
         let found = self.find(lines, line);
         self.flags[line as usize] |= TOUCHED;
         match found {
@@ -118,6 +153,9 @@ impl Caches {
     fn allocate(&mut self, lines: &Lines, line: Line) {
         let start = lines.set(line) as usize * self.ways;
         let set = &mut self.device_lines[start..start + self.ways];
+        if set[0] == line {
+            return;
+        }
         let place = set.iter().position(|held| *held == line).unwrap_or(set.len() - 1);
         let last = set[place];
         set[..=place].rotate_right(1);

@@ -14,11 +14,16 @@ pub struct IoTlb {
     held: u32,
     newest: u32,
     oldest: u32,
-    /// Per page, the one used next before it and next after it; `NOTHING` in both for a page that is not held and is
-    /// not alone.
-    older: Vec<u32>,
-    newer: Vec<u32>,
-    present: Vec<bool>,
+    pages: Vec<Page>,
+}
+
+/// A page, and where it stands among those held.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    held: bool,
+    /// The page used next before it, and next after it.
+    older: u32,
+    newer: u32,
 }
 
 impl IoTlb {
@@ -39,9 +44,7 @@ impl IoTlb {
             held: 0,
             newest: NOTHING,
             oldest: NOTHING,
-            older: vec![NOTHING; pages],
-            newer: vec![NOTHING; pages],
-            present: vec![false; pages],
+            pages: vec![Page { held: false, older: NOTHING, newer: NOTHING }; pages],
         }
     }
 
@@ -55,7 +58,7 @@ impl IoTlb {
     /// Number of pages that there are.
     #[must_use]
     pub fn page_count(&self) -> u32 {
-        self.present.len() as u32
+        self.pages.len() as u32
     }
 
     /// Entries that there is room for.
@@ -78,7 +81,7 @@ impl IoTlb {
         if self.newest == page {
             return true;
         }
-        let hit = self.present[page as usize];
+        let hit = self.pages[page as usize].held;
         if hit {
             self.unlink(page);
         } else if self.held == self.capacity {
@@ -89,28 +92,26 @@ impl IoTlb {
     }
 
     fn unlink(&mut self, page: u32) {
-        let (older, newer) = (self.older[page as usize], self.newer[page as usize]);
+        let Page { older, newer, .. } = self.pages[page as usize];
         match newer {
             NOTHING => self.newest = older,
-            newer => self.older[newer as usize] = older,
+            newer => self.pages[newer as usize].older = older,
         }
         match older {
             NOTHING => self.oldest = newer,
-            older => self.newer[older as usize] = newer,
+            older => self.pages[older as usize].newer = newer,
         }
-        self.present[page as usize] = false;
+        self.pages[page as usize].held = false;
         self.held -= 1;
     }
 
     fn link_newest(&mut self, page: u32) {
-        self.older[page as usize] = self.newest;
-        self.newer[page as usize] = NOTHING;
+        self.pages[page as usize] = Page { held: true, older: self.newest, newer: NOTHING };
         match self.newest {
             NOTHING => self.oldest = page,
-            newest => self.newer[newest as usize] = page,
+            newest => self.pages[newest as usize].newer = page,
         }
         self.newest = page;
-        self.present[page as usize] = true;
         self.held += 1;
     }
 
@@ -125,7 +126,7 @@ impl IoTlb {
     pub fn settle(&mut self, last_first: impl Iterator<Item = u32>, pages: u64) {
         let enough = u64::from(self.capacity).min(pages) as usize;
         let mut recent = Vec::with_capacity(enough);
-        let mut seen = vec![false; self.present.len()];
+        let mut seen = vec![false; self.pages.len()];
         for page in last_first {
             if !std::mem::replace(&mut seen[page as usize], true) {
                 recent.push(page);

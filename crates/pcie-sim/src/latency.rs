@@ -6,21 +6,18 @@
 
 mod card;
 mod chance;
+mod host;
+mod plan;
 
-use crate::caches::Found;
 use crate::history::{Footprint, State, TestKey};
-use crate::lines::Line;
 use crate::machine::Machine;
 use crate::port::Port;
-use crate::profile::CommandPath;
-use crate::refresh::RefreshLine;
-use crate::write_gate::WriteGate;
-use card::{moving_time, pulling_time};
+use crate::profile::IdleStates;
 use chance::Chance;
+use host::{Host, Passage};
 use pcie_time::{Draws, Picoseconds, Stream};
-use pcie_wire::{Piece, TlpKind};
-use pcie_workload::{AddressList, LINE_BYTES, Operation, Path, Test};
-use std::ops::Range;
+use pcie_workload::{AddressList, Offsets, Path, Test};
+use plan::Plans;
 
 /// What one transaction took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,40 +35,26 @@ pub struct Sample {
 pub struct LatencyRun<'a> {
     machine: &'a Machine,
     test: &'a Test,
-    list: &'a AddressList,
-    state: State,
+    offsets: Offsets<'a>,
+    footprint: Footprint<'a>,
     next: u64,
     draws: Draws,
     idle: Draws,
-    window_at: Option<u64>,
+    plans: Plans<'a>,
+    host: Host<'a>,
+    window: Option<WindowRegister>,
+    /// From the end of one transaction to the start of the next.
+    loop_time: Picoseconds,
 }
 
-/// A transaction that is being walked through the machine.
+/// The movable window of the command path.
 #[derive(Clone, Copy, Debug)]
-struct Passage {
-    /// Offset in the buffer of its first byte.
-    offset: u64,
-    /// Its first line.
-    first_line: Line,
-    chance: Chance,
-    refresh: RefreshLine,
-}
-
-impl Passage {
-    /// The lines of a piece of the transfer.
-    fn lines(&self, piece: Piece) -> Range<Line> {
-        let skipped = piece.address / LINE_BYTES - self.offset / LINE_BYTES;
-        let count = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES);
-        let first = self.first_line + skipped as Line;
-        first..first + count as Line
-    }
-}
-
-/// When the last line of a write TLP starts to arrive, which is sent from `head` to `tail`: lines are cut through.
-fn start_of_last_line(piece: Piece, head: Picoseconds, tail: Picoseconds) -> Picoseconds {
-    let length = u64::from(piece.length);
-    let last = (piece.address + length - 1) % LINE_BYTES + 1;
-    head + Picoseconds(tail.since(head).0 * length.saturating_sub(last) / length)
+struct WindowRegister {
+    window_bytes: u64,
+    /// Which part of memory it is on; none before the first transaction.
+    at: Option<u64>,
+    /// The loop time when it has to be moved.
+    loop_time: Picoseconds,
 }
 
 impl<'a> LatencyRun<'a> {
@@ -82,195 +65,71 @@ impl<'a> LatencyRun<'a> {
         test: &'a Test,
         list: &'a AddressList,
         key: TestKey,
-        mut state: State,
+        state: State,
         first: u64,
     ) -> Self {
-        state.io_tlb.set_capacity(machine.system.host.iommu.tlb.entries);
-        let window_at = (first > 0).then(|| list.offset(first - 1));
-        let (draws, idle) = (key.draws(Stream::Transaction), key.draws(Stream::Idle));
-        Self { machine, test, list, state, next: first, draws, idle, window_at }
+        let root = &machine.system.host.root_complex;
+        let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
+        let command = machine.system.device.command.as_ref().filter(|_| test.path == Path::Command);
+        let loop_ns = command.map_or(machine.system.device.dma.loop_ns, |command| command.loop_ns);
+        let window = command.and_then(|command| command.bar_window.as_ref()).map(|window| {
+            let window_bytes = window.window_bytes.max(1);
+            let at = first.checked_sub(1).map(|before| list.offset(before) / window_bytes);
+            WindowRegister { window_bytes, at, loop_time: Picoseconds::from_ns(loop_ns + window.move_ns) }
+        });
+        Self {
+            machine,
+            test,
+            offsets: Offsets::new(list, first),
+            footprint: Footprint::new(&machine.lines, test, list),
+            next: first,
+            draws: key.draws(Stream::Transaction),
+            idle: key.draws(Stream::Idle),
+            plans: Plans::new(machine, test, downlink.clone()),
+            host: Host::new(machine, state, downlink),
+            window,
+            loop_time: Picoseconds::from_ns(loop_ns),
+        }
     }
 
     /// Makes the next transaction.
+    #[inline(always)]
     pub fn step(&mut self) -> Sample {
         let number = self.next;
         self.next += 1;
-        let passage = self.passage(number);
-        let (fast, loop_time) = match (self.test.path, &self.machine.system.device.command) {
-            (Path::Command, Some(command)) => self.by_command(command, passage),
-            _ => self.by_dma(passage),
+        let offset = match self.test.path {
+            Path::Dma => self.offsets.next_offset(),
+            // The command path drives double-word addresses.
+            Path::Command => self.offsets.next_offset() & !3,
         };
-        let latency = self.after_idling(number, fast, loop_time);
-        let ticks = self.machine.tick.ticks(latency, passage.chance.timer_phase());
+        let chance = Chance::new(self.draws.bits(number));
+        let passage = Passage { offset, first_line: self.footprint.lines_at(offset).start, chance };
+        let moved_in = self.window.as_mut().and_then(|window| window.move_to(offset));
+        let (plan, times) = self.plans.at(offset);
+        let written = match plan.written {
+            Some(entered) => self.host.write(passage, entered, self.test.size_bytes),
+            None => Picoseconds::ZERO,
+        };
+        let arrived = self.host.read(passage, &plan.requests, times, written);
+        let on_card = if moved_in.is_some() { plan.on_card_moved } else { plan.on_card };
+        let loop_time = moved_in.unwrap_or(self.loop_time);
+        let fast = arrived + on_card;
+        let latency = match &self.machine.system.host.idle {
+            Some(idle) => self.after_idling(idle, number, fast, loop_time),
+            None => fast,
+        };
+        let ticks = self.machine.tick.ticks(latency, chance.timer_phase());
         Sample { latency, ticks, period: latency + loop_time }
     }
 
-    fn passage(&self, number: u64) -> Passage {
-        let offset = match self.test.path {
-            Path::Dma => self.list.offset(number),
-            // The command path drives double-word addresses.
-            Path::Command => self.list.offset(number) & !3,
-        };
-        let chance = Chance::new(self.draws.bits(number));
-        let first_line = Footprint::new(&self.machine.lines, self.test, self.list).lines_at(offset).start;
-        let refresh = RefreshLine::new(&self.machine.system.host.memory.refresh, chance.refresh_place());
-        Passage { offset, first_line, chance, refresh }
-    }
-
-    fn by_command(&mut self, command: &CommandPath, passage: Passage) -> (Picoseconds, Picoseconds) {
-        let bytes = self.test.size_bytes;
-        let split = passage.offset % LINE_BYTES + bytes > LINE_BYTES;
-        let mut extra_ns = command.read_overhead_ns + command.read_byte_ns * bytes as f64;
-        if split {
-            extra_ns += command.read_split_ns;
-        }
-        let mut sent = Picoseconds::ZERO;
-        let mut uplink = self.uplink();
-        let mut written = Picoseconds::ZERO;
-        if self.test.operation == Operation::LatWrrd {
-            extra_ns += command.write_byte_ns * bytes as f64;
-            if split {
-                extra_ns += command.write_split_ns - command.read_split_ns;
-            }
-            (sent, written) = self.write(&mut uplink, passage, sent);
-        }
-        let ended = self.read(&mut uplink, passage, sent, written);
-        let (moved, loop_ns) = self.move_window(command, passage.offset);
-        (ended + Picoseconds::from_ns(extra_ns + moved), Picoseconds::from_ns(loop_ns))
-    }
-
-    /// Extra latency and the loop time, given where the window register points and where it has to.
-    fn move_window(&mut self, command: &CommandPath, offset: u64) -> (f64, f64) {
-        let Some(window) = &command.bar_window else {
-            return (0.0, command.loop_ns);
-        };
-        let place = offset / window.window_bytes.max(1);
-        let before = self.window_at.replace(offset).map(|at| at / window.window_bytes.max(1));
-        if before == Some(place) {
-            (0.0, command.loop_ns)
-        } else {
-            (window.moved_ns, command.loop_ns + window.move_ns)
-        }
-    }
-
-    fn by_dma(&mut self, passage: Passage) -> (Picoseconds, Picoseconds) {
-        let path = &self.machine.system.device.dma;
-        let bytes = self.test.size_bytes;
-        let mut uplink = self.uplink();
-        let mut start = Picoseconds::ZERO;
-        let mut written = Picoseconds::ZERO;
-        if self.test.operation == Operation::LatWrrd {
-            let pulled = Picoseconds::from_ns(path.write_overhead_ns)
-                + pulling_time(path, self.test.device_offset_bytes, bytes);
-            let sent;
-            (sent, written) = self.write(&mut uplink, passage, pulled);
-            start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
-                .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
-        }
-        let arrived = self.read(&mut uplink, passage, start, written);
-        let moving = moving_time(path, passage.offset, self.test.device_offset_bytes, bytes);
-        let overhead = Picoseconds::from_ns(path.read_overhead_ns);
-        (arrived + moving + overhead, Picoseconds::from_ns(path.loop_ns))
-    }
-
-    fn uplink(&self) -> Port {
-        let machine = self.machine;
-        let system = &machine.system;
-        Port::new(machine.link(), system.device.uplink_quantum_bytes, system.host.root_complex.uplink_stretch)
-            .with_gap(system.device.uplink_gap_bytes)
-    }
-
-    /// Sends the write of a pair at `start`; returns when its last TLP has left, and when a read behind it may go on.
-    fn write(
-        &mut self,
-        uplink: &mut Port,
-        passage: Passage,
-        start: Picoseconds,
-    ) -> (Picoseconds, Picoseconds) {
-        let machine = self.machine;
-        let complex = &machine.system.host.root_complex;
-        let flight = Picoseconds::from_ns(complex.flight_ns);
-        let mut gate = WriteGate::new(complex);
-        let (mut sent, mut entered) = (start, start + flight);
-        for piece in machine.write_tlps(passage.offset, self.test.size_bytes) {
-            let head = uplink.free_at().max(start);
-            sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
-            let last_line = start_of_last_line(piece, head, sent);
-            entered = gate.admit(piece, passage.lines(piece), last_line + flight);
-        }
-        let translated = self.translate(passage, entered);
-        let bytes = self.test.size_bytes;
-        let written = machine.write_lines(&mut self.state.caches, passage.first_line, passage.offset, bytes);
-        let waited = if written.from_memory { passage.refresh.wait(translated) } else { Picoseconds::ZERO };
-        (sent, translated + written.cost + waited + Picoseconds::from_ns(complex.write_ns))
-    }
-
-    /// Sends the read at `start`; returns when its last byte has arrived. `after` is when the write before it is done with.
-    fn read(
-        &mut self,
-        uplink: &mut Port,
-        passage: Passage,
-        start: Picoseconds,
-        after: Picoseconds,
-    ) -> Picoseconds {
-        let machine = self.machine;
-        let complex = &machine.system.host.root_complex;
-        let flight = Picoseconds::from_ns(complex.flight_ns);
-        let mut downlink =
-            Port::new(machine.link(), complex.downlink_quantum_bytes, complex.downlink_stretch);
-        let mut last = Picoseconds::ZERO;
-        let mut issued = start;
-        for request in machine.read_requests(passage.offset, self.test.size_bytes) {
-            let sent = uplink.send(issued, machine.tlp_bytes(TlpKind::MemoryRead, request));
-            issued += Picoseconds::from_ns(machine.system.device.dma.request_interval_ns);
-            let admitted = self.translate(passage, (sent + flight).max(after));
-            for (nth, piece) in machine.completions(request).enumerate() {
-                let ready = self.access(passage, admitted, request, piece)
-                    + Picoseconds::from_ns(nth as f64 * complex.completion_interval_ns);
-                last = downlink.send(ready, machine.tlp_bytes(TlpKind::CompletionWithData, piece)) + flight;
-            }
-        }
-        last
-    }
-
-    /// When the data of one completion are there: its lines are fetched after those before it, and the slowest counts.
-    fn access(&self, passage: Passage, admitted: Picoseconds, request: Piece, piece: Piece) -> Picoseconds {
-        let machine = self.machine;
-        let complex = &machine.system.host.root_complex;
-        let interval_ns = complex.line_interval_ns;
-        let before = (piece.address / LINE_BYTES - request.address / LINE_BYTES) as f64;
-        let lines = passage.lines(piece);
-        let count = lines.end - lines.start;
-        let mut cost = Picoseconds::ZERO;
-        let mut memory = false;
-        for line in lines {
-            let found = self.state.caches.find(&machine.lines, line);
-            memory |= matches!(found, Found::Memory { .. });
-            cost = cost.max(machine.read_cost(found, false));
-        }
-        let fetched = admitted + Picoseconds::from_ns(before * interval_ns);
-        let waited = if memory { passage.refresh.wait(fetched) } else { Picoseconds::ZERO };
-        let jitter_ns = complex.jitter_ns * passage.chance.jitter();
-        let within_ns = f64::from(count - 1) * interval_ns;
-        fetched + cost + waited + Picoseconds::from_ns(complex.read_ns + jitter_ns + within_ns)
-    }
-
-    /// When the address of a TLP that arrived at `at` is translated.
-    fn translate(&mut self, passage: Passage, at: Picoseconds) -> Picoseconds {
-        match self.state.io_tlb.page(passage.first_line) {
-            Some(page) if !self.state.io_tlb.look_up(page) => {
-                let walk = Picoseconds::from_ns(self.machine.system.host.iommu.walk_ns);
-                at + passage.refresh.wait(at) + walk
-            }
-            _ => at,
-        }
-    }
-
     /// Stretches a transaction on a machine that goes to sleep between them.
-    fn after_idling(&self, number: u64, fast: Picoseconds, gap: Picoseconds) -> Picoseconds {
-        let Some(idle) = &self.machine.system.host.idle else {
-            return fast;
-        };
+    fn after_idling(
+        &self,
+        idle: &IdleStates,
+        number: u64,
+        fast: Picoseconds,
+        gap: Picoseconds,
+    ) -> Picoseconds {
         // A DMA waits on the card before its first TLP: the link is idle for that long too.
         let on_card_ns = match self.test.path {
             Path::Dma => self.machine.system.device.dma.read_overhead_ns / 2.0,
@@ -290,5 +149,15 @@ impl<'a> LatencyRun<'a> {
             place -= cluster.share;
         }
         (fast + Picoseconds::from_ns(idle.wake_ns)).max(Picoseconds::from_ns(idle.wake_floor_ns))
+    }
+}
+
+impl WindowRegister {
+    /// Makes the window cover an offset of the buffer; returns the loop time if it has to be moved for that.
+    #[inline]
+    fn move_to(&mut self, offset: u64) -> Option<Picoseconds> {
+        let place = offset / self.window_bytes;
+        let before = self.at.replace(place);
+        (before != Some(place)).then_some(self.loop_time)
     }
 }

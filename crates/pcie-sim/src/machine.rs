@@ -6,13 +6,14 @@ mod shape;
 
 pub(crate) use cuts::Cuts;
 
-use crate::caches::{Caches, Found};
+use crate::caches::{Caches, Found, KNOWN};
 use crate::history::{State, TestKey};
 use crate::lines::{Line, Lines};
 use crate::profile::{CompletionSplit, IommuMode, System};
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
 use pcie_workload::{AddressList, LINE_BYTES, Path, Test};
+use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -65,24 +66,34 @@ pub enum Unsupported {
     CommandBandwidth,
 }
 
-/// What reading a line costs on top of one that the card wrote and that is still in the cache.
+/// What reading a line costs on top of one that the card wrote and that is still in the cache, by what is known of it and
+/// by whether it is in the buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadCosts {
-    host_line: Picoseconds,
-    remote_host_line: Picoseconds,
-    /// Of another socket or not, never written or not.
-    memory: [[Picoseconds; 2]; 2],
+    costs: [[ReadCost; KNOWN]; 2],
+    buffer_lines: Line,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadCost {
+    time: Picoseconds,
+    /// Whether it comes from memory, where it can meet a refresh.
+    memory: bool,
 }
 
 impl ReadCosts {
-    #[inline]
-    pub(crate) fn of(&self, found: Found) -> Picoseconds {
-        match found {
-            Found::DeviceLine => Picoseconds::ZERO,
-            Found::HostLine => self.host_line,
-            Found::RemoteHostLine => self.remote_host_line,
-            Found::Memory { remote, untouched } => self.memory[usize::from(remote)][usize::from(untouched)],
-        }
+    /// What the slowest of some lines, one after the other, costs, and whether any comes from memory.
+    #[inline(always)]
+    pub(crate) fn of_lines(&self, caches: &Caches, lines: Range<Line>) -> (Picoseconds, bool) {
+        let costs = &self.costs[usize::from(lines.start < self.buffer_lines)];
+        let cost = match caches.all_known(lines.clone()) {
+            Some(known) => costs[usize::from(known)],
+            None => lines.fold(ReadCost::default(), |slowest, line| {
+                let cost = costs[usize::from(caches.known(line))];
+                ReadCost { time: slowest.time.max(cost.time), memory: slowest.memory | cost.memory }
+            }),
+        };
+        (cost.time, cost.memory)
     }
 }
 
@@ -217,9 +228,14 @@ impl Machine {
     /// The link, with headers as long as the address at an offset of the buffer needs.
     #[inline]
     pub(crate) fn link_at(&self, offset: u64) -> &LinkConfiguration {
-        let chunk = (offset / self.system.chunk_bytes) as usize;
-        let low = self.system.chunk_addresses.get(chunk).is_some_and(|address| *address < 1 << 32);
-        if low { &self.narrow } else { &self.wide }
+        if self.has_low_address(offset) { &self.narrow } else { &self.wide }
+    }
+
+    /// Whether the address at an offset of the buffer is one of 32 bits.
+    #[inline]
+    pub(crate) fn has_low_address(&self, offset: u64) -> bool {
+        let chunk = (offset >> self.system.chunk_bytes.trailing_zeros()) as usize;
+        self.system.chunk_addresses.get(chunk).is_some_and(|address| *address < 1 << 32)
     }
 
     /// Any of the two links: they differ in the headers of requests only.
@@ -283,13 +299,16 @@ impl Machine {
     }
 
     /// What reading a line costs, for each place where it may be.
-    pub(crate) fn read_costs(&self, busy: bool) -> ReadCosts {
-        let memory = |remote, untouched| self.read_cost(Found::Memory { remote, untouched }, busy);
-        ReadCosts {
-            host_line: self.read_cost(Found::HostLine, busy),
-            remote_host_line: self.read_cost(Found::RemoteHostLine, busy),
-            memory: [[memory(false, false), memory(false, true)], [memory(true, false), memory(true, true)]],
+    pub(crate) fn read_costs(&self, caches: &Caches, busy: bool) -> ReadCosts {
+        let mut costs = [[ReadCost::default(); KNOWN]; 2];
+        for (in_buffer, costs) in [false, true].into_iter().zip(&mut costs) {
+            for (known, cost) in (0..).zip(costs) {
+                let found = caches.found(known, in_buffer);
+                let memory = matches!(found, Found::Memory { .. });
+                *cost = ReadCost { time: self.read_cost(found, busy), memory };
+            }
         }
+        ReadCosts { costs, buffer_lines: self.lines.buffer_lines() }
     }
 
     /// What writing a line costs before a read behind it may go on.

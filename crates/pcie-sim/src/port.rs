@@ -11,18 +11,18 @@ use pcie_wire::LinkConfiguration;
 /// 2^32.
 const FRACTION: f64 = 4_294_967_296.0;
 
-/// A port and what it has sent. Time is kept as bytes since the port was last idle, and converted once.
+/// A port and what it has sent. Time is kept in 2^-32 ps and rounded when it is asked for, so that it does not drift.
 #[derive(Clone, Debug)]
 pub struct Port {
     quantum_bytes: u64,
     gap_bytes: u64,
     /// Time per byte in units of 2^-32 ps.
     byte_time: u64,
-    busy_since: Picoseconds,
-    /// Bytes since then: of TLPs, and of what goes between them.
+    /// When the port is free: whole picoseconds, and the rest in units of 2^-32 of one.
+    whole: Picoseconds,
+    rest: u64,
+    /// Bytes of TLPs since the port was last idle.
     bytes: u64,
-    between_bytes: u64,
-    free_at: Picoseconds,
 }
 
 impl Port {
@@ -36,10 +36,9 @@ impl Port {
             gap_bytes: 0,
             byte_time: (byte_time.numerator as f64 / byte_time.denominator as f64 * stretch * FRACTION)
                 .round() as u64,
-            busy_since: Picoseconds::ZERO,
+            whole: Picoseconds::ZERO,
+            rest: 0,
             bytes: 0,
-            between_bytes: 0,
-            free_at: Picoseconds::ZERO,
         }
     }
 
@@ -53,7 +52,7 @@ impl Port {
     #[inline]
     #[must_use]
     pub fn free_at(&self) -> Picoseconds {
-        self.free_at
+        self.whole + Picoseconds(self.rest >> 31)
     }
 
     /// Sends a TLP as soon as the port is free, but not before `ready`; returns when its last byte has left.
@@ -73,8 +72,8 @@ impl Port {
     pub fn send_units(&mut self, ready: Picoseconds, bytes: u64) -> Picoseconds {
         self.wake(ready);
         self.bytes += bytes;
-        self.between_bytes += self.gap_bytes;
-        self.work()
+        self.work(bytes + self.gap_bytes);
+        self.free_at()
     }
 
     /// Puts `bytes` of DLLPs in front of the next TLP.
@@ -82,42 +81,44 @@ impl Port {
     pub fn send_dllps(&mut self, ready: Picoseconds, bytes: u32) {
         if bytes > 0 {
             self.wake(ready);
-            self.between_bytes += u64::from(bytes);
-            self.work();
+            self.work(u64::from(bytes));
         }
     }
 
     /// Lets the TLPs so far end on a multiple of `unit_bytes`, and leaves one such unit free.
+    #[inline]
     pub fn leave_unit(&mut self, unit_bytes: u32) {
         let unit = u64::from(unit_bytes);
         if unit > 0 {
-            self.bytes = self.bytes.next_multiple_of(unit) + unit;
-            self.work();
+            // Units are powers of two, nearly always, and those need no division.
+            let over = if unit.is_power_of_two() { self.bytes & (unit - 1) } else { self.bytes % unit };
+            let left = unit + if over > 0 { unit - over } else { 0 };
+            self.bytes += left;
+            self.work(left);
         }
     }
 
     /// Leaves the port idle for a while after what it has sent.
     pub fn hold(&mut self, span: Picoseconds) {
-        self.busy_since = self.free_at + span;
+        self.whole = self.free_at() + span;
+        self.rest = 0;
         self.bytes = 0;
-        self.between_bytes = 0;
-        self.free_at = self.busy_since;
     }
 
     #[inline]
     fn wake(&mut self, ready: Picoseconds) {
-        if ready > self.free_at {
-            self.busy_since = ready;
-            self.bytes = 0;
-            self.between_bytes = 0;
-        }
+        let idle = ready > self.free_at();
+        self.whole = if idle { ready } else { self.whole };
+        self.rest = if idle { 0 } else { self.rest };
+        self.bytes = if idle { 0 } else { self.bytes };
     }
 
     #[inline]
-    fn work(&mut self) -> Picoseconds {
-        let time = u128::from(self.bytes + self.between_bytes) * u128::from(self.byte_time);
-        self.free_at = self.busy_since + Picoseconds(((time + (1 << 31)) >> 32) as u64);
-        self.free_at
+    fn work(&mut self, bytes: u64) {
+        let time = u128::from(bytes) * u128::from(self.byte_time);
+        let rest = self.rest + u64::from(time as u32);
+        self.whole += Picoseconds((time >> 32) as u64 + (rest >> 32));
+        self.rest = rest & (FRACTION as u64 - 1);
     }
 }
 

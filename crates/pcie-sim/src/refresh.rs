@@ -9,32 +9,38 @@ use pcie_time::Picoseconds;
 /// The refreshes that a single transaction can meet, on its own time line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RefreshLine {
+    interval_ns: f64,
     /// From one refresh that can be met to the next; 0 without any.
     interval: u64,
     duration: u64,
-    /// Time since the last refresh started, when the transaction starts.
-    since: u64,
 }
 
 impl RefreshLine {
-    /// The time line of a transaction that starts at a `place` in `0..1` between two refreshes.
-    #[inline]
-    pub(crate) fn new(refresh: &Refresh, place: f64) -> Self {
+    pub(crate) fn new(refresh: &Refresh) -> Self {
         let interval_ns = if refresh.share > 0.0 { refresh.interval_ns / refresh.share } else { 0.0 };
         Self {
+            interval_ns,
             interval: Picoseconds::from_ns(interval_ns).0,
             duration: Picoseconds::from_ns(refresh.duration_ns).0,
-            since: Picoseconds::from_ns(place * interval_ns).0,
         }
     }
 
-    /// How long an access at a time of the transaction waits for the end of a refresh.
+    /// How long an access at a time of a transaction waits for the end of a refresh, if the transaction starts at a
+    /// `place` in `0..1` between two refreshes.
     #[inline]
-    pub(crate) fn wait(&self, at: Picoseconds) -> Picoseconds {
+    pub(crate) fn wait(&self, place: f64, at: Picoseconds) -> Picoseconds {
         if self.interval == 0 {
             return Picoseconds::ZERO;
         }
-        Picoseconds(self.duration.saturating_sub((self.since + at.0) % self.interval))
+        let mut since = Picoseconds::from_ns(place * self.interval_ns).0 + at.0;
+        // Seldom more than once around.
+        if since >= self.interval {
+            since -= self.interval;
+            if since >= self.interval {
+                since %= self.interval;
+            }
+        }
+        Picoseconds(self.duration.saturating_sub(since))
     }
 }
 
@@ -45,16 +51,18 @@ mod tests {
     #[test]
     fn an_access_waits_for_the_end_of_the_refresh_it_meets() {
         let refresh = Refresh { interval_ns: 7800.0, duration_ns: 160.0, share: 1.0 };
-        let line = RefreshLine::new(&refresh, 0.0);
-        assert_eq!(line.wait(Picoseconds::ZERO), Picoseconds(160_000));
-        assert_eq!(line.wait(Picoseconds(100_000)), Picoseconds(60_000));
-        assert_eq!(line.wait(Picoseconds(160_000)), Picoseconds::ZERO);
-        assert_eq!(line.wait(Picoseconds(7_800_000)), Picoseconds(160_000), "the next one");
+        let line = RefreshLine::new(&refresh);
+        assert_eq!(line.wait(0.0, Picoseconds::ZERO), Picoseconds(160_000));
+        assert_eq!(line.wait(0.0, Picoseconds(100_000)), Picoseconds(60_000));
+        assert_eq!(line.wait(0.0, Picoseconds(160_000)), Picoseconds::ZERO);
+        assert_eq!(line.wait(0.0, Picoseconds(7_800_000)), Picoseconds(160_000), "the next one");
+        assert_eq!(line.wait(0.0, Picoseconds(15_700_000)), Picoseconds(60_000), "the one after that");
+        assert_eq!(line.wait(0.5, Picoseconds(4_000_000)), Picoseconds(60_000), "half way to the next one");
     }
 
     #[test]
     fn without_a_share_there_are_none() {
         let refresh = Refresh { interval_ns: 7800.0, duration_ns: 160.0, share: 0.0 };
-        assert_eq!(RefreshLine::new(&refresh, 0.0).wait(Picoseconds::ZERO), Picoseconds::ZERO);
+        assert_eq!(RefreshLine::new(&refresh).wait(0.3, Picoseconds::ZERO), Picoseconds::ZERO);
     }
 }

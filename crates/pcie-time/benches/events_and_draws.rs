@@ -6,22 +6,48 @@ use std::hint::black_box;
 
 const DRAWS: u64 = 1024;
 
-/// Takes the earliest event and adds one at a random time after it: what a simulation does, at a steady length.
-fn events(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("events");
+/// Both queues, as a simulation uses them.
+trait Queue: Default {
+    fn put(&mut self, at: Picoseconds, event: u64);
+    fn take(&mut self) -> Option<(Picoseconds, u64)>;
+}
+
+impl Queue for EventQueue<u64> {
+    fn put(&mut self, at: Picoseconds, event: u64) {
+        self.push(at, event);
+    }
+
+    fn take(&mut self) -> Option<(Picoseconds, u64)> {
+        self.pop()
+    }
+}
+
+impl Queue for CalendarQueue<u64> {
+    fn put(&mut self, at: Picoseconds, event: u64) {
+        self.push(at, event);
+    }
+
+    fn take(&mut self) -> Option<(Picoseconds, u64)> {
+        self.pop()
+    }
+}
+
+/// Takes the earliest event and adds one at a random time after it, at a steady length.
+fn steady<Q: Queue>(criterion: &mut Criterion, name: &str) {
+    let mut group = criterion.benchmark_group(name);
     group.throughput(Throughput::Elements(DRAWS));
     let draws = Draws::new(1, 0, Stream::Jitter);
     for waiting in [16, 128, 1024] {
-        let mut queue = EventQueue::default();
+        let mut queue = Q::default();
         for event in 0..waiting {
-            queue.push(Picoseconds(draws.below(event, 1_000_000)), event);
+            queue.put(Picoseconds(draws.below(event, 1_000_000)), event);
         }
         let mut index = waiting;
         group.bench_function(format!("one out, one in, {waiting} waiting"), |bencher| {
             bencher.iter(|| {
                 for _ in 0..DRAWS {
-                    let Some((now, event)) = queue.pop() else { return };
-                    queue.push(now + Picoseconds(1 + draws.below(index, 1_000_000)), event);
+                    let Some((now, event)) = queue.take() else { return };
+                    queue.put(now + Picoseconds(1 + draws.below(index, 1_000_000)), event);
                     index += 1;
                 }
             });
@@ -30,28 +56,9 @@ fn events(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The same with the calendar, at the distances of a simulation whose events lie close together.
-fn calendar(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("calendar");
-    group.throughput(Throughput::Elements(DRAWS));
-    let draws = Draws::new(1, 0, Stream::Jitter);
-    for waiting in [16, 128, 1024] {
-        let mut queue = CalendarQueue::default();
-        for event in 0..waiting {
-            queue.push(Picoseconds(draws.below(event, 1_000_000)), event);
-        }
-        let mut index = waiting;
-        group.bench_function(format!("one out, one in, {waiting} waiting"), |bencher| {
-            bencher.iter(|| {
-                for _ in 0..DRAWS {
-                    let Some((now, event)) = queue.pop() else { return };
-                    queue.push(now + Picoseconds(1 + draws.below(index, 1_000_000)), event);
-                    index += 1;
-                }
-            });
-        });
-    }
-    group.finish();
+fn queues(criterion: &mut Criterion) {
+    steady::<EventQueue<u64>>(criterion, "events");
+    steady::<CalendarQueue<u64>>(criterion, "calendar");
 }
 
 fn draws(criterion: &mut Criterion) {
@@ -76,6 +83,6 @@ criterion_group! {
         .sample_size(20)
         .warm_up_time(std::time::Duration::from_millis(200))
         .measurement_time(std::time::Duration::from_millis(600));
-    targets = events, calendar, draws
+    targets = queues, draws
 }
 criterion_main!(benches);

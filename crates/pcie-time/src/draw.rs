@@ -94,6 +94,7 @@ impl Draws {
     }
 
     /// Exponentially distributed with mean 1.
+    #[inline]
     #[must_use]
     pub fn exponential(self, index: u64) -> f64 {
         -(1.0 - self.fraction(index)).ln()

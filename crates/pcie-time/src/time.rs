@@ -12,32 +12,55 @@ impl Picoseconds {
     pub const ZERO: Self = Self(0);
 
     /// The nearest whole picosecond to a time in nanoseconds; negative times and NaN become zero.
+    #[inline]
     #[must_use]
     pub fn from_ns(ns: f64) -> Self {
-        Self((ns * 1e3).round().max(0.0) as u64)
+        /// From here on all numbers are whole.
+        const WHOLE: f64 = (1u64 << 53) as f64;
+        let exact = ns * 1e3;
+        // Rounding by hand: not every processor has an instruction that rounds halves away from zero.
+        if exact < WHOLE {
+            let whole = exact as i64;
+            let rounded = whole + i64::from(exact - whole as f64 >= 0.5);
+            return Self(rounded.max(0) as u64);
+        }
+        Self(exact.max(0.0) as u64)
     }
 
     /// In nanoseconds.
+    #[inline]
     #[must_use]
     pub fn as_ns(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
     /// The time since `earlier`, or zero if that is later.
+    #[inline]
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
 }
 
+impl Picoseconds {
+    /// The sum, or the latest time there is if that is earlier.
+    #[inline]
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
 impl Add for Picoseconds {
     type Output = Self;
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0)
     }
 }
 
 impl AddAssign for Picoseconds {
+    #[inline]
     fn add_assign(&mut self, other: Self) {
         self.0 += other.0;
     }
@@ -45,6 +68,7 @@ impl AddAssign for Picoseconds {
 
 impl Sub for Picoseconds {
     type Output = Self;
+    #[inline]
     fn sub(self, other: Self) -> Self {
         Self(self.0 - other.0)
     }
@@ -70,11 +94,23 @@ impl TickLength {
     ///
     /// A span starts anywhere within a tick; `phase` is that place, uniform in `0..2^32`. The count is
     /// `floor(span / tick + phase / 2^32)`: unbiased on average.
+    #[inline]
     #[must_use]
     pub fn ticks(self, span: Picoseconds, phase: u32) -> u64 {
-        let tick = u128::from(self.numerator_ns) * 1000;
-        let scaled = (u128::from(span.0) * u128::from(self.denominator)) << 32;
-        ((scaled + tick * u128::from(phase)) / (tick << 32)) as u64
+        self.short_ticks(span, phase).unwrap_or_else(|| {
+            let tick = u128::from(self.numerator_ns) * 1000;
+            let scaled = (u128::from(span.0) * u128::from(self.denominator)) << 32;
+            ((scaled + tick * u128::from(phase)) / (tick << 32)) as u64
+        })
+    }
+
+    /// The same in numbers of 64 bits, where they suffice.
+    #[inline]
+    fn short_ticks(self, span: Picoseconds, phase: u32) -> Option<u64> {
+        let tick = self.numerator_ns.checked_mul(1000)?;
+        // What is below a 2^32nd of a picosecond cannot carry into the quotient: it is dropped before the division.
+        let within = tick.checked_mul(u64::from(phase))? >> 32;
+        span.0.checked_mul(self.denominator)?.checked_add(within)?.checked_div(tick)
     }
 
     /// A number of ticks in nanoseconds.
@@ -98,6 +134,12 @@ mod tests {
     }
 
     #[test]
+    fn long_spans_are_counted_too() {
+        let tick = TickLength { numerator_ns: 1, denominator: 1 << 40 };
+        assert_eq!(tick.ticks(Picoseconds(1 << 30), 0), ((1u128 << 70) / 1000) as u64);
+    }
+
+    #[test]
     fn phases_make_the_average_unbiased() {
         let span = Picoseconds(20_000);
         let phases = 1u32 << 12;
@@ -109,6 +151,11 @@ mod tests {
     #[test]
     fn conversion_rounds_and_never_goes_negative() {
         assert_eq!(Picoseconds::from_ns(0.0006), Picoseconds(1));
+        for ps in
+            [0.499_999_999_999_999_94, 0.5, 1.5, 2.499_999, 4_503_599_627_370_495.5, 1e30, f64::INFINITY]
+        {
+            assert_eq!(Picoseconds::from_ns(ps / 1e3), Picoseconds((ps / 1e3 * 1e3).round() as u64), "{ps}");
+        }
         assert_eq!(Picoseconds::from_ns(-3.0), Picoseconds::ZERO);
         assert_eq!(Picoseconds::from_ns(f64::NAN), Picoseconds::ZERO);
     }

@@ -76,6 +76,22 @@ impl AddressList {
         self.units.address(self.unit_at(self.place(transaction)))
     }
 
+    /// The offsets of as many transactions from `first` on as there is room for.
+    ///
+    /// The same as [`AddressList::offset`] for one after the other; what they have in common is looked at once.
+    pub fn offsets(&self, first: u64, offsets: &mut [u64]) {
+        let usable = self.units.usable_count();
+        if self.pattern == Pattern::Random && self.units.all_usable() {
+            for (offset, transaction) in offsets.iter_mut().zip(first..) {
+                *offset = self.units.address(self.draws.below(self.place(transaction), usable));
+            }
+        } else {
+            for (offset, transaction) in offsets.iter_mut().zip(first..) {
+                *offset = self.offset(transaction);
+            }
+        }
+    }
+
     /// Whether a transaction writes before or instead of reading: odd ones of a read-write test do.
     #[must_use]
     pub fn writes(operation: Operation, transaction: u64, transactions: u64) -> bool {
@@ -105,6 +121,45 @@ impl AddressList {
     }
 }
 
+/// The offsets of a list's transactions, one after the other, made in blocks.
+#[derive(Clone, Debug)]
+pub struct Offsets<'a> {
+    list: &'a AddressList,
+    /// The transaction that the next block starts with.
+    next: u64,
+    block: [u64; BLOCK],
+    /// How many of the block were taken.
+    taken: usize,
+}
+
+const BLOCK: usize = 64;
+
+impl<'a> Offsets<'a> {
+    /// Those of a list from transaction `first` on.
+    #[must_use]
+    pub fn new(list: &'a AddressList, first: u64) -> Self {
+        Self { list, next: first, block: [0; BLOCK], taken: BLOCK }
+    }
+
+    /// The next one.
+    #[inline(always)]
+    pub fn next_offset(&mut self) -> u64 {
+        if self.taken >= BLOCK {
+            self.make_block();
+        }
+        let offset = self.block[self.taken];
+        self.taken += 1;
+        offset
+    }
+
+    #[inline(never)]
+    fn make_block(&mut self) {
+        self.list.offsets(self.next, &mut self.block);
+        self.next += BLOCK as u64;
+        self.taken = 0;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +186,21 @@ mod tests {
         let list = list(&test);
         assert_eq!(list.offset(5), list.offset(5 + LIST_LENGTH));
         assert_ne!(list.offset(5), list.offset(6));
+    }
+
+    #[test]
+    fn offsets_of_many_are_those_of_each() {
+        for (size_bytes, pattern) in
+            [(64, Pattern::Random), (1500, Pattern::Random), (64, Pattern::Sequential), (64, Pattern::Fixed)]
+        {
+            for operation in [Operation::BwRd, Operation::LatRd] {
+                let test = Test { operation, pattern, size_bytes, transactions: 40, ..sample() };
+                let list = list(&test);
+                let mut offsets = [0; 64];
+                list.offsets(7, &mut offsets);
+                assert!((7..).zip(offsets).all(|(transaction, offset)| offset == list.offset(transaction)));
+            }
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod suite;
 mod test;
 mod units;
 
-pub use addresses::{AddressList, LIST_LENGTH};
+pub use addresses::{AddressList, LIST_LENGTH, Offsets};
 pub use messages::{
     BufferEviction, MessagePace, MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord,
     QueueSharing, Way,

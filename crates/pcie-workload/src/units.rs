@@ -52,15 +52,28 @@ impl Units {
         self.usable_count
     }
 
+    /// Whether every unit may be used.
+    #[inline]
+    #[must_use]
+    pub fn all_usable(&self) -> bool {
+        self.usable.len() as u64 == self.period
+    }
+
     /// The n-th unit that may be used, `n < usable_count`.
     #[inline]
     #[must_use]
     pub fn nth_usable(&self, n: u64) -> u64 {
         let per_period = self.usable.len() as u64;
-        if per_period == self.period {
+        if self.all_usable() {
             return n;
         }
         n / per_period * self.period + u64::from(self.usable[(n % per_period) as usize])
+    }
+
+    /// The places in a page where usable units start, each at least once.
+    pub fn places_in_page(&self) -> impl Iterator<Item = u64> + '_ {
+        let most = self.usable_count.min(self.usable.len() as u64);
+        (0..most).map(|nth| self.address(self.nth_usable(nth)) % PAGE_BYTES)
     }
 
     /// Offset in the buffer of a unit's first transferred byte.

@@ -1,9 +1,9 @@
 //! The root complex under load: admission, translation, memory, and the order of completions.
 
 use super::completer::{Completer, Ready};
+use super::pending::{PendingWalks, earliest};
 use super::times::Times;
 use super::walks::Walks;
-use crate::caches::Found;
 use crate::history::{State, TestKey};
 use crate::lines::Line;
 use crate::machine::Machine;
@@ -11,6 +11,7 @@ use crate::write_gate::WriteGate;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
+use std::ops::Range;
 
 /// The root complex.
 #[derive(Debug)]
@@ -25,16 +26,13 @@ pub(crate) struct Complex<'a> {
     /// When the data of all reads so far are there: while they are not, the root complex is busy.
     busy_until: Picoseconds,
     walkers: Vec<Picoseconds>,
-    pending_walks: Vec<(u32, Picoseconds)>,
+    pending_walks: PendingWalks,
     /// Until when nothing is translated.
     translation_gate: Picoseconds,
     /// The page of the TLP before: one that follows to the same page is translated with it.
     last_page: Option<u32>,
-    admitted: u64,
     access_draws: Draws,
     accesses: u64,
-    /// The draw of the next access, made ahead.
-    drawn_ahead: u64,
     walks: Walks,
     times: Times,
 }
@@ -47,6 +45,8 @@ impl<'a> Complex<'a> {
         let numbered_from = first << 8;
         let order = key.draws(Stream::CompletionOrder);
         let access_draws = key.draws(Stream::Jitter);
+        let times = Times::new(machine, &state.caches);
+        let pending_walks = PendingWalks::new(host.iommu.pending_walks, state.io_tlb.page_count());
         Self {
             machine,
             state,
@@ -56,16 +56,19 @@ impl<'a> Complex<'a> {
             posted_done: Picoseconds::ZERO,
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
-            pending_walks: Vec::new(),
+            pending_walks,
             translation_gate: Picoseconds::ZERO,
             last_page: None,
-            admitted: numbered_from,
             access_draws,
             accesses: numbered_from,
-            drawn_ahead: access_draws.bits(numbered_from),
             walks: Walks::new(machine, key, numbered_from),
-            times: Times::new(machine),
+            times,
         }
+    }
+
+    /// The least time from a read request's arrival until its data are there.
+    pub(super) fn least_read(&self) -> Picoseconds {
+        self.times.least_read()
     }
 
     /// A read request arrives; returns when its credit is back at the card, and when its data are there.
@@ -73,7 +76,6 @@ impl<'a> Complex<'a> {
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
         let admitted = now.max(self.request_gate).max(self.posted_done);
         self.request_gate = admitted + self.times.request_interval;
-        self.admitted += 1;
         let translated = self.translate(piece, admitted);
         let busy = admitted < self.busy_until;
         let data = translated + self.access(piece, busy);
@@ -84,38 +86,35 @@ impl<'a> Complex<'a> {
     /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
     #[inline(always)]
     fn access(&mut self, piece: Piece, busy: bool) -> Picoseconds {
-        let machine = self.machine;
-        let (spread, costs) = match busy {
-            true => (self.times.busy, &self.times.busy_costs),
-            false => (self.times.idle, &self.times.idle_costs),
-        };
-        let mut cost = Picoseconds::ZERO;
-        let mut memory = false;
-        for line in Self::lines(machine, piece) {
-            let found = self.state.caches.find(&machine.lines, line);
-            memory |= matches!(found, Found::Memory { .. });
-            cost = cost.max(costs.of(found));
-        }
-        // One draw serves both.
-        let bits = self.drawn_ahead;
+        // One draw serves all.
+        let bits = self.access_draws.bits(self.accesses);
         self.accesses += 1;
-        self.drawn_ahead = self.access_draws.bits(self.accesses);
-        let refresh = if memory { self.times.refresh.wait(bits as u32) } else { Picoseconds::ZERO };
-        spread.at((bits >> 32) as u32) + cost + refresh
+        let lines = Self::lines(self.machine, piece);
+        if busy {
+            self.times.busy.access(&self.state.caches, lines, &self.times.refresh, bits)
+        } else {
+            self.access_idle(lines, bits)
+        }
+    }
+
+    /// A root complex that is simulated under load is seldom idle, so that this is better foreseen than chosen: a choice
+    /// would have each access wait for the one before it.
+    #[cold]
+    fn access_idle(&self, lines: Range<Line>, bits: u64) -> Picoseconds {
+        self.times.idle.access(&self.state.caches, lines, &self.times.refresh, bits)
     }
 
     #[inline]
-    fn lines(machine: &Machine, piece: Piece) -> std::ops::Range<Line> {
+    fn lines(machine: &Machine, piece: Piece) -> Range<Line> {
         let first = machine.lines.by_dma(piece.address);
         first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
     }
 
     /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let lines = Self::lines(self.machine, piece);
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
-        self.admitted += 1;
         let translated = self.translate(piece, admitted);
         for line in lines {
             self.state.caches.write(&self.machine.lines, line);
@@ -126,16 +125,19 @@ impl<'a> Complex<'a> {
     }
 
     /// When the address of a TLP that was admitted at `at` is translated.
-    #[inline]
+    #[inline(always)]
     fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
-        let Some(page) = self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) else {
-            return at;
-        };
+        match self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) {
+            Some(page) => self.translate_page(page, at),
+            None => at,
+        }
+    }
+
+    fn translate_page(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
         let at = self.in_turn(at.max(self.translation_gate));
         let follows = self.last_page.replace(page) == Some(page);
         let held = self.state.io_tlb.look_up(page);
-        let pending = self.pending_walks.iter().find(|(walked, _)| *walked == page).map(|(_, done)| *done);
-        match pending {
+        match self.pending_walks.of_page(page) {
             Some(done) if follows || self.times.same_page_stall == Picoseconds::ZERO => done,
             Some(_) => {
                 self.translation_gate = at + self.times.same_page_stall;
@@ -150,34 +152,23 @@ impl<'a> Complex<'a> {
     /// that goes in order: a TLP that waits for room for another walk holds up those behind it, hits or not.
     #[inline]
     fn in_turn(&mut self, at: Picoseconds) -> Picoseconds {
-        self.pending_walks.retain(|(_, done)| *done > at);
-        if self.times.same_page_stall > Picoseconds::ZERO {
-            self.translation_gate = self.room_for_walk(at);
-            return self.translation_gate;
-        }
-        at
-    }
-
-    /// When there is room for another walk.
-    fn room_for_walk(&mut self, at: Picoseconds) -> Picoseconds {
-        let most = self.machine.system.host.iommu.pending_walks.max(1) as usize;
-        if self.pending_walks.len() < most {
+        self.pending_walks.pass(at);
+        if self.times.same_page_stall == Picoseconds::ZERO {
             return at;
         }
-        let room = self.pending_walks.iter().map(|(_, done)| *done).min().unwrap_or(at);
-        self.pending_walks.retain(|(_, done)| *done > room);
-        room
+        self.translation_gate = self.pending_walks.room_at(at);
+        self.pending_walks.pass(self.translation_gate);
+        self.translation_gate
     }
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
-        let at = self.room_for_walk(at);
-        let Some(walker) = self.walkers.iter_mut().min() else { return at };
-        let start = at.max(*walker);
+        let (place, at) = self.pending_walks.take_place(page, at);
+        let (walker, free_at) = earliest(&self.walkers);
+        let start = at.max(free_at);
         let walk = self.walks.next();
-        *walker = start + walk.busy;
-        let done = start + walk.time;
-        self.pending_walks.push((page, done));
-        done
+        self.walkers[walker] = start + walk.busy;
+        self.pending_walks.done_at(place, start + walk.time);
+        start + walk.time
     }
 
     /// The data of a request are there: it can be answered.

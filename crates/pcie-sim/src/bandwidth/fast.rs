@@ -3,231 +3,24 @@
 //! Almost everything in the path of a DMA happens in order, so that a resource is a ring of the times at which its parts
 //! are free again: the n-th request needs the tag of the request as many before it as there are tags, and so on. A TLP
 //! that is sent goes through the root complex at once, up to the time at which its data are there. What is left to order
-//! are the card, which sends, and the root complex, which answers: [`FastRun::step`] lets the card go on to where the next
-//! answer could concern it, and then gives that answer. Steps of the same time follow the reference: completions arrive
-//! first, then everything else happens that does, then card and root complex look at what they can send.
+//! are the card, which sends, and the root complex, which answers; how far each can go on before it has to look at the
+//! other depends on what a test does. Steps of the same time follow the reference: completions arrive first, then
+//! everything else happens that does, then card and root complex look at what they can send.
 
-mod card;
+mod both;
 mod credits;
+mod planned;
+mod reads;
 mod ready;
-mod root_port;
+mod ring;
 mod shapes;
+mod writes;
 
-use super::Completion;
-use super::complex::Complex;
-use crate::history::{State, TestKey};
-use crate::machine::Machine;
-use crate::port::Port;
-use card::{Card, Outgoing, Step};
+pub(super) use both::ReadWriteRun;
+pub(super) use reads::ReadRun;
+pub(super) use writes::WriteRun;
+
 use pcie_time::Picoseconds;
-use pcie_wire::Piece;
-use pcie_workload::{AddressList, Test};
-use ready::Waiting;
-use root_port::RootPort;
-use shapes::Shapes;
-use std::collections::VecDeque;
 
 /// A time that does not come.
 const NEVER: Picoseconds = Picoseconds(u64::MAX);
-
-/// A bandwidth test going on; it has reads, writes, or both.
-#[derive(Debug)]
-pub(super) struct FastRun<'a, const READS: bool, const WRITES: bool> {
-    shapes: Shapes<'a>,
-    card: Card<'a, READS, WRITES>,
-    root_port: RootPort<WRITES>,
-    complex: Complex<'a>,
-    flight: Picoseconds,
-    completed: Completed,
-}
-
-/// The completions so far.
-#[derive(Debug, Default)]
-struct Completed {
-    /// Of a test that reads and writes, those that one of the other direction could still overtake.
-    reads: VecDeque<Completion>,
-    writes: VecDeque<Completion>,
-    count: u64,
-    last: Picoseconds,
-    /// Whether they are noted.
-    noting: bool,
-    noted: Vec<Completion>,
-}
-
-impl Completed {
-    #[inline]
-    fn count(&mut self, completion: Completion) {
-        self.count += 1;
-        self.last = completion.time;
-        if self.noting {
-            self.noted.push(completion);
-        }
-    }
-
-    /// Counts completions up to a time, before which none is still to come, and up to a number.
-    fn settle(&mut self, until: Picoseconds, target: u64) {
-        while self.count < target {
-            let time = |queue: &VecDeque<Completion>| queue.front().map_or(NEVER, |first| first.time);
-            let (read, write) = (time(&self.reads), time(&self.writes));
-            if read.min(write) > until {
-                return;
-            }
-            let queue = if read < write { &mut self.reads } else { &mut self.writes };
-            let Some(completion) = queue.pop_front() else { return };
-            self.count(completion);
-        }
-    }
-}
-
-impl<'a, const READS: bool, const WRITES: bool> FastRun<'a, READS, WRITES> {
-    pub(super) fn new(
-        machine: &'a Machine,
-        test: &'a Test,
-        list: &'a AddressList,
-        key: TestKey,
-        state: State,
-        first: u64,
-    ) -> Self {
-        let system = &machine.system;
-        let root = &system.host.root_complex;
-        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
-            .with_gap(system.device.uplink_gap_bytes);
-        let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
-        Self {
-            shapes: Shapes::new(machine, test, uplink.clone(), downlink.clone()),
-            card: Card::new(machine, test, list, uplink, first),
-            root_port: RootPort::new(machine, key, downlink, first),
-            complex: Complex::new(machine, key, state, first),
-            flight: Picoseconds::from_ns(root.flight_ns),
-            completed: Completed::default(),
-        }
-    }
-
-    /// See [`super::BandwidthRun::run`].
-    pub(super) fn run(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
-        let target = self.completed.count + count;
-        self.completed.noting = noted.is_some();
-        while self.completed.count < target {
-            let reached = self.step();
-            if READS && WRITES {
-                self.completed.settle(reached, target);
-            }
-            if reached == NEVER {
-                break;
-            }
-        }
-        if let Some(noted) = noted {
-            noted.append(&mut self.completed.noted);
-        }
-        self.completed.last
-    }
-
-    /// Goes on by a step of the card or of the root complex; returns up to when all completions are known, which is never
-    /// once nothing is left.
-    #[inline]
-    fn step(&mut self) -> Picoseconds {
-        // No completion that is not sent yet arrives before this.
-        let answer = self.root_port.next_answer();
-        let horizon = if answer == NEVER { NEVER } else { answer + self.flight };
-        let (time, step) = self.card.next_step(&self.shapes);
-        if time <= horizon && time != NEVER {
-            self.go_on(time, step);
-            return time;
-        }
-        if !READS || answer == NEVER {
-            return NEVER;
-        }
-        self.answer(answer);
-        answer
-    }
-
-    /// Carries out the next step of the card.
-    #[inline]
-    fn go_on(&mut self, now: Picoseconds, step: Step) {
-        match step {
-            Step::Issue => {
-                if let Some(tlp) = self.card.issue(now, &mut self.shapes) {
-                    self.offer(tlp.ready, tlp);
-                }
-            }
-            Step::Pulled => {
-                if let Some(write) = self.card.pulled.take() {
-                    self.offer(now, write);
-                }
-            }
-            Step::Send => {
-                if let Some(first) = self.card.outgoing.pop_front() {
-                    self.send(now, first);
-                }
-            }
-        }
-    }
-
-    /// A TLP is ready: it is sent at once if it can be, or stands in line.
-    #[inline]
-    fn offer(&mut self, now: Picoseconds, tlp: Outgoing) {
-        if self.card.outgoing.is_empty() && self.card.send_time(&tlp, &self.shapes) <= now {
-            self.send(now, tlp);
-        } else {
-            self.card.outgoing.push_back(tlp);
-        }
-    }
-
-    /// Sends a TLP, through the root complex to where its data are there or it is written.
-    #[inline]
-    fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
-        let left = self.card.send(now, &tlp, &self.shapes);
-        let arrival = left + self.flight;
-        if let Some(tag) = tlp.tag {
-            let request = &self.shapes.requests[tlp.shape as usize];
-            let piece = Piece { address: tlp.offset + request.start, length: request.length };
-            let (credit_back, data) = self.complex.admit(piece, arrival);
-            self.card.non_posted.take(credit_back);
-            self.root_port.ready.add(data, Waiting::new(tag, request.small));
-            return;
-        }
-        let write = &self.shapes.writes[tlp.shape as usize];
-        let piece = Piece { address: tlp.offset + write.start, length: write.length };
-        if READS {
-            self.root_port.write_arrives(arrival);
-        }
-        let credits_back = self.complex.write(piece, arrival);
-        self.card.posted_credits_taken(write.length, credits_back);
-        if let Some(transaction) = tlp.ends {
-            let completion = Completion { transaction, time: left };
-            if READS {
-                self.completed.writes.push_back(completion);
-            } else {
-                self.completed.count(completion);
-            }
-        }
-    }
-
-    /// Sends the next completion, at `now` or later; where no write can delay them, the rest of its request with it.
-    #[inline]
-    fn answer(&mut self, mut now: Picoseconds) {
-        while let Some(answer) = self.root_port.answer(now, &self.card, &self.shapes) {
-            let arrival = answer.left + self.flight;
-            self.card.completion_arrives(arrival);
-            if answer.last {
-                if let Some(done) = self.card.answered(answer.tag, arrival, &self.shapes) {
-                    self.completed_read(done);
-                }
-                return;
-            }
-            if WRITES {
-                return;
-            }
-            now = answer.left;
-        }
-    }
-
-    #[inline]
-    fn completed_read(&mut self, done: Completion) {
-        if WRITES {
-            self.completed.reads.push_back(done);
-        } else {
-            self.completed.count(done);
-        }
-    }
-}

@@ -1,8 +1,11 @@
 //! The root complex's times, made ready: picoseconds instead of the profile's nanoseconds, and what is drawn.
 
+use crate::caches::Caches;
+use crate::lines::Line;
 use crate::machine::{Machine, ReadCosts};
 use crate::profile;
 use pcie_time::Picoseconds;
+use std::ops::Range;
 
 /// Times of the profile in picoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -10,26 +13,56 @@ pub(super) struct Times {
     pub(super) request_interval: Picoseconds,
     pub(super) credit_return: Picoseconds,
     pub(super) same_page_stall: Picoseconds,
-    pub(super) idle: Spread,
-    pub(super) busy: Spread,
-    pub(super) idle_costs: ReadCosts,
-    pub(super) busy_costs: ReadCosts,
+    pub(super) idle: Access,
+    pub(super) busy: Access,
     pub(super) refresh: Refresh,
 }
 
 impl Times {
-    pub(super) fn new(machine: &Machine) -> Self {
+    pub(super) fn new(machine: &Machine, caches: &Caches) -> Self {
         let complex = &machine.system.host.root_complex;
         Self {
             request_interval: Picoseconds::from_ns(complex.request_interval_ns),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
             same_page_stall: Picoseconds::from_ns(machine.system.host.iommu.same_page_stall_ns),
-            idle: Spread::new(complex.read_ns, complex.jitter_ns),
-            busy: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
-            idle_costs: machine.read_costs(false),
-            busy_costs: machine.read_costs(true),
+            idle: Access {
+                spread: Spread::new(complex.read_ns, complex.jitter_ns),
+                costs: machine.read_costs(caches, false),
+            },
+            busy: Access {
+                spread: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
+                costs: machine.read_costs(caches, true),
+            },
             refresh: Refresh::new(&machine.system.host.memory.refresh),
         }
+    }
+
+    /// The least time from a read request's arrival until its data are there.
+    pub(super) fn least_read(&self) -> Picoseconds {
+        self.idle.spread.least.min(self.busy.spread.least)
+    }
+}
+
+/// What a read takes from translation to data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    spread: Spread,
+    costs: ReadCosts,
+}
+
+impl Access {
+    /// The time of one, of which a draw decides.
+    #[inline(always)]
+    pub(super) fn access(
+        &self,
+        caches: &Caches,
+        lines: Range<Line>,
+        refresh: &Refresh,
+        bits: u64,
+    ) -> Picoseconds {
+        let (cost, memory) = self.costs.of_lines(caches, lines);
+        let refresh = if memory { refresh.wait(bits as u32) } else { Picoseconds::ZERO };
+        self.spread.at((bits >> 32) as u32) + cost + refresh
     }
 }
 
@@ -77,9 +110,12 @@ impl Refresh {
     pub(super) fn wait(self, place: u32) -> Picoseconds {
         match self.share.checked_sub(u64::from(place)) {
             None | Some(0) => Picoseconds::ZERO,
-            Some(left) => {
-                Picoseconds((u128::from(self.duration) * u128::from(left) / u128::from(self.share)) as u64)
-            }
+            Some(left) => match self.duration.checked_mul(left) {
+                Some(product) => Picoseconds(product / self.share),
+                None => Picoseconds(
+                    (u128::from(self.duration) * u128::from(left) / u128::from(self.share)) as u64,
+                ),
+            },
         }
     }
 }

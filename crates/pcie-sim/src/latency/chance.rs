@@ -7,6 +7,8 @@ pub(super) struct Chance {
 }
 
 const JITTER_BITS: u32 = 12;
+/// Values that a jitter can have.
+pub(super) const JITTERS: usize = 1 << JITTER_BITS;
 const REFRESH_BITS: u32 = 20;
 
 impl Chance {
@@ -20,11 +22,10 @@ impl Chance {
         (self.bits >> 32) as u32
     }
 
-    /// Uniform in `-1..=1`.
+    /// Which of the jitters it has, counted from the least.
     #[inline]
-    pub(super) fn jitter(self) -> f64 {
-        let most = (1u64 << JITTER_BITS) - 1;
-        2.0 * (self.bits & most) as f64 / most as f64 - 1.0
+    pub(super) fn jitter(self) -> usize {
+        self.bits as usize % JITTERS
     }
 
     /// Where between two refreshes the transaction starts: uniform in `0..1`.
@@ -33,6 +34,12 @@ impl Chance {
         let place = self.bits >> JITTER_BITS & ((1 << REFRESH_BITS) - 1);
         place as f64 / f64::from(1u32 << REFRESH_BITS)
     }
+}
+
+/// The jitters, from -1 to 1.
+pub(super) fn jitters() -> impl Iterator<Item = f64> {
+    let most = (JITTERS - 1) as f64;
+    (0..JITTERS).map(move |nth| 2.0 * nth as f64 / most - 1.0)
 }
 
 #[cfg(test)]
@@ -44,11 +51,12 @@ mod tests {
     fn the_parts_of_a_draw_are_independent_and_fill_their_ranges() {
         let draws = Draws::new(1, 0, Stream::Transaction);
         let count = 100_000u64;
+        let all: Vec<f64> = jitters().collect();
         let (mut sums, mut products) = ([0.0; 3], [0.0; 3]);
         for index in 0..count {
             let chance = Chance::new(draws.bits(index));
             let phase = f64::from(chance.timer_phase()) / 2f64.powi(32) - 0.5;
-            let (jitter, place) = (chance.jitter() / 2.0, chance.refresh_place() - 0.5);
+            let (jitter, place) = (all[chance.jitter()] / 2.0, chance.refresh_place() - 0.5);
             for value in [phase, jitter, place] {
                 assert!((-0.5..=0.5).contains(&value));
             }

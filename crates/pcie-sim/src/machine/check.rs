@@ -73,6 +73,7 @@ pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
         return wrong("device.dma.engine", "a size of 0".into(), "give bytes above 0");
     }
     let powers = [
+        ("device.dma.engine.word_bytes", engine.word_bytes, 1),
         ("device.dma.engine.write_part_bytes", engine.write_part_bytes, 64),
         ("device.uplink_data_quantum_bytes", system.device.uplink_data_quantum_bytes, 4),
     ];

@@ -1,109 +1,230 @@
 //! Requests on their way through the root complex, in the order in which their data will be there, and the choice among
 //! those whose data are.
+//!
+//! Which request is chosen, how many have come to be ready since the last choice, and where a new one belongs are chance, so
+//! branches on them would be predicted wrongly. What is usual is done without: a few steps are always taken, and change
+//! nothing where there is nothing to do. What is rare is left to loops.
 
+use super::NEVER;
 use crate::profile::CompletionOrder;
 use pcie_time::{Draws, Picoseconds};
+use std::hint::select_unpredictable;
 
-/// A request that was not chosen yet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting(u32);
+/// A request that was not chosen yet: when its data are there, since the base of the list, and below that its tag, and
+/// below that whether it is small. Numbers of one word are quicker to order than pairs; 48 bits are minutes, and
+/// requests take microseconds.
+type Key = u64;
 
-impl Waiting {
-    /// The request with a tag; `small` if it is of at most MPS.
-    #[inline]
-    pub(super) fn new(tag: u32, small: bool) -> Self {
-        Self(tag << 1 | u32::from(small))
-    }
+const REQUEST_BITS: u32 = 16;
+const REQUEST: Key = (1 << REQUEST_BITS) - 1;
+const NO_KEY: Key = Key::MAX;
 
-    fn tag(self) -> u32 {
-        self.0 >> 1
-    }
+/// Keys by which a new one moves forward without a look at whether it has to.
+const STEPS: usize = 3;
+/// Keys that are looked at behind those that are known to be ready.
+const LOOKS: usize = 2;
 
-    fn small(self) -> usize {
-        (self.0 & 1) as usize
-    }
-}
-
-/// The requests that were not chosen yet, earliest data first.
+/// The requests that were not chosen yet.
 #[derive(Debug)]
 pub(super) struct Ready {
     rule: CompletionOrder,
     draws: Draws,
     drawn: u64,
-    /// The next draw, made ahead of the choice that waits for it.
-    drawn_ahead: u64,
-    room: usize,
-    /// By place, when the data are there. The places in order are `first..`; those before belonged to requests that were
-    /// chosen. Two lists of single words, because a word that was just written is quickly read again, and a pair is not.
-    times: Vec<Picoseconds>,
-    waiting: Vec<Waiting>,
+    /// Times of the keys count from here.
+    base: Picoseconds,
+    /// Keys in order, earliest data first. Those before `first` are of requests that have gone; they are as many at least
+    /// as a new one is compared with, and earlier than it. Those from `end` on are of a time that does not come.
+    keys: Vec<Key>,
     first: usize,
-    /// How many of them had data when last looked at, and how many of those are small.
-    there: usize,
-    small_ones: usize,
+    end: usize,
+    /// The data of those before were there when last looked at.
+    looked: usize,
+    /// How many of them are small.
+    small_ones: u64,
+    /// From so many on, those that have gone are cleared away.
+    gone_most: usize,
+    /// How many requests fit into a word, and how many bits each then has.
+    packed_most: u32,
+    packed_bits: u32,
 }
 
 impl Ready {
-    pub(super) fn new(rule: CompletionOrder, draws: Draws, drawn: u64, most: usize) -> Self {
-        // More room than is needed, so that the places of chosen requests are seldom cleared away.
-        let room = 4 * most + 64;
-        let (times, waiting) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        let drawn_ahead = draws.bits(drawn + 1);
-        Self { rule, draws, drawn, drawn_ahead, room, times, waiting, first: 0, there: 0, small_ones: 0 }
+    /// For at most as many requests as there are tags.
+    pub(super) fn new(rule: CompletionOrder, draws: Draws, drawn: u64, tags: usize) -> Self {
+        let packed_bits = (2 * tags).next_power_of_two().trailing_zeros();
+        let packed_most = u64::BITS / packed_bits;
+        let gone_most = 4 * tags + 64;
+        let mut keys = vec![NO_KEY; gone_most + 2 * tags + packed_most as usize + LOOKS];
+        keys[..STEPS].fill(0);
+        Self {
+            rule,
+            draws,
+            drawn,
+            base: Picoseconds::ZERO,
+            keys,
+            first: STEPS,
+            end: STEPS,
+            looked: STEPS,
+            small_ones: 0,
+            gone_most,
+            packed_most,
+            packed_bits,
+        }
     }
 
     /// When the first data are there that were not chosen.
     #[inline]
-    pub(super) fn earliest(&self) -> Option<Picoseconds> {
-        self.times.get(self.first).copied()
+    pub(super) fn earliest(&self) -> Picoseconds {
+        if self.first == self.end {
+            return NEVER;
+        }
+        self.base + Picoseconds(self.keys[self.first] >> REQUEST_BITS)
     }
 
-    /// Adds a request behind those whose data are there no later.
-    #[inline]
-    pub(super) fn add(&mut self, time: Picoseconds, request: Waiting) {
-        if self.times.len() == self.room {
-            self.times.drain(..self.first);
-            self.waiting.drain(..self.first);
-            self.first = 0;
-        }
-        let mut place = self.times.len();
-        self.times.push(time);
-        self.waiting.push(request);
-        while place > self.first && self.times[place - 1] > time {
-            self.times[place] = self.times[place - 1];
-            self.waiting[place] = self.waiting[place - 1];
-            place -= 1;
-        }
-        self.times[place] = time;
-        self.waiting[place] = request;
-    }
-
-    /// Chooses among the requests whose data are there by `now`, of which there must be one; returns its tag.
-    #[inline]
-    pub(super) fn choose(&mut self, now: Picoseconds) -> u32 {
-        while self.times.get(self.first + self.there).is_some_and(|time| *time <= now) {
-            self.small_ones += self.waiting[self.first + self.there].small();
-            self.there += 1;
-        }
-        let nth = match self.rule {
-            CompletionOrder::Fifo => 0,
-            CompletionOrder::RandomSmall if self.small_ones == 0 => 0,
-            CompletionOrder::Random | CompletionOrder::RandomSmall => {
-                let nth = (u128::from(self.drawn_ahead) * self.there as u128) >> 64;
-                self.drawn += 1;
-                self.drawn_ahead = self.draws.bits(self.drawn + 1);
-                nth as usize
+    /// Adds the request with a tag, `small` if it is of at most MPS, behind those whose data are there no later.
+    #[inline(always)]
+    pub(super) fn add(&mut self, time: Picoseconds, tag: u32, small: bool) {
+        let request = u64::from(tag) << 1 | u64::from(small);
+        let mut key = time.since(self.base).0 << REQUEST_BITS | request;
+        let mut place = self.end - STEPS;
+        self.end += 1;
+        loop {
+            // Each is compared with the one before it, and the later of the two goes behind.
+            let keys = &mut self.keys[place..=place + STEPS];
+            for nth in (0..STEPS).rev() {
+                let other = keys[nth];
+                let later = other > key | REQUEST;
+                keys[nth + 1] = select_unpredictable(later, other, key);
+                key = select_unpredictable(later, key, other);
             }
-        };
-        let chosen = self.waiting[self.first + nth];
-        // Those before it move up by one: few, so that a loop is faster than a copy.
-        for place in (self.first..self.first + nth).rev() {
-            self.times[place + 1] = self.times[place];
-            self.waiting[place + 1] = self.waiting[place];
+            keys[0] = key;
+            if place < STEPS || self.keys[place - 1] <= key | REQUEST {
+                return;
+            }
+            place -= STEPS;
         }
-        self.first += 1;
-        self.there -= 1;
-        self.small_ones -= chosen.small();
-        chosen.tag()
+    }
+
+    /// Has requests answered, one after the other, the first of them no sooner than `at`: each is chosen among those whose
+    /// data are there once the one before it was answered, and before `limit`. `answer` is given the time of the choice,
+    /// the tag, and the limit; it returns when the next can be chosen, and the limit from then on. Returns when the next
+    /// can be chosen.
+    #[inline(always)]
+    pub(super) fn answer_while(
+        &mut self,
+        mut at: Picoseconds,
+        mut limit: Picoseconds,
+        mut answer: impl FnMut(Picoseconds, u32, Picoseconds) -> (Picoseconds, Picoseconds),
+    ) -> Picoseconds {
+        let mut order = Order::new(self);
+        let keys = &mut self.keys[..];
+        let (mut first, mut looked, mut small_ones) = (self.first, self.looked, self.small_ones);
+        while first < self.end {
+            let now = at.max(self.base + Picoseconds(keys[first] >> REQUEST_BITS));
+            if now >= limit {
+                break;
+            }
+            let there = now.since(self.base).0 << REQUEST_BITS | REQUEST;
+            for _ in 0..LOOKS {
+                let come = keys[looked] <= there;
+                small_ones += keys[looked] & u64::from(come);
+                looked += usize::from(come);
+            }
+            while keys[looked] <= there {
+                small_ones += keys[looked] & 1;
+                looked += 1;
+            }
+            let nth = match self.rule {
+                CompletionOrder::Fifo => 0,
+                CompletionOrder::RandomSmall if small_ones == 0 => 0,
+                CompletionOrder::Random | CompletionOrder::RandomSmall => {
+                    self.drawn += 1;
+                    self.draws.below(self.drawn, (looked - first) as u64)
+                }
+            };
+            let chosen = order.take(keys, first, nth);
+            small_ones -= chosen & 1;
+            first += 1;
+            (at, limit) = answer(now, (chosen >> 1) as u32, limit);
+        }
+        order.put_back(keys, first, self.end);
+        (self.first, self.looked, self.small_ones) = (first, looked, small_ones);
+        if first > self.gone_most {
+            self.clear_away(at.min(limit));
+        }
+        at
+    }
+
+    /// Clears away the keys of requests that have gone, and lets times count from `now`, or from the first of the others if
+    /// its data were there before. New ones come later than both.
+    fn clear_away(&mut self, now: Picoseconds) {
+        let since = (now.since(self.base).0 << REQUEST_BITS).min(self.keys[self.first] & !REQUEST);
+        self.base += Picoseconds(since >> REQUEST_BITS);
+        let left = self.end - self.first;
+        for nth in 0..left {
+            self.keys[STEPS + nth] = self.keys[self.first + nth] - since;
+        }
+        self.keys[..STEPS].fill(0);
+        self.keys[STEPS + left..self.end].fill(NO_KEY);
+        self.looked = self.looked - self.first + STEPS;
+        (self.first, self.end) = (STEPS, STEPS + left);
+    }
+}
+
+/// The order of the first requests, without their times, in one word, the first in its lowest bits: taking one out from
+/// among the others is a matter of shifts.
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    word: u64,
+    /// How many there are in the word.
+    count: u32,
+    bits: u32,
+}
+
+impl Order {
+    #[inline(always)]
+    fn new(ready: &Ready) -> Self {
+        let bits = ready.packed_bits;
+        let count = ready.packed_most.min((ready.end - ready.first) as u32);
+        let first = &ready.keys[ready.first..ready.first + count as usize];
+        let word = first.iter().rev().fold(0, |word: u64, key| word.wrapping_shl(bits) | key & REQUEST);
+        Self { word, count, bits }
+    }
+
+    /// Takes out the n-th request that has not gone, of which the first is at place `first` of the keys.
+    #[inline(always)]
+    fn take(&mut self, keys: &mut [Key], first: usize, nth: u64) -> u64 {
+        if nth >= u64::from(self.count) {
+            return self.take_behind(keys, first, nth as usize);
+        }
+        let place = nth as u32 * self.bits;
+        let from = self.word >> place;
+        let below = (1u64 << place) - 1;
+        self.word = self.word & below | from >> self.bits << place;
+        // The next moves up behind the others. Where there is none, what moves up is never taken.
+        let next = keys[first + self.count as usize] & ((1 << self.bits) - 1);
+        self.word |= next << (self.bits * (self.count - 1));
+        from & ((1 << self.bits) - 1)
+    }
+
+    /// The same, of one that is not in the word: those between move up by one.
+    #[cold]
+    fn take_behind(&mut self, keys: &mut [Key], first: usize, nth: usize) -> u64 {
+        let chosen = keys[first + nth] & REQUEST;
+        for place in (first + self.count as usize..first + nth).rev() {
+            keys[place + 1] = keys[place + 1] & !REQUEST | keys[place] & REQUEST;
+        }
+        chosen
+    }
+
+    /// Brings the keys from place `first` on into this order.
+    #[inline(always)]
+    fn put_back(self, keys: &mut [Key], first: usize, end: usize) {
+        let mut word = self.word;
+        let places = first..end.min(first + self.count as usize);
+        for key in &mut keys[places] {
+            *key = *key & !REQUEST | word & ((1 << self.bits) - 1);
+            word >>= self.bits;
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! Splitting depends on where in a page a DMA starts and on how long its addresses are, and a test starts its DMAs at few
 //! places of a page. So each kind of DMA is worked out once.
 
+use super::reads::Alike;
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::Picoseconds;
@@ -105,12 +106,44 @@ impl<'a> Shapes<'a> {
         self.work_out(offset, place).parts(of_write)
     }
 
+    /// The shape of a read request.
+    #[inline]
+    pub(super) fn request(&self, shape: u32) -> &RequestShape {
+        &self.requests[shape as usize]
+    }
+
+    /// What the completions that answer a request occupy on the downlink.
+    #[inline]
+    pub(super) fn completions(&self, request: &RequestShape) -> &[u64] {
+        let (first, end) = request.completions;
+        &self.completion_bytes[first as usize..end as usize]
+    }
+
+    /// What is to be known of a request that is all of its read.
+    pub(super) fn alone(&self, shape: u32) -> Alike {
+        let request = self.request(shape);
+        Alike {
+            length: request.length,
+            small: request.small,
+            uplink_bytes: request.uplink_bytes,
+            completion_bytes: self.completions(request).to_vec(),
+            move_time: request.move_time,
+        }
+    }
+
+    /// The offsets at a place of a page in the first chunk of the buffer with short addresses and the first with long ones.
+    pub(super) fn with_both_lengths_of_address(&self, place: u64) -> impl Iterator<Item = u64> + use<> {
+        let first = |low| self.low_chunks.iter().position(|chunk| *chunk == low);
+        let shift = self.chunk_shift;
+        [first(true), first(false)].into_iter().flatten().map(move |chunk| ((chunk as u64) << shift) + place)
+    }
+
     #[cold]
     fn work_out(&mut self, offset: u64, place: usize) -> Shape {
         let (machine, size) = (self.machine, self.test.size_bytes);
         let first_request = self.requests.len() as u32;
         for piece in machine.read_requests(offset, size) {
-            let request = self.request(offset, piece);
+            let request = self.cut(offset, piece);
             self.requests.push(request);
         }
         let first_write = self.writes.len() as u32;
@@ -133,7 +166,7 @@ impl<'a> Shapes<'a> {
         shape
     }
 
-    fn request(&mut self, offset: u64, piece: Piece) -> RequestShape {
+    fn cut(&mut self, offset: u64, piece: Piece) -> RequestShape {
         let machine = self.machine;
         let first = self.completion_bytes.len() as u32;
         for completion in machine.completions(piece) {

@@ -1,9 +1,9 @@
 //! The card's side: which DMA goes a TLP further, which TLP is sent, and what the data engine has done.
 
-use super::super::card::data_credits;
-use super::super::engine::UPLINK_BACKLOG;
-use super::credits::{DataCredits, HeaderCredits};
-use super::shapes::{RequestShape, Shapes};
+use super::super::super::card::data_credits;
+use super::super::super::engine::UPLINK_BACKLOG;
+use super::super::credits::{DataCredits, HeaderCredits};
+use super::super::shapes::{RequestShape, Shapes};
 use super::{Completion, NEVER};
 use crate::machine::Machine;
 use crate::port::Port;
@@ -65,7 +65,7 @@ pub(super) struct Outgoing {
 
 /// The card.
 #[derive(Debug)]
-pub(super) struct Card<'a, const READS: bool, const WRITES: bool> {
+pub(super) struct Card<'a> {
     test: &'a Test,
     list: &'a AddressList,
     next: u64,
@@ -100,7 +100,7 @@ pub(super) struct Card<'a, const READS: bool, const WRITES: bool> {
     buffer: usize,
 }
 
-impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
+impl<'a> Card<'a> {
     pub(super) fn new(
         machine: &'a Machine,
         test: &'a Test,
@@ -151,8 +151,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
                 first = (time, Step::Send);
             }
         }
-        if WRITES
-            && let Some(pulled) = &self.pulled
+        if let Some(pulled) = &self.pulled
             && pulled.ready <= first.0
         {
             first = (pulled.ready, Step::Pulled);
@@ -176,7 +175,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
 
     #[inline]
     fn is_write(&self, transaction: u64) -> bool {
-        WRITES && (!READS || AddressList::writes(self.test.operation, transaction, self.test.transactions))
+        AddressList::writes(self.test.operation, transaction, self.test.transactions)
     }
 
     /// When the TLP that is first in line can be sent.
@@ -195,7 +194,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
     /// Gives the uplink the DLLPs for the completions that have arrived by `now`.
     #[inline]
     fn send_dllps(&mut self, now: Picoseconds) {
-        while READS && self.completions.front().is_some_and(|arrival| *arrival <= now) {
+        while self.completions.front().is_some_and(|arrival| *arrival <= now) {
             if let Some(arrival) = self.completions.pop_front() {
                 self.uplink.send_dllps(arrival, self.dllp_bytes);
             }
@@ -222,12 +221,7 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
             self.write_engine_free = now + shapes.writes[shape as usize].pull_time;
             let ends = (head.next == head.end).then_some(head.transaction);
             let ready = self.write_engine_free;
-            let tlp = Outgoing { ready, offset: head.offset, shape, tag: None, ends };
-            if !READS {
-                // Nothing else can get in between.
-                return Some(tlp);
-            }
-            self.pulled = Some(tlp);
+            self.pulled = Some(Outgoing { ready, offset: head.offset, shape, tag: None, ends });
             None
         } else {
             let tag = self.tags.take();

@@ -1,18 +1,18 @@
 //! The root port's side of the link: which completion is sent next, and when.
 
+use super::super::shapes::Shapes;
 use super::NEVER;
 use super::card::Card;
-use super::ready::Ready;
-use super::shapes::Shapes;
+use super::waiting::Ready;
 use crate::history::TestKey;
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::{Picoseconds, Stream};
 use std::collections::VecDeque;
 
-/// The downlink and the requests that wait for it. With `WRITES`, the DLLPs that answer them take their part of it.
+/// The downlink and the requests that wait for it. The DLLPs that answer writes take their part of it.
 #[derive(Debug)]
-pub(super) struct RootPort<const WRITES: bool> {
+pub(super) struct RootPort {
     pub(super) ready: Ready,
     downlink: Port,
     dllp_bytes: u32,
@@ -42,7 +42,7 @@ pub(super) struct Answer {
     pub(super) last: bool,
 }
 
-impl<const WRITES: bool> RootPort<WRITES> {
+impl RootPort {
     pub(super) fn new(machine: &Machine, key: TestKey, downlink: Port, first: u64) -> Self {
         let root = &machine.system.host.root_complex;
         let order = key.draws(Stream::CompletionOrder);
@@ -60,10 +60,9 @@ impl<const WRITES: bool> RootPort<WRITES> {
     /// The earliest time at which a completion can be sent of the requests that there are.
     #[inline]
     pub(super) fn next_answer(&self) -> Picoseconds {
-        match (self.answering, self.ready.earliest()) {
-            (Some(_), _) => self.looks_at,
-            (None, Some(data)) => self.looks_at.max(data),
-            (None, None) => NEVER,
+        match self.answering {
+            Some(_) => self.looks_at,
+            None => self.ready.earliest().map_or(NEVER, |data| self.looks_at.max(data)),
         }
     }
 
@@ -77,21 +76,19 @@ impl<const WRITES: bool> RootPort<WRITES> {
 
     /// Sends the next completion at a time; none if it has to wait.
     #[inline]
-    pub(super) fn answer<const READS: bool, const ANY: bool>(
+    pub(super) fn answer(
         &mut self,
         now: Picoseconds,
-        card: &Card<'_, READS, ANY>,
+        card: &Card<'_>,
         shapes: &Shapes<'_>,
     ) -> Option<Answer> {
-        if WRITES {
-            while self.writes.front().is_some_and(|arrival| *arrival <= now) {
-                let arrival = self.writes.pop_front()?;
-                self.downlink.send_dllps(arrival, self.dllp_bytes);
-            }
-            if self.downlink.free_at() > now {
-                self.looks_at = self.downlink.free_at();
-                return None;
-            }
+        while self.writes.front().is_some_and(|arrival| *arrival <= now) {
+            let arrival = self.writes.pop_front()?;
+            self.downlink.send_dllps(arrival, self.dllp_bytes);
+        }
+        if self.downlink.free_at() > now {
+            self.looks_at = self.downlink.free_at();
+            return None;
         }
         let Answering { tag, next, end } = match self.answering {
             Some(answering) => answering,

@@ -1,0 +1,118 @@
+//! The host's part in a transaction that is alone: translation, lines, refreshes, and the way back.
+
+use super::chance::Chance;
+use super::plan::{Completion, ReadTimes, Request};
+use crate::history::State;
+use crate::lines::Line;
+use crate::machine::{Machine, ReadCosts};
+use crate::port::Port;
+use crate::refresh::RefreshLine;
+use pcie_time::Picoseconds;
+
+/// A transaction that is being walked through the machine.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    /// Offset in the buffer of its first byte.
+    pub(super) offset: u64,
+    /// Its first line.
+    pub(super) first_line: Line,
+    pub(super) chance: Chance,
+}
+
+/// The host.
+#[derive(Debug)]
+pub(super) struct Host<'a> {
+    machine: &'a Machine,
+    state: State,
+    /// An idle one.
+    downlink: Port,
+    costs: ReadCosts,
+    refresh: RefreshLine,
+    walk: Picoseconds,
+    write: Picoseconds,
+    flight: Picoseconds,
+}
+
+impl<'a> Host<'a> {
+    pub(super) fn new(machine: &'a Machine, mut state: State, downlink: Port) -> Self {
+        let host = &machine.system.host;
+        state.io_tlb.set_capacity(host.iommu.tlb.entries);
+        Self {
+            machine,
+            costs: machine.read_costs(&state.caches, false),
+            state,
+            downlink,
+            refresh: RefreshLine::new(&host.memory.refresh),
+            walk: Picoseconds::from_ns(host.iommu.walk_ns),
+            write: Picoseconds::from_ns(host.root_complex.write_ns),
+            flight: Picoseconds::from_ns(host.root_complex.flight_ns),
+        }
+    }
+
+    /// A write is let in; returns when a read behind it may go on.
+    pub(super) fn write(&mut self, passage: Passage, entered: Picoseconds, bytes: u64) -> Picoseconds {
+        let translated = self.translate(passage, entered);
+        let caches = &mut self.state.caches;
+        let written = self.machine.write_lines(caches, passage.first_line, passage.offset, bytes);
+        let waited = if written.from_memory { self.wait(passage, translated) } else { Picoseconds::ZERO };
+        translated + written.cost + waited + self.write
+    }
+
+    /// Answers the requests of a read, none before `after`; returns when the last byte is back at the card.
+    #[inline(always)]
+    pub(super) fn read(
+        &mut self,
+        passage: Passage,
+        requests: &[Request],
+        times: &[ReadTimes],
+        after: Picoseconds,
+    ) -> Picoseconds {
+        if let [request] = requests
+            && let [completion] = request.completions[..]
+        {
+            let admitted = self.translate(passage, request.arrival.max(after));
+            let ready = self.access(passage, admitted, &completion, times);
+            return ready + completion.downlink_time + self.flight;
+        }
+        let mut downlink = self.downlink.clone();
+        let mut last = Picoseconds::ZERO;
+        for request in requests {
+            let admitted = self.translate(passage, request.arrival.max(after));
+            for completion in &request.completions {
+                let ready = self.access(passage, admitted, completion, times) + completion.held_up;
+                last = downlink.send_units(ready, completion.downlink_bytes) + self.flight;
+            }
+        }
+        last
+    }
+
+    /// When the data of one completion are there: its lines are fetched one after the other, and the slowest counts.
+    #[inline(always)]
+    fn access(
+        &self,
+        passage: Passage,
+        admitted: Picoseconds,
+        completion: &Completion,
+        times: &[ReadTimes],
+    ) -> Picoseconds {
+        let first = passage.first_line + completion.first_line;
+        let (cost, memory) = self.costs.of_lines(&self.state.caches, first..first + completion.lines);
+        let fetched = admitted + completion.fetched;
+        let waited = if memory { self.wait(passage, fetched) } else { Picoseconds::ZERO };
+        fetched + cost + waited + times[completion.reads].of(passage.chance)
+    }
+
+    /// When the address of a TLP that arrived at `at` is translated.
+    #[inline(always)]
+    fn translate(&mut self, passage: Passage, at: Picoseconds) -> Picoseconds {
+        match self.state.io_tlb.page(passage.first_line) {
+            Some(page) if !self.state.io_tlb.look_up(page) => at + self.wait(passage, at) + self.walk,
+            _ => at,
+        }
+    }
+
+    #[inline]
+    fn wait(&self, passage: Passage, at: Picoseconds) -> Picoseconds {
+        self.refresh.wait(passage.chance.refresh_place(), at)
+    }
+}

@@ -1,0 +1,264 @@
+//! What the transactions of a latency test have in common: all that neither chance nor caches decide.
+//!
+//! Nothing else is in flight, so when each TLP is sent and what each completion takes depends on where in a page a
+//! transaction starts and on how long its addresses are, and on nothing else. Each such kind is worked out once.
+
+use super::card::{moving_time, pulling_time};
+use super::chance::{Chance, JITTERS, jitters};
+use crate::lines::Line;
+use crate::machine::Machine;
+use crate::port::Port;
+use crate::profile::{CommandPath, RootComplex};
+use crate::write_gate::WriteGate;
+use pcie_time::Picoseconds;
+use pcie_wire::{Piece, TlpKind};
+use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
+
+/// The passage of one kind of transaction.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Plan {
+    /// When the last TLP of the write is let into the root complex, where there is one.
+    pub(super) written: Option<Picoseconds>,
+    pub(super) requests: Vec<Request>,
+    /// What the card adds to the time at which the last byte arrives.
+    pub(super) on_card: Picoseconds,
+    /// The same where it has to move its window register first.
+    pub(super) on_card_moved: Picoseconds,
+}
+
+/// A read request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Request {
+    /// When it arrives at the root complex.
+    pub(super) arrival: Picoseconds,
+    pub(super) completions: Vec<Completion>,
+}
+
+/// A completion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Completion {
+    /// Its first line, counted from that of the transaction.
+    pub(super) first_line: u32,
+    pub(super) lines: u32,
+    /// How long after the request was admitted its first line is fetched: after those before it.
+    pub(super) fetched: Picoseconds,
+    /// From then on until it is ready, without what caches add: one of the plans' tables.
+    pub(super) reads: usize,
+    /// By how much it is held up behind the completions before it.
+    pub(super) held_up: Picoseconds,
+    /// What it occupies on the downlink, and for how long if that was idle.
+    pub(super) downlink_bytes: u64,
+    pub(super) downlink_time: Picoseconds,
+}
+
+/// The plans of a test.
+#[derive(Debug)]
+pub(super) struct Plans<'a> {
+    machine: &'a Machine,
+    test: &'a Test,
+    uplink: Port,
+    downlink: Port,
+    low_chunks: Vec<bool>,
+    chunk_shift: u32,
+    /// By place in a page and length of the addresses; `UNKNOWN` where none started yet.
+    by_place: Box<[u16; PLACES]>,
+    plans: Vec<Plan>,
+    reads: Vec<ReadTimes>,
+}
+
+/// How long reads take in the root complex, by jitter.
+#[derive(Debug)]
+pub(super) struct ReadTimes {
+    /// For how long the lines of a completion are fetched after its first.
+    within_ns: f64,
+    times: Box<[Picoseconds; JITTERS]>,
+}
+
+impl ReadTimes {
+    fn new(root: &RootComplex, within_ns: f64) -> Self {
+        let mut times = Box::new([Picoseconds::ZERO; JITTERS]);
+        for (time, jitter) in times.iter_mut().zip(jitters()) {
+            *time = Picoseconds::from_ns(root.read_ns + root.jitter_ns * jitter + within_ns);
+        }
+        Self { within_ns, times }
+    }
+
+    /// The time of one.
+    #[inline]
+    pub(super) fn of(&self, chance: Chance) -> Picoseconds {
+        self.times[chance.jitter()]
+    }
+}
+
+const PLACES: usize = 2 * PAGE_BYTES as usize;
+const UNKNOWN: u16 = u16::MAX;
+
+impl<'a> Plans<'a> {
+    pub(super) fn new(machine: &'a Machine, test: &'a Test, downlink: Port) -> Self {
+        let system = &machine.system;
+        let stretch = system.host.root_complex.uplink_stretch;
+        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, stretch)
+            .with_gap(system.device.uplink_gap_bytes);
+        Self {
+            machine,
+            test,
+            uplink,
+            downlink,
+            low_chunks: system.chunk_addresses.iter().map(|address| *address < 1 << 32).collect(),
+            chunk_shift: system.chunk_bytes.trailing_zeros(),
+            by_place: Box::new([UNKNOWN; PLACES]),
+            plans: Vec::new(),
+            reads: Vec::new(),
+        }
+    }
+
+    /// The plan of a transaction that starts at an offset of the buffer, and the tables that plans speak of.
+    #[inline(always)]
+    pub(super) fn at(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
+        let low = self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false);
+        let place = (offset % PAGE_BYTES) as usize * 2 + usize::from(low);
+        if self.by_place[place] == UNKNOWN {
+            self.work_out(offset, place);
+        }
+        (&self.plans[usize::from(self.by_place[place])], &self.reads)
+    }
+
+    #[cold]
+    fn work_out(&mut self, offset: u64, place: usize) {
+        let plan = match (self.test.path, &self.machine.system.device.command) {
+            (Path::Command, Some(command)) => self.by_command(command, offset),
+            _ => self.by_dma(offset),
+        };
+        // Most places are alike.
+        let known = self.plans.iter().position(|known| *known == plan);
+        let number = known.unwrap_or_else(|| {
+            self.plans.push(plan);
+            self.plans.len() - 1
+        });
+        self.by_place[place] = number as u16;
+    }
+
+    fn by_command(&mut self, command: &CommandPath, offset: u64) -> Plan {
+        let bytes = self.test.size_bytes;
+        let split = offset % LINE_BYTES + bytes > LINE_BYTES;
+        let mut extra_ns = command.read_overhead_ns + command.read_byte_ns * bytes as f64;
+        if split {
+            extra_ns += command.read_split_ns;
+        }
+        let mut uplink = self.uplink.clone();
+        let (mut sent, mut written) = (Picoseconds::ZERO, None);
+        if self.test.operation == Operation::LatWrrd {
+            extra_ns += command.write_byte_ns * bytes as f64;
+            if split {
+                extra_ns += command.write_split_ns - command.read_split_ns;
+            }
+            let entered;
+            (sent, entered) = self.write(&mut uplink, offset, sent);
+            written = Some(entered);
+        }
+        let moved_ns = command.bar_window.as_ref().map_or(0.0, |window| window.moved_ns);
+        Plan {
+            written,
+            requests: self.requests(&mut uplink, offset, sent),
+            on_card: Picoseconds::from_ns(extra_ns),
+            on_card_moved: Picoseconds::from_ns(extra_ns + moved_ns),
+        }
+    }
+
+    fn by_dma(&mut self, offset: u64) -> Plan {
+        let path = &self.machine.system.device.dma;
+        let bytes = self.test.size_bytes;
+        let mut uplink = self.uplink.clone();
+        let (mut start, mut written) = (Picoseconds::ZERO, None);
+        if self.test.operation == Operation::LatWrrd {
+            let pulled = Picoseconds::from_ns(path.write_overhead_ns)
+                + pulling_time(path, self.test.device_offset_bytes, bytes);
+            let (sent, entered) = self.write(&mut uplink, offset, pulled);
+            start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
+                .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
+            written = Some(entered);
+        }
+        let moving = moving_time(path, offset, self.test.device_offset_bytes, bytes);
+        let on_card = moving + Picoseconds::from_ns(path.read_overhead_ns);
+        let requests = self.requests(&mut uplink, offset, start);
+        Plan { written, requests, on_card, on_card_moved: on_card }
+    }
+
+    /// Sends the write of a pair at `start`; returns when its last TLP has left, and when that is let into the root complex.
+    fn write(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> (Picoseconds, Picoseconds) {
+        let machine = self.machine;
+        let mut gate = WriteGate::new(&machine.system.host.root_complex);
+        let (mut sent, mut entered) = (start, start + self.flight());
+        for piece in machine.write_tlps(offset, self.test.size_bytes) {
+            let head = uplink.free_at().max(start);
+            sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+            let first = (piece.address / LINE_BYTES) as Line;
+            let lines = first..first + line_count(piece);
+            entered = gate.admit(piece, lines, start_of_last_line(piece, head, sent) + self.flight());
+        }
+        (sent, entered)
+    }
+
+    /// Sends the read at `start`.
+    fn requests(&mut self, uplink: &mut Port, offset: u64, start: Picoseconds) -> Vec<Request> {
+        let machine = self.machine;
+        let interval = Picoseconds::from_ns(machine.system.device.dma.request_interval_ns);
+        let mut issued = start;
+        let requests = machine.read_requests(offset, self.test.size_bytes);
+        let request = |piece: Piece| {
+            let sent = uplink.send(issued, machine.tlp_bytes(TlpKind::MemoryRead, piece));
+            issued += interval;
+            let completions = machine.completions(piece).enumerate();
+            Request {
+                arrival: sent + self.flight(),
+                completions: completions
+                    .map(|(nth, completion)| self.completion(offset, piece, nth, completion))
+                    .collect(),
+            }
+        };
+        requests.map(request).collect()
+    }
+
+    fn completion(&mut self, offset: u64, request: Piece, nth: usize, piece: Piece) -> Completion {
+        let complex = &self.machine.system.host.root_complex;
+        let line = |address| address / LINE_BYTES;
+        let before = (line(piece.address) - line(request.address)) as f64;
+        let lines = line_count(piece);
+        let downlink_bytes =
+            self.downlink.in_units(self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
+        Completion {
+            first_line: (line(piece.address) - line(offset)) as u32,
+            lines,
+            fetched: Picoseconds::from_ns(before * complex.line_interval_ns),
+            reads: self.read_times(f64::from(lines - 1) * complex.line_interval_ns),
+            held_up: Picoseconds::from_ns(nth as f64 * complex.completion_interval_ns),
+            downlink_bytes,
+            downlink_time: self.downlink.clone().send_units(Picoseconds::ZERO, downlink_bytes),
+        }
+    }
+
+    /// The place of a table.
+    fn read_times(&mut self, within_ns: f64) -> usize {
+        let known = self.reads.iter().position(|times| times.within_ns == within_ns);
+        known.unwrap_or_else(|| {
+            self.reads.push(ReadTimes::new(&self.machine.system.host.root_complex, within_ns));
+            self.reads.len() - 1
+        })
+    }
+
+    fn flight(&self) -> Picoseconds {
+        Picoseconds::from_ns(self.machine.system.host.root_complex.flight_ns)
+    }
+}
+
+/// Lines that a piece of a transfer touches.
+fn line_count(piece: Piece) -> u32 {
+    (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32
+}
+
+/// When the last line of a write TLP starts to arrive, which is sent from `head` to `tail`: lines are cut through.
+fn start_of_last_line(piece: Piece, head: Picoseconds, tail: Picoseconds) -> Picoseconds {
+    let length = u64::from(piece.length);
+    let last = (piece.address + length - 1) % LINE_BYTES + 1;
+    head + Picoseconds(tail.since(head).0 * length.saturating_sub(last) / length)
+}
