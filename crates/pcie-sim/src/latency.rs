@@ -9,6 +9,7 @@ mod chance;
 
 use crate::caches::Found;
 use crate::history::{Footprint, State, TestKey};
+use crate::idle::{Alone, Sleeper};
 use crate::machine::Machine;
 use crate::port::Port;
 use crate::profile::CommandPath;
@@ -39,7 +40,7 @@ pub struct LatencyRun<'a> {
     state: State,
     next: u64,
     draws: Draws,
-    idle: Draws,
+    sleeper: Option<Sleeper<'a>>,
     window_at: Option<u64>,
 }
 
@@ -67,8 +68,9 @@ impl<'a> LatencyRun<'a> {
     ) -> Self {
         state.io_tlb.set_capacity(machine.system.host.iommu.tlb.entries);
         let window_at = (first > 0).then(|| list.offset(first - 1));
-        let (draws, idle) = (key.draws(Stream::Transaction), key.draws(Stream::Idle));
-        Self { machine, test, list, state, next: first, draws, idle, window_at }
+        let sleeper = machine.system.host.idle.as_ref().map(|states| Sleeper::new(states, key));
+        let draws = key.draws(Stream::Transaction);
+        Self { machine, test, list, state, next: first, draws, sleeper, window_at }
     }
 
     /// Makes the next transaction.
@@ -76,13 +78,13 @@ impl<'a> LatencyRun<'a> {
         let number = self.next;
         self.next += 1;
         let passage = self.passage(number);
-        let (fast, loop_time) = match (self.test.path, &self.machine.system.device.command) {
+        let alone = match (self.test.path, &self.machine.system.device.command) {
             (Path::Command, Some(command)) => self.by_command(command, passage),
             _ => self.by_dma(passage),
         };
-        let latency = self.after_idling(number, fast, loop_time);
+        let latency = self.sleeper.as_ref().map_or(alone.latency, |sleeper| sleeper.latency(number, alone));
         let ticks = self.machine.tick.ticks(latency, passage.chance.timer_phase());
-        Sample { latency, ticks, period: latency + loop_time }
+        Sample { latency, ticks, period: latency + alone.loop_time }
     }
 
     fn passage(&self, number: u64) -> Passage {
@@ -97,7 +99,8 @@ impl<'a> LatencyRun<'a> {
         Passage { offset, first_line, chance, refresh }
     }
 
-    fn by_command(&mut self, command: &CommandPath, passage: Passage) -> (Picoseconds, Picoseconds) {
+    fn by_command(&mut self, command: &CommandPath, passage: Passage) -> Alone {
+        let complex = &self.machine.system.host.root_complex;
         let bytes = self.test.size_bytes;
         let split = passage.offset % LINE_BYTES + bytes > LINE_BYTES;
         let mut extra_ns = command.read_overhead_ns + command.read_byte_ns * bytes as f64;
@@ -107,16 +110,22 @@ impl<'a> LatencyRun<'a> {
         let mut sent = Picoseconds::ZERO;
         let mut uplink = self.uplink();
         let mut written = Picoseconds::ZERO;
+        let (moved_ns, mut loop_ns) = self.move_window(command, passage.offset);
         if self.test.operation == Operation::LatWrrd {
             extra_ns += command.write_byte_ns * bytes as f64;
+            loop_ns += command.write_loop_ns + command.write_loop_byte_ns * bytes as f64;
             if split {
                 extra_ns += command.write_split_ns - command.read_split_ns;
             }
             (sent, written) = self.write(&mut uplink, passage, sent);
         }
         let ended = self.read(&mut uplink, passage, sent, written);
-        let (moved, loop_ns) = self.move_window(command, passage.offset);
-        (ended + Picoseconds::from_ns(extra_ns + moved), Picoseconds::from_ns(loop_ns))
+        Alone {
+            latency: ended + Picoseconds::from_ns(extra_ns + moved_ns),
+            on_card: Picoseconds::from_ns(command.read_overhead_ns),
+            behind_write: written.since(sent + Picoseconds::from_ns(complex.flight_ns)),
+            loop_time: Picoseconds::from_ns(loop_ns),
+        }
     }
 
     /// Extra latency and the loop time, given where the window register points and where it has to.
@@ -133,7 +142,7 @@ impl<'a> LatencyRun<'a> {
         }
     }
 
-    fn by_dma(&mut self, passage: Passage) -> (Picoseconds, Picoseconds) {
+    fn by_dma(&mut self, passage: Passage) -> Alone {
         let path = &self.machine.system.device.dma;
         let bytes = self.test.size_bytes;
         let mut uplink = self.uplink();
@@ -148,8 +157,11 @@ impl<'a> LatencyRun<'a> {
         }
         let arrived = self.read(&mut uplink, passage, start, written);
         let moving = moving_time(path, passage.offset, self.test.device_offset_bytes, bytes);
-        let overhead = Picoseconds::from_ns(path.read_overhead_ns);
-        (arrived + moving + overhead, Picoseconds::from_ns(path.loop_ns))
+        let on_card = moving + Picoseconds::from_ns(path.read_overhead_ns);
+        // The read of a pair is enqueued when the write is long done with.
+        let behind_write = Picoseconds::ZERO;
+        let loop_time = Picoseconds::from_ns(path.loop_ns);
+        Alone { latency: arrived + on_card, on_card, behind_write, loop_time }
     }
 
     fn uplink(&self) -> Port {
@@ -240,31 +252,5 @@ impl<'a> LatencyRun<'a> {
             }
             _ => at,
         }
-    }
-
-    /// Stretches a transaction on a machine that goes to sleep between them.
-    fn after_idling(&self, number: u64, fast: Picoseconds, gap: Picoseconds) -> Picoseconds {
-        let Some(idle) = &self.machine.system.host.idle else {
-            return fast;
-        };
-        // A DMA waits on the card before its first TLP: the link is idle for that long too.
-        let on_card_ns = match self.test.path {
-            Path::Dma => self.machine.system.device.dma.read_overhead_ns / 2.0,
-            Path::Command => 0.0,
-        };
-        let long = gap.as_ns() + on_card_ns > idle.gap_ns;
-        let fast_share = if long { idle.fast_share_long_gap } else { idle.fast_share_short_gap };
-        if self.idle.fraction(3 * number) < fast_share {
-            return fast;
-        }
-        let mut place = self.idle.fraction(3 * number + 1);
-        for cluster in &idle.clusters {
-            if place < cluster.share {
-                let within = self.idle.fraction(3 * number + 2);
-                return Picoseconds::from_ns(cluster.low_ns + within * (cluster.high_ns - cluster.low_ns));
-            }
-            place -= cluster.share;
-        }
-        (fast + Picoseconds::from_ns(idle.wake_ns)).max(Picoseconds::from_ns(idle.wake_floor_ns))
     }
 }

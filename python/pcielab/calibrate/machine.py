@@ -1,7 +1,7 @@
 """Calibrating one machine: facts, starting values, structure, joint fit."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,9 +9,20 @@ import numpy as np
 from pcielab import _core
 from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
 from pcielab.calibrate.fit import Answering, Estimate, JointFit, Unknown
-from pcielab.calibrate.idle import has_idle_states, rough, wake_ups
+from pcielab.calibrate.idle import (
+    IDLE_KEYS,
+    Found,
+    dma_on_card_ns,
+    has_idle_states,
+    rough,
+    sleeping_gap,
+    stalls,
+    wake_ups,
+)
 from pcielab.calibrate.measured import Measured, Row
 from pcielab.calibrate.parameters import (
+    LINK_TIME,
+    LINK_UNIT,
     PARAMETERS,
     PLACEMENT,
     STRUCTURES,
@@ -47,6 +58,7 @@ class Calibration:
         estimates: The parameters.
         choices: Properties that are one of a few.
         refresh_known: Whether the refresh was taken from a distribution.
+        idle: What was found of idle states.
         rows: The rows that were used.
         left: How far they are off afterwards: two numbers each, in units of what can be expected of the best.
         warnings: What a reader should know.
@@ -58,6 +70,7 @@ class Calibration:
     estimates: tuple[Estimate, ...]
     choices: tuple[Choice, ...]
     refresh_known: bool
+    idle: tuple[Found, ...]
     rows: tuple[Row, ...]
     left: Vector = field(repr=False)
     warnings: tuple[str, ...] = ()
@@ -72,7 +85,17 @@ class Calibration:
         """The keys whose values the rows do not tell: those of the base host."""
         keys = [one.parameter.key for one in self.estimates if not one.identified]
         keys += [key for choice in self.choices if not choice.identified for key in choice.values]
+        keys += [key for key, source in self.idle_sources.items() if source is None]
         return keys if self.refresh_known else [*keys, "host.memory.refresh"]
+
+    @property
+    def idle_sources(self) -> dict[str, str | None]:
+        """What tells the values of idle states that the joint fit does not: None where nothing does."""
+        if self.system["host"]["idle"] is None:
+            return {}
+        told = {key: one.source for one in self.idle for key in one.values}
+        fitted = {one.parameter.key for one in self.estimates if one.identified}
+        return {key: told.get(key) for key in IDLE_KEYS if key not in fitted}
 
 
 def calibrate(
@@ -99,7 +122,8 @@ def calibrate(
     """
     facts = _facts(measured, name)
     idle = facts.base_host == IDLE_BASE_HOST
-    rows = rough(_thinned(measured.rows)) if idle else _thinned(measured.rows)
+    chosen = _thinned(measured.rows)
+    rows = rough(chosen) if idle else chosen
     warnings = [*measured.warnings, *facts.warnings, *_remarks(measured, facts, rows)]
     facts.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
     _core.check_system(json.dumps(facts.system))
@@ -107,11 +131,11 @@ def calibrate(
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
     refresh_known = not idle and _keep_refresh(twin, measured)
-    if idle:
-        twin.keep(wake_ups(measured.refresh))
+    found = _kept(twin, [wake_ups(measured.refresh, dma_on_card_ns(twin)), sleeping_gap(twin)]) if idle else []
     choices = _solved(twin, facts)
     twin.phase = "joint fit"
     estimates, left = _fitted(twin, _present(twin), base)
+    found += _kept(twin, [stalls(twin, chosen)]) if idle else []
     warnings += _unexplained(rows, left)
     return Calibration(
         twin.system,
@@ -119,6 +143,7 @@ def calibrate(
         tuple(estimates),
         tuple(choices),
         refresh_known,
+        tuple(found),
         rows,
         left,
         tuple(warnings),
@@ -146,12 +171,23 @@ def _remarks(measured: Measured, facts: Facts, rows: Sequence[Row]) -> Iterator[
     if len(rows) < len(measured.rows):
         yield f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite"
     if facts.base_host == IDLE_BASE_HOST:
-        yield "idle states: averages and write bandwidths hang on stalls, and are not fitted closely"
+        yield (
+            "idle states: averages and write bandwidths hang on stalls, which differ from test to test: they tell "
+            "how often, and are not fitted one by one"
+        )
     if not measured.refresh:
         yield "no distribution of 64 B cold DMA reads over 8 KiB: what it would tell is as on the base host"
     # Lines of the test before may be left on another socket, and make a cold read fast.
     if facts.system["host"]["sockets"] == 1:
         yield from contradictions(rows, PARAMETERS)
+
+
+def _kept(twin: Twin, found: Sequence[Found | None]) -> list[Found]:
+    """What was found, which the twin has from now on."""
+    told = [one for one in found if one is not None]
+    for one in told:
+        twin.keep(one.values)
+    return told
 
 
 def _keep_refresh(twin: Twin, measured: Measured) -> bool:
@@ -179,10 +215,11 @@ def _solved(twin: Twin, facts: Facts) -> list[Choice]:
     solve(twin)
     twin.phase = "structure"
 
-    def solve_walks(variant: Twin) -> None:
-        solve_start(variant, [one for one in _present(variant) if one.key in WALKS_UNDER_LOAD], base)
+    def solve_some(keys: Sequence[str]) -> Callable[[Twin], None]:
+        return lambda variant: solve_start(variant, [one for one in _present(variant) if one.key in keys], base)
 
-    found.append(choose(twin, WALKERS, solve_walks))
+    found.append(choose(twin, WALKERS, solve_some(WALKS_UNDER_LOAD)))
+    found.append(choose(twin, LINK_UNIT, solve_some(LINK_TIME)))
     found += [choose(twin, structure) for structure in STRUCTURES]
     return [choice for choice in found if choice is not None]
 
