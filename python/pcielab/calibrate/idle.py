@@ -27,8 +27,8 @@ _STALL_FROM_NS = 1e6
 """Wake-ups take microseconds, stalls milliseconds."""
 _GROUPS = 12
 _WIDEST, _SHARE_LEAST = 1.25, 0.01
-"""The slowest of a group of wake-ups over its fastest, for tails reach far and a group is uniform; and the part of all
-that are slow which a group has at least."""
+"""The slowest of a group of wake-ups over its fastest, for tails reach far and a group is uniform; and the part of
+all slow ones that a group has at least."""
 _NEVER_NS = 1e15
 _STALLED_LEAST = 0.02
 """A share of time below this is within the error of what is predicted without stalls."""
