@@ -10,15 +10,18 @@ mod chance;
 use crate::caches::Found;
 use crate::history::{Footprint, State, TestKey};
 use crate::idle::{Alone, Sleeper};
+use crate::lines::Line;
 use crate::machine::Machine;
 use crate::port::Port;
 use crate::profile::CommandPath;
 use crate::refresh::RefreshLine;
-use card::moving_time;
+use crate::write_gate::WriteGate;
+use card::{moving_time, pulling_time};
 use chance::Chance;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{AddressList, LINE_BYTES, Operation, Path, Test};
+use std::ops::Range;
 
 /// What one transaction took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +53,26 @@ struct Passage {
     /// Offset in the buffer of its first byte.
     offset: u64,
     /// Its first line.
-    first_line: u32,
+    first_line: Line,
     chance: Chance,
     refresh: RefreshLine,
+}
+
+impl Passage {
+    /// The lines of a piece of the transfer.
+    fn lines(&self, piece: Piece) -> Range<Line> {
+        let skipped = piece.address / LINE_BYTES - self.offset / LINE_BYTES;
+        let count = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES);
+        let first = self.first_line + skipped as Line;
+        first..first + count as Line
+    }
+}
+
+/// When the last line of a write TLP starts to arrive, which is sent from `head` to `tail`: lines are cut through.
+fn start_of_last_line(piece: Piece, head: Picoseconds, tail: Picoseconds) -> Picoseconds {
+    let length = u64::from(piece.length);
+    let last = (piece.address + length - 1) % LINE_BYTES + 1;
+    head + Picoseconds(tail.since(head).0 * length.saturating_sub(last) / length)
 }
 
 impl<'a> LatencyRun<'a> {
@@ -149,11 +169,12 @@ impl<'a> LatencyRun<'a> {
         let mut start = Picoseconds::ZERO;
         let mut written = Picoseconds::ZERO;
         if self.test.operation == Operation::LatWrrd {
+            let pulled = Picoseconds::from_ns(path.write_overhead_ns)
+                + pulling_time(path, self.test.device_offset_bytes, bytes);
             let sent;
-            (sent, written) = self.write(&mut uplink, passage, Picoseconds::from_ns(path.write_overhead_ns));
-            let signalled_ns = path.write_signal_ns + path.write_signal_byte_ns * bytes as f64;
-            start = (sent + Picoseconds::from_ns(path.write_to_read_ns))
-                .max(Picoseconds::from_ns(path.write_overhead_ns + signalled_ns));
+            (sent, written) = self.write(&mut uplink, passage, pulled);
+            start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
+                .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
         }
         let arrived = self.read(&mut uplink, passage, start, written);
         let moving = moving_time(path, passage.offset, self.test.device_offset_bytes, bytes);
@@ -168,6 +189,7 @@ impl<'a> LatencyRun<'a> {
         let machine = self.machine;
         let system = &machine.system;
         Port::new(machine.link(), system.device.uplink_quantum_bytes, system.host.root_complex.uplink_stretch)
+            .with_gap(system.device.uplink_gap_bytes)
     }
 
     /// Sends the write of a pair at `start`; returns when its last TLP has left, and when a read behind it may go on.
@@ -179,14 +201,16 @@ impl<'a> LatencyRun<'a> {
     ) -> (Picoseconds, Picoseconds) {
         let machine = self.machine;
         let complex = &machine.system.host.root_complex;
-        let (mut sent, mut head) = (start, start);
+        let flight = Picoseconds::from_ns(complex.flight_ns);
+        let mut gate = WriteGate::new(complex);
+        let (mut sent, mut entered) = (start, start + flight);
         for piece in machine.write_tlps(passage.offset, self.test.size_bytes) {
-            head = sent;
+            let head = uplink.free_at().max(start);
             sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+            let last_line = start_of_last_line(piece, head, sent);
+            entered = gate.admit(piece, passage.lines(piece), last_line + flight);
         }
-        // Writes are cut through: the head of the last TLP is what counts.
-        let arrived = head + Picoseconds::from_ns(complex.flight_ns);
-        let translated = self.translate(passage, arrived);
+        let translated = self.translate(passage, entered);
         let bytes = self.test.size_bytes;
         let written = machine.write_lines(&mut self.state.caches, passage.first_line, passage.offset, bytes);
         let waited = if written.from_memory { passage.refresh.wait(translated) } else { Picoseconds::ZERO };
@@ -227,11 +251,11 @@ impl<'a> LatencyRun<'a> {
         let complex = &machine.system.host.root_complex;
         let interval_ns = complex.line_interval_ns;
         let before = (piece.address / LINE_BYTES - request.address / LINE_BYTES) as f64;
-        let skipped = (piece.address / LINE_BYTES - passage.offset / LINE_BYTES) as u32;
-        let count = (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as u32;
+        let lines = passage.lines(piece);
+        let count = lines.end - lines.start;
         let mut cost = Picoseconds::ZERO;
         let mut memory = false;
-        for line in passage.first_line + skipped..passage.first_line + skipped + count {
+        for line in lines {
             let found = self.state.caches.find(&machine.lines, line);
             memory |= matches!(found, Found::Memory { .. });
             cost = cost.max(machine.read_cost(found, false));

@@ -17,6 +17,7 @@ mod port;
 mod refresh;
 #[cfg(test)]
 mod test_systems;
+mod write_gate;
 
 pub use bandwidth::{BandwidthRun, Completion, Engine};
 pub use history::{State, TestKey};

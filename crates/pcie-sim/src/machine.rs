@@ -246,17 +246,22 @@ impl Machine {
 
     /// The write TLPs of a DMA write.
     pub(crate) fn write_tlps(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Piece> + use<> {
-        self.wide.writes(offset, bytes, SplitAt::AlignedAddress)
+        self.wide.writes_in_parts(offset, bytes, self.system.device.dma.engine.write_part_bytes)
     }
 
-    /// Bytes of a TLP for data at an offset of the buffer.
+    /// Bytes of a TLP for data at an offset of the buffer, padding included.
     #[inline]
     pub(crate) fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
         // Only the card appends an ECRC: what the root port sends has none.
         let link = self.link_at(piece.address);
         match kind {
             TlpKind::CompletionWithData => link.tlp_bytes(kind, piece) - link.ecrc_bytes(),
-            _ => link.tlp_bytes(kind, piece),
+            TlpKind::MemoryRead => link.tlp_bytes(kind, piece),
+            TlpKind::MemoryWrite => {
+                let data = piece.padded_bytes();
+                let units = data.next_multiple_of(self.system.device.uplink_data_quantum_bytes);
+                link.tlp_bytes(kind, piece) + units - data
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 mod machines;
 
 use machines::{dma, ideal, latency_ns, stalling, transaction_ns};
-use pcie_workload::Operation;
+use pcie_workload::{Operation, Test};
 use serde_json::json;
 
 /// Gen3 x8: 8 lanes of 8 GT/s, 128b/130b.
@@ -38,6 +38,24 @@ fn writes_fill_the_uplink() {
             2e-3,
         );
     }
+}
+
+#[test]
+fn a_line_that_two_tlps_of_a_write_share_holds_up_the_next() {
+    let busy_ns = 500.0;
+    let machine = ideal(&[
+        ("device.dma.engine.write_part_bytes", json!(512)),
+        ("host.root_complex.write_line_ns", json!(5.0)),
+        ("host.root_complex.partial_line_busy_ns", json!(busy_ns)),
+    ]);
+    let time = |host_offset_bytes| {
+        let test = Test { host_offset_bytes, ..dma(Operation::BwWr, 416, 1 << 20) };
+        transaction_ns(&machine, &test, machine.boot())
+    };
+    // 48 to 304 and 304 to 464 of each 512: five lines, then four, and the fifth is shared.
+    assert_close(time(48), busy_ns + 9.0 * 5.0, 2e-3);
+    // 0 to 256 and 256 to 416 meet between two lines.
+    assert!(time(0) < 80.0, "{} ns", time(0));
 }
 
 #[test]

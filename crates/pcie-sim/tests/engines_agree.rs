@@ -71,7 +71,7 @@ fn when_transfers_are_split_unevenly() {
         let machine = system(name, &[]);
         for operation in OPERATIONS {
             for (size, host_offset_bytes, device_offset_bytes) in
-                [(1, 0, 0), (65, 3, 1), (257, 63, 0), (513, 1, 9), (1500, 17, 4), (4000, 31, 2)]
+                [(1, 0, 0), (65, 3, 1), (257, 63, 0), (407, 48, 0), (513, 1, 9), (1500, 17, 4), (4000, 31, 2)]
             {
                 let test = Test {
                     host_offset_bytes,

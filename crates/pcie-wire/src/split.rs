@@ -45,6 +45,8 @@ pub struct Pieces {
     remaining: u64,
     limit: u32,
     split_at: SplitAt,
+    /// No piece crosses a multiple of this.
+    boundary: u32,
 }
 
 impl Iterator for Pieces {
@@ -55,13 +57,13 @@ impl Iterator for Pieces {
         if self.remaining == 0 {
             return None;
         }
-        let to_page_end = PAGE_BYTES - (self.address % u64::from(PAGE_BYTES)) as u32;
+        let to_boundary = self.boundary - (self.address % u64::from(self.boundary)) as u32;
         let room = match self.split_at {
             // The limit counts double words, so that bytes before an unaligned start count too.
             SplitAt::TransferSize => {
-                to_page_end.min(self.limit - (self.address % u64::from(DOUBLE_WORD_BYTES)) as u32)
+                to_boundary.min(self.limit - (self.address % u64::from(DOUBLE_WORD_BYTES)) as u32)
             }
-            // Limits divide 4096, so this never crosses a page.
+            // Limits divide the boundary, so this never crosses one.
             SplitAt::AlignedAddress => self.limit - (self.address % u64::from(self.limit)) as u32,
         };
         let length = self.remaining.min(u64::from(room)) as u32;
@@ -76,17 +78,24 @@ impl LinkConfiguration {
     /// The write TLPs of a transfer: each at most MPS, none across 4 KiB.
     #[inline]
     pub fn writes(&self, address: u64, length: u64, split_at: SplitAt) -> Pieces {
-        pieces(address, length, self.mps, split_at)
+        pieces(address, length, self.mps, split_at, PAGE_BYTES)
+    }
+
+    /// The write TLPs of a transfer that the requester first cuts at multiples of `boundary` bytes, a power of two of at
+    /// most 4096, and each part of it then by size: at most MPS, counted from where the part starts.
+    #[inline]
+    pub fn writes_in_parts(&self, address: u64, length: u64, boundary: u32) -> Pieces {
+        pieces(address, length, self.mps, SplitAt::TransferSize, boundary.clamp(1, PAGE_BYTES))
     }
 
     /// The read requests of a transfer: each for at most MRRS, none across 4 KiB.
     #[inline]
     pub fn read_requests(&self, address: u64, length: u64, split_at: SplitAt) -> Pieces {
-        pieces(address, length, self.mrrs, split_at)
+        pieces(address, length, self.mrrs, split_at, PAGE_BYTES)
     }
 }
 
 #[inline]
-fn pieces(address: u64, length: u64, limit: PayloadSize, split_at: SplitAt) -> Pieces {
-    Pieces { address, remaining: length, limit: limit.bytes(), split_at }
+fn pieces(address: u64, length: u64, limit: PayloadSize, split_at: SplitAt, boundary: u32) -> Pieces {
+    Pieces { address, remaining: length, limit: limit.bytes(), split_at, boundary }
 }

@@ -66,6 +66,21 @@ proptest! {
     }
 
     #[test]
+    fn writes_in_parts_cross_no_boundary_and_fill_each_part_with_the_fewest(
+        link in any_link(), boundary in 7u32..=12, address in 0u64..1 << 48, length in 0u64..20_000,
+    ) {
+        let boundary = 1u32 << boundary;
+        let writes: Vec<_> = link.writes_in_parts(address, length, boundary).collect();
+        assert_covers(&writes, address, length);
+        assert_request_rules(&writes, link.mps.bytes().min(boundary));
+        for pair in writes.windows(2) {
+            let end = pair[1].address;
+            let full = pair[0].padded_bytes() == link.mps.bytes();
+            prop_assert!(full || end.is_multiple_of(u64::from(boundary)), "{:?} ends too soon", pair[0]);
+        }
+    }
+
+    #[test]
     fn aligned_splitting_starts_all_but_the_first_request_at_the_limit(
         link in any_link(), address in 0u64..1 << 48, length in 0u64..20_000,
     ) {

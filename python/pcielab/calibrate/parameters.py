@@ -295,10 +295,17 @@ LINK_UNIT = Structure(
 LINK_TIME = ("host.root_complex.downlink_stretch",)
 """What belongs to each unit."""
 
+PARTIAL_LINE_BUSY_NS = 68.0
+"""How long a root complex that does not merge partial lines keeps one closed to writes: no aligned row shows it.
+Measured on Sandy Bridge and Ivy Bridge (69.0 and 67.6 ns), which do not merge; Haswell does."""
+
 STRUCTURES: tuple[Structure, ...] = (
     Structure(
         "host.root_complex.merge_partial_lines",
-        lambda _system: [{"host.root_complex.merge_partial_lines": merged} for merged in (True, False)],
+        lambda _system: [
+            {"host.root_complex.merge_partial_lines": merged, "host.root_complex.partial_line_busy_ns": busy_ns}
+            for merged, busy_ns in ((True, 0.0), (False, PARTIAL_LINE_BUSY_NS))
+        ],
         lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 64 != 0,
     ),
     Structure(

@@ -93,7 +93,7 @@ class Twin:
         """The value of a dotted key; None where the system lacks the part that it belongs to."""
         table: Any = self.system
         for step in key.split("."):
-            table = None if table is None else table[int(step)] if isinstance(table, list) else table.get(step)
+            table = None if table is None else table[int(step)] if isinstance(table, list) else table[step]
         return table
 
     def keep(self, values: Values) -> None:

@@ -89,8 +89,8 @@ def _ports(system: System, test: Mapping[str, Any]) -> Iterator[str]:
     if test["operation"] == "bw-rdwr" and complex_.downlink_dllp_bytes:
         yield "DLLPs for what comes the other way take their share of both directions"
     if test["operation"] != "bw-rd":
-        if engine.write_gap_bytes and test["size_bytes"] % engine.write_piece_bytes:
-            yield f"the uplink rests at least {engine.write_gap_bytes} B behind each write"
+        if engine.write_gap_bytes and test["size_bytes"] % engine.write_part_bytes:
+            yield f"the uplink rests at least {engine.write_gap_bytes} B behind a part of one TLP"
         if complex_.uplink_stretch >= _MENTIONED_STRETCH:
             yield f"TLPs take {complex_.uplink_stretch:g} times their bytes upstream"
     if test["operation"] != "bw-wr" and complex_.downlink_stretch >= _MENTIONED_STRETCH:

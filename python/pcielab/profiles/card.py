@@ -42,10 +42,11 @@ class DataEngine(Part):
     boundary_misaligned_ns: Nanoseconds
     """The same, misaligned transfers."""
     write_gap_bytes: Amount
-    """After a write whose pieces are not all full, the uplink ends its TLPs on a multiple of this and stays idle
-    for as much again; 0: it goes straight on."""
-    write_piece_bytes: Size32
-    """A full piece of a write."""
+    """Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays
+    idle for as much again: nothing hides how the card turns to the next part; 0: it goes straight on."""
+    write_part_bytes: Size32
+    """Writes are first cut at host addresses that are multiples of this, a power of two of 64 to 4096, and each
+    part then into TLPs of at most MPS, counted from where the part starts."""
 
 
 class DmaPath(Part):
@@ -59,15 +60,14 @@ class DmaPath(Part):
     """From the start of a latency measurement until the first TLP is handed to the port, and from the last byte
     received until the end of the measurement, together, for a read."""
     write_overhead_ns: Nanoseconds
-    """From the start of a write-then-read pair until the write's first TLP, for the shortest write."""
+    """What the write of a write-then-read pair takes to start, over what a read takes."""
     write_to_read_ns: Nanoseconds
-    """From the write's last TLP until the read of the pair starts."""
+    """From when the data of the write of a pair are out of the card's memory until the read behind it starts."""
+    write_acknowledged_ns: Nanoseconds
+    """The same from when the write's last TLP has left: the card calls a write done no sooner than the root port
+    has acknowledged it."""
     loop_ns: Nanoseconds
     """Loop time between two latency measurements."""
-    write_signal_ns: Nanoseconds
-    """The card does not signal a write as done sooner than this after its start, for the shortest write."""
-    write_signal_byte_ns: Nanoseconds
-    """And so much later for each byte."""
     request_interval_ns: Nanoseconds
     """From one read request of a DMA to the next."""
     partial_word_ns: Nanoseconds
@@ -137,6 +137,8 @@ class Card(Part):
     """Most transactions of one bandwidth test; absent without a limit."""
     uplink_quantum_bytes: Size32
     """The port sends TLPs upstream in units of this many bytes."""
+    uplink_data_quantum_bytes: Size32
+    """The data of a write TLP occupy whole units of this many bytes, a power of two of 4 to 4096."""
     uplink_gap_bytes: Amount
     """Bytes that the port leaves free behind each TLP."""
     uplink_dllp_bytes: Amount

@@ -16,8 +16,8 @@ class RootComplex(Part):
     busy_read_ns: Nanoseconds
     """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
     write_ns: Nanoseconds
-    """From the arrival of the head of a posted write, for a line in the last-level cache, until a read behind it
-    may go on."""
+    """From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read
+    behind it may go on."""
     line_interval_ns: Nanoseconds
     """From one line of a read request to the next: they are fetched one after the other."""
     completion_interval_ns: Nanoseconds
@@ -27,7 +27,12 @@ class RootComplex(Part):
     request_interval_ns: Nanoseconds
     """Least time between two read requests accepted."""
     write_interval_ns: Nanoseconds
-    """Least time between two posted writes accepted."""
+    """Least time between two posted writes accepted, on top of what their lines take."""
+    write_line_ns: Nanoseconds
+    """Time for each line of a posted write before the next write is accepted."""
+    partial_line_busy_ns: Nanoseconds
+    """How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where
+    the root complex merges both."""
     jitter_ns: Nanoseconds
     """Half-width of the uniform spread of `read_ns`."""
     busy_jitter_ns: Nanoseconds

@@ -3,7 +3,9 @@
 use crate::machine::Machine;
 use crate::profile::{CardKind, DataEngine, System};
 use pcie_time::Picoseconds;
+use pcie_wire::Piece;
 use pcie_workload::{Operation, Test};
+use std::ops::Range;
 
 /// Tags of read requests, used in order: the next request gets the next tag, and waits while that one is still in use,
 /// even if others are free.
@@ -144,12 +146,15 @@ impl Machine {
         starts.filter(|start| !start.is_multiple_of(segment)).count() as u64
     }
 
-    /// What the uplink's TLPs are rounded up to, and what it leaves free, behind each write of a test; 0 if nothing.
-    pub(super) fn write_gap_bytes(&self, test: &Test) -> u32 {
+    /// What the uplink's TLPs are rounded up to, and what it leaves free, behind a TLP of a write to `written`; 0 if
+    /// nothing.
+    pub(super) fn write_gap_bytes(&self, written: Range<u64>, tlp: Piece) -> u32 {
         let engine = &self.system.device.dma.engine;
-        let pulled_bytes = test.size_bytes.next_multiple_of(u64::from(engine.word_bytes));
-        let full = pulled_bytes.is_multiple_of(u64::from(engine.write_piece_bytes));
-        if full { 0 } else { engine.write_gap_bytes }
+        let part = u64::from(engine.write_part_bytes);
+        let end = tlp.address + u64::from(tlp.length);
+        let starts_part = tlp.address == written.start || tlp.address.is_multiple_of(part);
+        let ends_part = end == written.end || end.is_multiple_of(part);
+        if starts_part && ends_part { engine.write_gap_bytes } else { 0 }
     }
 
     /// Least time between two TLPs that the card makes: a card that hands requests straight to its core makes one per
@@ -200,7 +205,7 @@ mod tests {
             boundary_aligned_ns: 1.0,
             boundary_misaligned_ns: 34.0,
             write_gap_bytes: 16,
-            write_piece_bytes: 512,
+            write_part_bytes: 512,
         }
     }
 
@@ -232,6 +237,20 @@ mod tests {
         system.device.timer = crate::profile::Timer { numerator_ns: 4, denominator: 1, cycles: 1 };
         system.device.dma.engine.segment_ns = 0.0;
         assert!((interval(&system, Operation::BwRdwr, 2048) - 48.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_uplink_rests_behind_a_part_that_is_a_single_tlp() {
+        let machine = crate::test_systems::snb();
+        let gaps = |start: u64, bytes: u64| -> Vec<bool> {
+            let tlps = machine.write_tlps(start, bytes);
+            tlps.map(|tlp| machine.write_gap_bytes(start..start + bytes, tlp) > 0).collect()
+        };
+        assert_eq!(gaps(0, 256), [true]);
+        assert_eq!(gaps(0, 512), [false, false]);
+        assert_eq!(gaps(0, 768), [false, false, true]);
+        // Parts of 128 and 384 B: one TLP, then two.
+        assert_eq!(gaps(384, 512), [true, false, false]);
     }
 
     #[test]

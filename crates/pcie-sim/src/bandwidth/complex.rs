@@ -7,6 +7,7 @@ use crate::caches::Found;
 use crate::history::{State, TestKey};
 use crate::lines::Line;
 use crate::machine::Machine;
+use crate::write_gate::WriteGate;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
@@ -18,7 +19,7 @@ pub(crate) struct Complex<'a> {
     state: State,
     completer: Completer,
     request_gate: Picoseconds,
-    write_gate: Picoseconds,
+    write_gate: WriteGate,
     /// When the last of the posted writes so far has gone through: reads do not pass them.
     posted_done: Picoseconds,
     /// When the data of all reads so far are there: while they are not, the root complex is busy.
@@ -49,7 +50,7 @@ impl<'a> Complex<'a> {
             state,
             completer: Completer::new(host.root_complex.completion_order, order, numbered_from),
             request_gate: Picoseconds::ZERO,
-            write_gate: Picoseconds::ZERO,
+            write_gate: WriteGate::new(&host.root_complex),
             posted_done: Picoseconds::ZERO,
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
@@ -109,11 +110,11 @@ impl<'a> Complex<'a> {
     /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
     #[inline]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
-        let gate = now.max(self.write_gate);
-        self.write_gate = gate + self.times.write_interval;
+        let lines = Self::lines(self.machine, piece);
+        let admitted = self.write_gate.admit(piece, lines.clone(), now);
         self.admitted += 1;
-        let translated = self.translate(piece, gate);
-        for line in Self::lines(self.machine, piece) {
+        let translated = self.translate(piece, admitted);
+        for line in lines {
             self.state.caches.write(&self.machine.lines, line);
         }
         // Posted writes go through in order.

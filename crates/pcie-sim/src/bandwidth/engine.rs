@@ -87,6 +87,8 @@ struct Head {
 #[derive(Clone, Copy, Debug)]
 struct WriteTlp {
     piece: Piece,
+    /// What the uplink leaves free behind it.
+    gap_bytes: u32,
     /// The transaction that it ends.
     ends: Option<u64>,
 }
@@ -329,11 +331,13 @@ impl<'a> ReferenceRun<'a> {
         let done_bytes = self.test.size_bytes - head.left_bytes;
         self.write_engine_free =
             self.now + self.machine.pull_time(self.test, done_bytes, u64::from(piece.length));
+        let start = head.next_offset - done_bytes;
+        let gap_bytes = self.machine.write_gap_bytes(start..start + self.test.size_bytes, piece);
         head.next_offset += u64::from(piece.length);
         head.left_bytes -= u64::from(piece.length);
         let last = head.left_bytes == 0;
         let ends = last.then_some(head.transaction);
-        self.push(self.write_engine_free, Event::Pulled(WriteTlp { piece, ends }));
+        self.push(self.write_engine_free, Event::Pulled(WriteTlp { piece, gap_bytes, ends }));
         self.head = (!last).then_some(head);
         self.clock_tick();
         true
@@ -363,14 +367,14 @@ impl<'a> ReferenceRun<'a> {
         true
     }
 
-    fn send_write(&mut self, WriteTlp { piece, ends }: WriteTlp) -> bool {
+    fn send_write(&mut self, WriteTlp { piece, gap_bytes, ends }: WriteTlp) -> bool {
         if !self.credits.take_posted(piece.length) {
             return false;
         }
         let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
         self.push(left + self.flight, Event::Write(piece));
+        self.uplink.leave_unit(gap_bytes);
         if let Some(transaction) = ends {
-            self.uplink.leave_unit(self.machine.write_gap_bytes(self.test));
             self.push(left, Event::Complete { transaction });
         }
         true

@@ -8,7 +8,6 @@ use pcie_time::Picoseconds;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) request_interval: Picoseconds,
-    pub(super) write_interval: Picoseconds,
     pub(super) credit_return: Picoseconds,
     pub(super) idle: Spread,
     pub(super) busy: Spread,
@@ -22,7 +21,6 @@ impl Times {
         let complex = &machine.system.host.root_complex;
         Self {
             request_interval: Picoseconds::from_ns(complex.request_interval_ns),
-            write_interval: Picoseconds::from_ns(complex.write_interval_ns),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
             idle: Spread::new(complex.read_ns, complex.jitter_ns),
             busy: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),

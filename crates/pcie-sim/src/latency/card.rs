@@ -40,6 +40,17 @@ pub(super) fn moving_time(path: &DmaPath, host: u64, card: u64, bytes: u64) -> P
     Picoseconds::from_ns(engine.read_fixed_ns + whole as f64 * engine.segment_ns + rest_ns + unaligned_ns)
 }
 
+/// Time in which the data engine brings one whole write out of the card's memory: its TLPs leave after that.
+pub(super) fn pulling_time(path: &DmaPath, card: u64, bytes: u64) -> Picoseconds {
+    let engine = &path.engine;
+    let touched = card % u64::from(engine.word_bytes) + bytes;
+    let whole = touched / u64::from(engine.segment_bytes);
+    let words = (touched % u64::from(engine.segment_bytes)).div_ceil(u64::from(engine.word_bytes));
+    Picoseconds::from_ns(
+        engine.write_fixed_ns + whole as f64 * engine.segment_ns + words as f64 * engine.word_ns,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

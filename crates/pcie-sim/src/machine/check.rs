@@ -69,8 +69,17 @@ pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
         }
     }
     let engine = &system.device.dma.engine;
-    if engine.segment_bytes == 0 || engine.word_bytes == 0 || engine.write_piece_bytes == 0 {
+    if engine.segment_bytes == 0 || engine.word_bytes == 0 {
         return wrong("device.dma.engine", "a size of 0".into(), "give bytes above 0");
+    }
+    let powers = [
+        ("device.dma.engine.write_part_bytes", engine.write_part_bytes, 64),
+        ("device.uplink_data_quantum_bytes", system.device.uplink_data_quantum_bytes, 4),
+    ];
+    for (key, bytes, least) in powers {
+        if !bytes.is_power_of_two() || bytes < least || u64::from(bytes) > PAGE_BYTES {
+            return wrong(key, bytes.to_string(), "give a power of two, a page of 4096 at most");
+        }
     }
     let complex = &system.host.root_complex;
     let posted_units = system.link.mps_bytes.div_ceil(16);

@@ -18,6 +18,8 @@ pub struct Card {
     pub transactions_most: Option<u64>,
     /// The port sends TLPs upstream in units of this many bytes.
     pub uplink_quantum_bytes: u32,
+    /// The data of a write TLP occupy whole units of this many bytes.
+    pub uplink_data_quantum_bytes: u32,
     /// Bytes that the port leaves free behind each TLP.
     pub uplink_gap_bytes: u32,
     /// Bytes of DLLPs that the port sends upstream for each completion that arrives.
@@ -61,16 +63,15 @@ pub struct DmaPath {
     /// Time from the start of a latency measurement until the first TLP is handed to the port, and from the last byte
     /// received until the end of the measurement, together, for a read.
     pub read_overhead_ns: f64,
-    /// From the start of a write-then-read pair until the write's first TLP, for the shortest write.
+    /// What the write of a write-then-read pair takes to start, over what a read takes.
     pub write_overhead_ns: f64,
-    /// From the write's last TLP until the read of the pair starts.
+    /// From when the data of the write of a pair are out of the card's memory until the read behind it starts.
     pub write_to_read_ns: f64,
+    /// The same from when the write's last TLP has left: the card calls a write done no sooner than the root port has
+    /// acknowledged it.
+    pub write_acknowledged_ns: f64,
     /// Loop time between two latency measurements.
     pub loop_ns: f64,
-    /// The card does not signal a write as done sooner than this after its start, for the shortest write.
-    pub write_signal_ns: f64,
-    /// And so much later for each byte.
-    pub write_signal_byte_ns: f64,
     /// From one read request of a DMA to the next.
     pub request_interval_ns: f64,
     /// Extra latency of a read that ends on a part of a word of the card's memory.
@@ -110,11 +111,12 @@ pub struct DataEngine {
     pub boundary_aligned_ns: f64,
     /// The same, misaligned transfers.
     pub boundary_misaligned_ns: f64,
-    /// After a write whose pieces are not all full, the uplink ends its TLPs on a multiple of this and stays idle for as
-    /// much again; 0: it goes straight on.
+    /// Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays idle for as
+    /// much again: nothing hides how the card turns to the next part; 0: it goes straight on.
     pub write_gap_bytes: u32,
-    /// A full piece of a write, bytes.
-    pub write_piece_bytes: u32,
+    /// Writes are first cut at host addresses that are multiples of this, and each part then into TLPs of at most MPS,
+    /// counted from where the part starts.
+    pub write_part_bytes: u32,
 }
 
 /// The command path: small reads and writes straight from the card's registers.

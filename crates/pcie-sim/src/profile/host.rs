@@ -53,7 +53,8 @@ pub struct RootComplex {
     pub read_ns: f64,
     /// The same when other requests are in flight: a busy root complex cannot bypass its queues.
     pub busy_read_ns: f64,
-    /// From the arrival of the head of a posted write, for a line in the last-level cache, until a read behind it may go on.
+    /// From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read behind it
+    /// may go on.
     pub write_ns: f64,
     /// From one line of a read request to the next: they are fetched one after the other.
     pub line_interval_ns: f64,
@@ -63,8 +64,13 @@ pub struct RootComplex {
     pub flight_ns: f64,
     /// Least time between two read requests accepted.
     pub request_interval_ns: f64,
-    /// Least time between two posted writes accepted.
+    /// Least time between two posted writes accepted, on top of what their lines take.
     pub write_interval_ns: f64,
+    /// Time for each line of a posted write before the next write is accepted.
+    pub write_line_ns: f64,
+    /// How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where the root
+    /// complex merges both.
+    pub partial_line_busy_ns: f64,
     /// Half-width of the uniform spread of `read_ns`.
     pub jitter_ns: f64,
     /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.

@@ -91,7 +91,6 @@ pub(super) struct Card<'a, const READS: bool, const WRITES: bool> {
     posted: HeaderCredits,
     posted_data: DataCredits,
     uplink: Port,
-    gap_bytes: u32,
     dllp_bytes: u32,
     /// When the completions arrive whose DLLPs were not sent yet.
     completions: VecDeque<Picoseconds>,
@@ -134,7 +133,6 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
             posted: HeaderCredits::new(root.posted_header_credits),
             posted_data: DataCredits::new(root.posted_data_credits),
             uplink,
-            gap_bytes: machine.write_gap_bytes(test),
             dllp_bytes: device.uplink_dllp_bytes,
             completions: VecDeque::new(),
             read_engine_free: Picoseconds::ZERO,
@@ -259,13 +257,16 @@ impl<'a, const READS: bool, const WRITES: bool> Card<'a, READS, WRITES> {
     pub(super) fn send(&mut self, now: Picoseconds, tlp: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
         self.send_dllps(now);
         self.sent_at = now;
-        let bytes = match tlp.tag {
-            Some(_) => shapes.requests[tlp.shape as usize].uplink_bytes,
-            None => shapes.writes[tlp.shape as usize].uplink_bytes,
+        let (bytes, gap_bytes) = match tlp.tag {
+            Some(_) => (shapes.requests[tlp.shape as usize].uplink_bytes, 0),
+            None => {
+                let write = &shapes.writes[tlp.shape as usize];
+                (write.uplink_bytes, write.gap_bytes)
+            }
         };
         let left = self.uplink.send_units(now, bytes);
+        self.uplink.leave_unit(gap_bytes);
         if tlp.ends.is_some() {
-            self.uplink.leave_unit(self.gap_bytes);
             self.workers.after_writes.push_back(left);
         }
         left

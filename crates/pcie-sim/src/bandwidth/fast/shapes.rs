@@ -33,6 +33,8 @@ pub(super) struct WriteShape {
     pub(super) start: u64,
     pub(super) length: u32,
     pub(super) uplink_bytes: u64,
+    /// What the uplink leaves free behind it.
+    pub(super) gap_bytes: u32,
     /// What the data engine takes to pull its data.
     pub(super) pull_time: Picoseconds,
 }
@@ -118,6 +120,7 @@ impl<'a> Shapes<'a> {
                 start,
                 length: piece.length,
                 uplink_bytes: self.uplink.in_units(machine.tlp_bytes(TlpKind::MemoryWrite, piece)),
+                gap_bytes: machine.write_gap_bytes(offset..offset + size, piece),
                 pull_time: machine.pull_time(self.test, start, u64::from(piece.length)),
             });
         }
