@@ -11,7 +11,7 @@ use pcie_time::{Draws, Picoseconds, Stream};
 pub(crate) struct Alone {
     /// From issue to completion.
     pub(crate) latency: Picoseconds,
-    /// The part of that which the card takes before its first TLP and after the last one.
+    /// The part of that which the card takes whatever it moves.
     pub(crate) on_card: Picoseconds,
     /// The part in which a read waits for the write before it.
     pub(crate) behind_write: Picoseconds,

@@ -178,11 +178,11 @@ impl<'a> LatencyRun<'a> {
         }
         let arrived = self.read(&mut uplink, passage, start, written);
         let moving = moving_time(path, passage.offset, self.test.device_offset_bytes, bytes);
-        let on_card = moving + Picoseconds::from_ns(path.read_overhead_ns);
+        let on_card = Picoseconds::from_ns(path.read_overhead_ns);
         // The read of a pair is enqueued when the write is long done with.
         let behind_write = Picoseconds::ZERO;
         let loop_time = Picoseconds::from_ns(path.loop_ns);
-        Alone { latency: arrived + on_card, on_card, behind_write, loop_time }
+        Alone { latency: arrived + moving + on_card, on_card, behind_write, loop_time }
     }
 
     fn uplink(&self) -> Port {

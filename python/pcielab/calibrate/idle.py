@@ -88,7 +88,7 @@ def wake_ups(distribution: Sequence[tuple[int, float]], on_card_ns: float) -> Fo
 
     Args:
         distribution: Ticks, and the share of samples at each.
-        on_card_ns: The part of these latencies that the card takes.
+        on_card_ns: The part of these latencies that the card takes whatever it moves.
     """
     if not distribution:
         return None
@@ -166,7 +166,7 @@ def _quiet_ns(twin: Twin, row: Row) -> float | None:
     if row.median_ns is None:
         return None
     if test["path"] == "dma":
-        return float(twin.value("device.dma.loop_ns") + dma_on_card_ns(twin))
+        return float(twin.value("device.dma.loop_ns") + twin.value("device.dma.read_overhead_ns"))
     window = twin.value("device.command.bar_window")
     if window is not None and test["window_bytes"] > window["window_bytes"]:
         return None
@@ -175,14 +175,6 @@ def _quiet_ns(twin: Twin, row: Row) -> float | None:
     if test["operation"] == "lat-wrrd":
         quiet_ns += command["write_loop_ns"] + command["write_loop_byte_ns"] * test["size_bytes"]
     return quiet_ns
-
-
-def dma_on_card_ns(twin: Twin) -> float:
-    """The part of the latency of a 64 B DMA read that the card takes."""
-    engine = twin.value("device.dma.engine")
-    words = math.ceil(64 / engine["word_bytes"]) + 1
-    moving_ns = engine["read_fixed_ns"] + words * engine["word_ns"]
-    return float(twin.value("device.dma.read_overhead_ns") + moving_ns)
 
 
 def stalls(twin: Twin, rows: Sequence[Row]) -> Found | None:

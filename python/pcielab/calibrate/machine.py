@@ -12,7 +12,6 @@ from pcielab.calibrate.fit import Answering, Estimate, JointFit, Unknown
 from pcielab.calibrate.idle import (
     IDLE_KEYS,
     Found,
-    dma_on_card_ns,
     has_idle_states,
     rough,
     sleeping_gap,
@@ -131,7 +130,7 @@ def calibrate(
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
     refresh_known = not idle and _keep_refresh(twin, measured)
-    found = _kept(twin, [wake_ups(measured.refresh, dma_on_card_ns(twin)), sleeping_gap(twin)]) if idle else []
+    found = _asleep(twin, measured) if idle else []
     choices = _solved(twin, facts)
     twin.phase = "joint fit"
     estimates, left = _fitted(twin, _present(twin), base)
@@ -180,6 +179,11 @@ def _remarks(measured: Measured, facts: Facts, rows: Sequence[Row]) -> Iterator[
     # Lines of the test before may be left on another socket, and make a cold read fast.
     if facts.system["host"]["sockets"] == 1:
         yield from contradictions(rows, PARAMETERS)
+
+
+def _asleep(twin: Twin, measured: Measured) -> list[Found]:
+    on_card_ns = float(twin.value("device.dma.read_overhead_ns"))
+    return _kept(twin, [wake_ups(measured.refresh, on_card_ns), sleeping_gap(twin)])
 
 
 def _kept(twin: Twin, found: Sequence[Found | None]) -> list[Found]:

@@ -23,7 +23,6 @@ class Sketch(Twin):
                 "dma": {
                     "loop_ns": 190.0,
                     "read_overhead_ns": 150.0,
-                    "engine": {"word_bytes": 8, "read_fixed_ns": 4.0, "word_ns": 1.0},
                 },
                 "command": {
                     "loop_ns": 190.0,
@@ -85,7 +84,7 @@ def test_without_a_distribution_nothing_is_told() -> None:
 def test_the_sleeping_gap_lies_between_loops_that_find_the_machine_awake_and_asleep() -> None:
     awake = latency("command", "lat-wrrd", 8, 2000.0, 490.0)  # 251 ns without traffic
     asleep = latency("command", "lat-wrrd", 64, 2000.0, 1160.0)  # 307 ns
-    dma = latency("dma", "lat-rd", 64, 2000.0, 1200.0)  # 353 ns
+    dma = latency("dma", "lat-rd", 64, 2000.0, 1200.0)  # 340 ns
     found = sleeping_gap(Sketch([awake, asleep, dma]))
     assert found is not None
     assert found.values["host.idle.gap_ns"] == pytest.approx((251 + 307) / 2)
