@@ -174,7 +174,7 @@ impl<'a> Complex<'a> {
     /// The data of a request are there: it can be answered.
     pub(crate) fn data_ready(&mut self, request: u32, piece: Piece) {
         let cuts = self.machine.completions(piece);
-        let small = piece.length <= self.machine.system.link.mps_bytes;
+        let small = piece.length <= self.machine.system.host.root_complex.small_request_bytes;
         self.completer.add(Ready { request, small, cuts });
     }
 
