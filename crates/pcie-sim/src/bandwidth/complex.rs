@@ -28,6 +28,8 @@ pub(crate) struct Complex<'a> {
     pending_walks: Vec<(u32, Picoseconds)>,
     /// Until when nothing is translated.
     translation_gate: Picoseconds,
+    /// The page of the TLP before: one that follows to the same page is translated with it.
+    last_page: Option<u32>,
     admitted: u64,
     access_draws: Draws,
     accesses: u64,
@@ -56,6 +58,7 @@ impl<'a> Complex<'a> {
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
             pending_walks: Vec::new(),
             translation_gate: Picoseconds::ZERO,
+            last_page: None,
             admitted: numbered_from,
             access_draws,
             accesses: numbered_from,
@@ -128,15 +131,31 @@ impl<'a> Complex<'a> {
         let Some(page) = self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) else {
             return at;
         };
-        let at = at.max(self.translation_gate);
-        self.pending_walks.retain(|(_, done)| *done > at);
+        let at = self.in_turn(at.max(self.translation_gate));
+        let follows = self.last_page.replace(page) == Some(page);
         let held = self.state.io_tlb.look_up(page);
         let pending = self.pending_walks.iter().find(|(walked, _)| *walked == page).map(|(_, done)| *done);
         match pending {
-            Some(done) => self.share_walk(done, at),
+            Some(done) if follows || self.times.same_page_stall == Picoseconds::ZERO => done,
+            Some(_) => {
+                self.translation_gate = at + self.times.same_page_stall;
+                self.translation_gate
+            }
             None if held => at,
             None => self.walk(page, at),
         }
+    }
+
+    /// When a TLP is translated that could be at a time. Where a request to a page that is being walked stalls translation,
+    /// that goes in order: a TLP that waits for room for another walk holds up those behind it, hits or not.
+    #[inline]
+    fn in_turn(&mut self, at: Picoseconds) -> Picoseconds {
+        self.pending_walks.retain(|(_, done)| *done > at);
+        if self.times.same_page_stall > Picoseconds::ZERO {
+            self.translation_gate = self.room_for_walk(at);
+            return self.translation_gate;
+        }
+        at
     }
 
     /// When there is room for another walk.
@@ -148,16 +167,6 @@ impl<'a> Complex<'a> {
         let room = self.pending_walks.iter().map(|(_, done)| *done).min().unwrap_or(at);
         self.pending_walks.retain(|(_, done)| *done > room);
         room
-    }
-
-    /// A request to a page that is being walked: it waits for that walk, or holds up translation.
-    fn share_walk(&mut self, done: Picoseconds, at: Picoseconds) -> Picoseconds {
-        let stall_ns = self.machine.system.host.iommu.same_page_stall_ns;
-        if stall_ns <= 0.0 {
-            return done;
-        }
-        self.translation_gate = at + Picoseconds::from_ns(stall_ns);
-        self.translation_gate
     }
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {

@@ -9,6 +9,7 @@ use pcie_time::Picoseconds;
 pub(super) struct Times {
     pub(super) request_interval: Picoseconds,
     pub(super) credit_return: Picoseconds,
+    pub(super) same_page_stall: Picoseconds,
     pub(super) idle: Spread,
     pub(super) busy: Spread,
     pub(super) idle_costs: ReadCosts,
@@ -22,6 +23,7 @@ impl Times {
         Self {
             request_interval: Picoseconds::from_ns(complex.request_interval_ns),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
+            same_page_stall: Picoseconds::from_ns(machine.system.host.iommu.same_page_stall_ns),
             idle: Spread::new(complex.read_ns, complex.jitter_ns),
             busy: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
             idle_costs: machine.read_costs(false),
