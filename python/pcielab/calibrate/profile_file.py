@@ -79,8 +79,8 @@ def _provenance(calibration: "Calibration") -> Table:
         keys |= dict.fromkeys(chosen, _choice_note(calibration, choice))
     for estimate in calibration.estimates:
         keys[estimate.parameter.key] = _note(calibration, estimate)
-    for key, told in calibration.idle_sources.items():
-        keys[key] = told or f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+    for key, telling in calibration.idle_sources.items():
+        keys[key] = telling or f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
     refresh = (
         "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
     )
