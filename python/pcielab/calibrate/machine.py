@@ -31,6 +31,10 @@ from pcielab.profiles.read import Table
 
 _ROWS_MOST = 400
 """Of more rows, a part that is spread evenly over the suite is enough, and takes a part of the time."""
+_PAGE_BYTES = 4096
+_STALLED_MOST = 16 << 20
+_STALLED_SHARE = 0.5
+"""How far off bandwidths are where requests meet walks of their page and translation stalls: up to this window."""
 _FAR_OFF = 25.0
 """A row that is left this many units off is not explained by any values."""
 _UNEXPLAINED_MOST = 0.5
@@ -71,7 +75,13 @@ class Calibration:
     def not_identified(self) -> list[str]:
         """The keys whose values the rows do not tell: those of the base host."""
         keys = [one.parameter.key for one in self.estimates if not one.identified]
-        keys += [key for choice in self.choices if not choice.identified for key in choice.values]
+        keys += [
+            key
+            for one in self.choices
+            if not one.identified
+            for key in one.values
+            if key not in self.facts.sources
+        ]
         return keys if self.refresh_known else [*keys, "host.memory.refresh"]
 
 
@@ -110,6 +120,7 @@ def calibrate(
     if idle:
         twin.keep(wake_ups(measured.refresh))
     choices = _solved(twin, facts)
+    twin.rows = tuple(_loosened(twin))
     twin.phase = "joint fit"
     estimates, left = _fitted(twin, _present(twin), base)
     warnings += _unexplained(rows, left)
@@ -185,6 +196,15 @@ def _solved(twin: Twin, facts: Facts) -> list[Choice]:
     found.append(choose(twin, WALKERS, solve_walks))
     found += [choose(twin, structure) for structure in STRUCTURES]
     return [choice for choice in found if choice is not None]
+
+
+def _loosened(twin: Twin) -> Iterator[Row]:
+    """The rows; bandwidths that hang on stalls of translation count no more than the simulation knows of them."""
+    stalls = twin.value("iommu") == "four-kib-pages" and twin.value("host.iommu.same_page_stall_ns") > 0
+    reach = _PAGE_BYTES * twin.value("host.iommu.tlb.entries")
+    for row in twin.rows:
+        stalled = stalls and row.bandwidth_gbps is not None and reach < row.test["window_bytes"] <= _STALLED_MOST
+        yield replace(row, bandwidth_share=_STALLED_SHARE) if stalled else row
 
 
 def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[list[Estimate], Vector]:

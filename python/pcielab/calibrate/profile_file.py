@@ -75,7 +75,8 @@ def _without_nothing(table: Table) -> Table:
 def _provenance(calibration: "Calibration") -> Table:
     keys = {**calibration.facts.sources, "host": f"{calibration.facts.base_host}: what the rows do not tell"}
     for choice in calibration.choices:
-        keys |= dict.fromkeys(choice.values, _choice_note(calibration, choice))
+        told = [key for key in choice.values if choice.identified or key not in calibration.facts.sources]
+        keys |= dict.fromkeys(told, _choice_note(calibration, choice))
     for estimate in calibration.estimates:
         keys[estimate.parameter.key] = _note(calibration, estimate)
     refresh = (

@@ -40,6 +40,13 @@ def test_a_machine_is_described_by_its_files() -> None:
     assert facts.warnings == []
 
 
+@pytest.mark.parametrize(("model", "merges"), [(45, False), (62, False), (63, True), (79, True)])
+def test_what_becomes_of_partial_lines_hangs_on_the_processor(model: int, merges: bool) -> None:
+    system = read_facts({"sys-cpuinfo.txt": f"cpu family\t: 6\nmodel\t\t: {model}\n"}, "somewhere", "old").system
+    complex_ = system["host"]["root_complex"]
+    assert (complex_["merge_partial_lines"], complex_["partial_line_busy_ns"] == 0) == (merges, merges)
+
+
 def test_what_is_not_there_is_assumed_and_said() -> None:
     facts = read_facts({}, "somewhere", "bare")
     for missing in ("sys-lspci.txt", "sys-nfp-hwinfo.txt", "sys-cpuinfo.txt", "sys-kernel-cmdline.txt"):

@@ -29,6 +29,8 @@ pub(crate) struct Complex<'a> {
     pending_walks: PendingWalks,
     /// Until when nothing is translated.
     translation_gate: Picoseconds,
+    /// The page of the TLP before: one that follows to the same page is translated with it.
+    last_page: Option<u32>,
     access_draws: Draws,
     accesses: u64,
     walks: Walks,
@@ -56,6 +58,7 @@ impl<'a> Complex<'a> {
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
             pending_walks,
             translation_gate: Picoseconds::ZERO,
+            last_page: None,
             access_draws,
             accesses: numbered_from,
             walks: Walks::new(machine, key, numbered_from),
@@ -131,28 +134,35 @@ impl<'a> Complex<'a> {
     }
 
     fn translate_page(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
-        let at = at.max(self.translation_gate);
-        self.pending_walks.pass(at);
+        let at = self.in_turn(at.max(self.translation_gate));
+        let follows = self.last_page.replace(page) == Some(page);
         let held = self.state.io_tlb.look_up(page);
         match self.pending_walks.of_page(page) {
-            Some(done) => self.share_walk(done, at),
+            Some(done) if follows || self.times.same_page_stall == Picoseconds::ZERO => done,
+            Some(_) => {
+                self.translation_gate = at + self.times.same_page_stall;
+                self.translation_gate
+            }
             None if held => at,
             None => self.walk(page, at),
         }
     }
 
-    /// A request to a page that is being walked: it waits for that walk, or holds up translation.
-    fn share_walk(&mut self, done: Picoseconds, at: Picoseconds) -> Picoseconds {
-        let stall_ns = self.machine.system.host.iommu.same_page_stall_ns;
-        if stall_ns <= 0.0 {
-            return done;
+    /// When a TLP is translated that could be at a time. Where a request to a page that is being walked stalls translation,
+    /// that goes in order: a TLP that waits for room for another walk holds up those behind it, hits or not.
+    #[inline]
+    fn in_turn(&mut self, at: Picoseconds) -> Picoseconds {
+        self.pending_walks.pass(at);
+        if self.times.same_page_stall > Picoseconds::ZERO {
+            self.translation_gate = self.pending_walks.room(at);
+            return self.translation_gate;
         }
-        self.translation_gate = at + Picoseconds::from_ns(stall_ns);
-        self.translation_gate
+        at
     }
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
-        let (place, at) = self.pending_walks.take_place(page, at);
+        let at = self.pending_walks.room(at);
+        let place = self.pending_walks.take_place(page);
         let (walker, free_at) = earliest(&self.walkers);
         let start = at.max(free_at);
         let walk = self.walks.next();

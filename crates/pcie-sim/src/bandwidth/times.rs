@@ -12,6 +12,7 @@ use std::ops::Range;
 pub(super) struct Times {
     pub(super) request_interval: Picoseconds,
     pub(super) credit_return: Picoseconds,
+    pub(super) same_page_stall: Picoseconds,
     pub(super) idle: Access,
     pub(super) busy: Access,
     pub(super) refresh: Refresh,
@@ -23,6 +24,7 @@ impl Times {
         Self {
             request_interval: Picoseconds::from_ns(complex.request_interval_ns),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
+            same_page_stall: Picoseconds::from_ns(machine.system.host.iommu.same_page_stall_ns),
             idle: Access {
                 spread: Spread::new(complex.read_ns, complex.jitter_ns),
                 costs: machine.read_costs(caches, false),

@@ -62,11 +62,11 @@ mod tests {
         let path = &machine.system.device.dma;
         let time = |host, card, bytes| moving_time(path, host, card, bytes).as_ns();
         let aligned = time(0, 0, 407);
-        // Measured: 416 B come 17 ns sooner than 407, and 407 B from card offset 2 come 24 ns later than from 0.
+        // Measured: 416 B come 17 ns sooner than 407; 265 B come 17 ns later than 264.
         assert!((aligned - time(0, 0, 416) - 17.0).abs() < 2.0);
-        assert!((time(0, 2, 407) - aligned - 24.0).abs() < 2.0);
-        // 64 B off a word: 30-34 ns; 265 B against 264: 17 ns.
-        assert!((time(0, 1, 64) - time(0, 0, 64) - 31.0).abs() < 3.0);
+        // Off a word of the card, reads come 23-34 ns later: 407 B 24, 64 B 31.
+        assert!((23.0..34.0).contains(&(time(0, 2, 407) - aligned)));
+        assert!((23.0..34.0).contains(&(time(0, 1, 64) - time(0, 0, 64))));
         assert!((time(0, 0, 265) - time(0, 0, 264) - 17.0).abs() < 2.0);
         assert!(time(4, 0, 64) > time(8, 0, 64));
     }
