@@ -1,7 +1,7 @@
 """Calibrates the shipped systems of measured machines anew, each from the rows of the pack and its `sys-*.txt`.
 
 What calibration finds of a host becomes the `[set]` table of its system; the host profile that the system names
-stays, as a description of such a host for others to start from. Machines with idle states stay as they are.
+stays, as a description of such a host for others to start from.
 With `--card`, the constants of the card are first fitted on the full runs of the machines, and written into the
 device profile: their values only, as what is said of them stays true. Run it after a change of the mechanisms.
 """
@@ -19,7 +19,6 @@ from typing import Any
 
 import tomlkit
 
-import pcielab
 from leave_one_out import REPRESENTATIVES, folder_of
 from pcielab.calibrate import calibrate, read_measured, read_pack
 from pcielab.calibrate.card import fit_card
@@ -54,7 +53,9 @@ def with_settings(text: str, calibrated: str) -> str:
     system = tomlkit.parse(text)
     system.pop("set", None)
     system["set"] = {
-        name: value for key in notes for name, value in leaves(key, reduce(getitem, key.split("."), found))
+        name: a_line_each(value)
+        for key in notes
+        for name, value in leaves(key, reduce(getitem, key.split("."), found))
     }
     keys: Any = system["provenance"]["keys"]
     for key in [key for key in keys if key.startswith("host.")]:
@@ -70,6 +71,18 @@ def leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from leaves(f"{key}.{name}", inner)
     else:
         yield key, value
+
+
+def a_line_each(value: Any) -> Any:
+    """A list of tables with each on a line of its own; any other value as it is."""
+    if not isinstance(value, list):
+        return value
+    lines = tomlkit.array().multiline(True)
+    for table in value:
+        line = tomlkit.inline_table()
+        line.update(table)
+        lines.append(line)
+    return lines
 
 
 def main() -> None:
@@ -91,8 +104,6 @@ def main() -> None:
     for system in options.system or names("system"):
         folder = folder_of(system, data)
         if folder is None:
-            continue
-        if pcielab.resolve(system).system.host.idle is not None:
             continue
         print(system, file=sys.stderr)
         twin = calibrate(read_measured(folder, pack), system)

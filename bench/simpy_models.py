@@ -1,9 +1,9 @@
 """The baseline: reads of 64 B by the same card on the same host, written in SimPy as people would write it.
 
 Two forms. `resources` has a process per worker, a SimPy resource per server, tags and receive buffers that are
-requested and released, and a root complex that chooses among the requests that are ready. `timeouts` keeps servers
-and buffers as next-free times and has a process per tag, so that two timeouts are all that is left of a read. What
-cannot be said so it leaves out: that tags are used in order, and the choice among requests.
+requested and released, and a root complex that chooses among the requests that are ready. `timeouts` keeps
+servers and buffers as next-free times and has a process per tag, so that two timeouts are all that is left of a
+read. What cannot be said so it leaves out: that tags are used in order, and the choice among requests.
 
 Both take their times from the resolved system. They leave out what the simulator has besides: caches and their
 history, translation, credits, other sizes than 64 B.

@@ -24,7 +24,7 @@ from pcielab.exporters import export
 from pcielab.importers import import_pcie_bench
 from pcielab.published import NFP6000_TIMER
 from pcielab.suites import load_suite
-from pcielab.validate import score
+from pcielab.validate import score, write_bands
 
 DATA = Path(os.environ.get("PCIELAB_DATA", ""))
 PACK = DATA.parent / "calibration-pack.csv"
@@ -62,9 +62,32 @@ def test_predictions_of_a_machine_are_as_close_as_they_were(tmp_path: Path) -> N
     assert found == {key: pytest.approx(value, rel=0.02) for key, value in expected.items()}
 
 
-def outside(measured: Measured, pack: set[tuple[str, str, str, int, int]]) -> list[Row]:
-    """Rows that are not of the pack, spread over the suite."""
-    rows = [row for row in measured.rows if row.key not in pack]
+def test_a_machine_with_idle_states_is_predicted_as_far_as_it_repeats_itself(tmp_path: Path) -> None:
+    machine = folder_of("fujitsu-tx1310")
+    write_pack_folder(machine, PACK, tmp_path / machine.name)
+    twin = calibrate(read_measured(tmp_path / machine.name), "twin")
+    (tmp_path / "twin.toml").write_text(twin.to_toml())
+    rows = outside(read_measured(machine), read_pack(PACK), names=("BW_DMA_RD", "LAT_"))
+    [predicted] = Twin(twin.system, rows).predict([{}])
+    pairs = list(zip(rows, predicted, strict=True))
+    reads = [
+        abs(one.bandwidth_gbps / row.bandwidth_gbps - 1)
+        for row, one in pairs
+        if row.bandwidth_gbps and one.bandwidth_gbps
+    ]
+    medians = [abs(median_ns(one) - row.median_ns) for row, one in pairs if row.median_ns]
+    assert np.median(reads) <= 0.08
+    assert np.median(medians) <= float(NFP6000_TIMER.tick_ns) + 0.01
+    import_pcie_bench(machine, tmp_path / "measured.db")
+    bands = write_bands(resolve(str(tmp_path / "twin.toml")).system, open_store(tmp_path / "measured.db"))
+    assert sum(band.inside for band in bands) / len(bands) >= 0.8
+
+
+def outside(
+    measured: Measured, pack: set[tuple[str, str, str, int, int]], names: tuple[str, ...] = ("",)
+) -> list[Row]:
+    """Rows that are not of the pack and whose names begin so, spread over the suite."""
+    rows = [row for row in measured.rows if row.key not in pack and row.name.startswith(names)]
     return [rows[round(place)] for place in np.linspace(0, len(rows) - 1, PREDICTED_ROWS)]
 
 

@@ -16,6 +16,7 @@ mod times;
 mod walks;
 
 use crate::history::{State, TestKey};
+use crate::idle::StallsOfTest;
 use crate::machine::Machine;
 use engine::ReferenceRun;
 use fast::{ReadRun, ReadWriteRun, WriteRun};
@@ -45,7 +46,11 @@ pub struct Completion {
 
 /// A bandwidth test going on.
 #[derive(Debug)]
-pub struct BandwidthRun<'a>(Run<'a>);
+pub struct BandwidthRun<'a> {
+    run: Run<'a>,
+    /// Of a machine that stalls, unless reads in flight keep it awake.
+    stalls: Option<StallsOfTest>,
+}
 
 #[derive(Debug)]
 enum Run<'a> {
@@ -68,7 +73,11 @@ impl<'a> BandwidthRun<'a> {
         state: State,
         first: u64,
     ) -> Self {
-        Self(match (engine, test.operation) {
+        let stalls = match (&machine.system.host.idle, test.operation) {
+            (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
+            _ => None,
+        };
+        let run = match (engine, test.operation) {
             (Engine::Reference, _) => {
                 Run::Reference(Box::new(ReferenceRun::new(machine, test, list, key, state, first)))
             }
@@ -79,24 +88,33 @@ impl<'a> BandwidthRun<'a> {
                 Run::Both(Box::new(ReadWriteRun::new(machine, test, list, key, state, first)))
             }
             (Engine::Fast, _) => Run::Reads(Box::new(ReadRun::new(machine, test, list, key, state, first))),
-        })
+        };
+        Self { run, stalls }
     }
 
     /// Simulates until `count` more transactions are complete, or all are; returns the time of the last completion,
     /// counted from the start of the run.
     pub fn run(&mut self, count: u64) -> Picoseconds {
-        self.go_on(count, None)
+        let last = self.go_on(count, None);
+        self.with_stalls(last)
     }
 
     /// The same, and the completions one by one, earliest first.
     pub fn completions(&mut self, count: u64) -> Vec<Completion> {
         let mut noted = Vec::new();
         self.go_on(count, Some(&mut noted));
+        for completion in &mut noted {
+            completion.time = self.with_stalls(completion.time);
+        }
         noted
     }
 
+    fn with_stalls(&self, served: Picoseconds) -> Picoseconds {
+        self.stalls.map_or(served, |stalls| stalls.with_stalls(served))
+    }
+
     fn go_on(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
-        match &mut self.0 {
+        match &mut self.run {
             Run::Reference(run) => run.run(count, noted),
             Run::Reads(run) => run.run(count, noted),
             Run::Writes(run) => run.run(count, noted),

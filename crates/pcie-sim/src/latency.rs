@@ -10,13 +10,14 @@ mod host;
 mod plan;
 
 use crate::history::{Footprint, State, TestKey};
+use crate::idle::{Alone, Sleeper};
 use crate::machine::Machine;
 use crate::port::Port;
-use crate::profile::IdleStates;
+use crate::profile::CommandPath;
 use chance::Chance;
 use host::{Host, Passage};
 use pcie_time::{Draws, Picoseconds, Stream};
-use pcie_workload::{AddressList, Offsets, Path, Test};
+use pcie_workload::{AddressList, Offsets, Operation, Path, Test};
 use plan::Plans;
 
 /// What one transaction took.
@@ -39,12 +40,14 @@ pub struct LatencyRun<'a> {
     footprint: Footprint<'a>,
     next: u64,
     draws: Draws,
-    idle: Draws,
+    sleeper: Option<Sleeper<'a>>,
     plans: Plans<'a>,
     host: Host<'a>,
     window: Option<WindowRegister>,
     /// From the end of one transaction to the start of the next.
     loop_time: Picoseconds,
+    /// What the card takes for each whatever it moves.
+    overhead: Picoseconds,
 }
 
 /// The movable window of the command path.
@@ -68,10 +71,14 @@ impl<'a> LatencyRun<'a> {
         state: State,
         first: u64,
     ) -> Self {
-        let root = &machine.system.host.root_complex;
+        let system = &machine.system;
+        let root = &system.host.root_complex;
         let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
-        let command = machine.system.device.command.as_ref().filter(|_| test.path == Path::Command);
-        let loop_ns = command.map_or(machine.system.device.dma.loop_ns, |command| command.loop_ns);
+        let command = system.device.command.as_ref().filter(|_| test.path == Path::Command);
+        let (loop_ns, overhead_ns) = match command {
+            Some(command) => (command_loop_ns(command, test), command.read_overhead_ns),
+            None => (system.device.dma.loop_ns, system.device.dma.read_overhead_ns),
+        };
         let window = command.and_then(|command| command.bar_window.as_ref()).map(|window| {
             let window_bytes = window.window_bytes.max(1);
             let at = first.checked_sub(1).map(|before| list.offset(before) / window_bytes);
@@ -84,11 +91,12 @@ impl<'a> LatencyRun<'a> {
             footprint: Footprint::new(&machine.lines, test, list),
             next: first,
             draws: key.draws(Stream::Transaction),
-            idle: key.draws(Stream::Idle),
+            sleeper: system.host.idle.as_ref().map(|states| Sleeper::new(states, key)),
             plans: Plans::new(machine, test, downlink.clone()),
             host: Host::new(machine, state, downlink),
             window,
             loop_time: Picoseconds::from_ns(loop_ns),
+            overhead: Picoseconds::from_ns(overhead_ns),
         }
     }
 
@@ -107,49 +115,34 @@ impl<'a> LatencyRun<'a> {
         let moved_in = self.window.as_mut().and_then(|window| window.move_to(offset));
         let (plan, times) = self.plans.at(offset);
         let written = match plan.written {
-            Some(entered) => self.host.write(passage, entered, self.test.size_bytes),
+            Some(write) => self.host.write(passage, write, self.test.size_bytes),
             None => Picoseconds::ZERO,
         };
         let arrived = self.host.read(passage, &plan.requests, times, written);
         let on_card = if moved_in.is_some() { plan.on_card_moved } else { plan.on_card };
         let loop_time = moved_in.unwrap_or(self.loop_time);
         let fast = arrived + on_card;
-        let latency = match &self.machine.system.host.idle {
-            Some(idle) => self.after_idling(idle, number, fast, loop_time),
+        let latency = match &self.sleeper {
+            Some(sleeper) => {
+                // The read of a DMA's pair is enqueued when the write is long done with.
+                let behind_write = match (plan.written, self.test.path) {
+                    (Some(write), Path::Command) => written.since(write.arrived),
+                    _ => Picoseconds::ZERO,
+                };
+                sleeper
+                    .latency(number, Alone { latency: fast, on_card: self.overhead, behind_write, loop_time })
+            }
             None => fast,
         };
         let ticks = self.machine.tick.ticks(latency, chance.timer_phase());
         Sample { latency, ticks, period: latency + loop_time }
     }
+}
 
-    /// Stretches a transaction on a machine that goes to sleep between them.
-    fn after_idling(
-        &self,
-        idle: &IdleStates,
-        number: u64,
-        fast: Picoseconds,
-        gap: Picoseconds,
-    ) -> Picoseconds {
-        // A DMA waits on the card before its first TLP: the link is idle for that long too.
-        let on_card_ns = match self.test.path {
-            Path::Dma => self.machine.system.device.dma.read_overhead_ns / 2.0,
-            Path::Command => 0.0,
-        };
-        let long = gap.as_ns() + on_card_ns > idle.gap_ns;
-        let fast_share = if long { idle.fast_share_long_gap } else { idle.fast_share_short_gap };
-        if self.idle.fraction(3 * number) < fast_share {
-            return fast;
-        }
-        let mut place = self.idle.fraction(3 * number + 1);
-        for cluster in &idle.clusters {
-            if place < cluster.share {
-                let within = self.idle.fraction(3 * number + 2);
-                return Picoseconds::from_ns(cluster.low_ns + within * (cluster.high_ns - cluster.low_ns));
-            }
-            place -= cluster.share;
-        }
-        (fast + Picoseconds::from_ns(idle.wake_ns)).max(Picoseconds::from_ns(idle.wake_floor_ns))
-    }
+/// The loop of the command path: longer where a write goes before the read.
+fn command_loop_ns(command: &CommandPath, test: &Test) -> f64 {
+    let write_ns = command.write_loop_ns + command.write_loop_byte_ns * test.size_bytes as f64;
+    command.loop_ns + if test.operation == Operation::LatWrrd { write_ns } else { 0.0 }
 }
 
 impl WindowRegister {

@@ -7,6 +7,7 @@ pub mod profile;
 mod bandwidth;
 mod caches;
 mod history;
+mod idle;
 mod io_tlb;
 mod latency;
 mod lines;

@@ -11,7 +11,7 @@ mod link;
 pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, Timer};
 pub use host::{
     CompletionOrder, CompletionSplit, Host, IdleStates, IoTlb, Iommu, LastLevelCache, Memory, Refresh,
-    RootComplex, StallCluster,
+    RootComplex, Stalls, WakeCluster,
 };
 pub use link::Link;
 

@@ -2,7 +2,7 @@
 
 mod machines;
 
-use machines::{dma, ideal, latency_ns, transaction_ns};
+use machines::{dma, ideal, latency_ns, stalling, transaction_ns};
 use pcie_workload::{Operation, Test};
 use serde_json::json;
 
@@ -130,4 +130,20 @@ fn io_tlb_misses_follow_their_share() {
     let simulated = latency_ns(&machine, &dma(Operation::LatRd, 64, window), machine.boot(), 50_000) - base;
     let entries = f64::from(machine.system().host.iommu.tlb.entries);
     assert_close(simulated, 300.0 * (1.0 - entries * 4096.0 / window as f64), 0.02);
+}
+
+#[test]
+fn stalls_take_their_share_of_time_unless_reads_keep_the_machine_awake() {
+    // Half a millisecond of stall for every millisecond of service.
+    let (awake, stalling) = (ideal(&[]), ideal(&[("host.idle", stalling(1e6, 0.0, 5e5))]));
+    for (operation, expected) in [(Operation::BwWr, 1.5), (Operation::BwRd, 1.0), (Operation::BwRdwr, 1.0)] {
+        let [without, with] = [&awake, &stalling]
+            .map(|machine| transaction_ns(machine, &dma(operation, 256, 8192), machine.boot()));
+        assert_close(with / without, expected, 1e-5);
+    }
+    let loop_ns = awake.system().device.dma.loop_ns;
+    let [without, with] = [&awake, &stalling].map(|machine| {
+        latency_ns(machine, &dma(Operation::LatRd, 64, 8192), machine.boot(), 100_000) + loop_ns
+    });
+    assert_close(with / without, 1.5, 0.02);
 }

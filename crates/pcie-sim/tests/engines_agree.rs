@@ -2,7 +2,7 @@
 
 mod machines;
 
-use machines::{KEY, ideal, system};
+use machines::{KEY, ideal, stalling, system};
 use pcie_sim::{BandwidthRun, Engine, Machine, State};
 use pcie_time::Stream;
 use pcie_workload::{AddressList, Operation, Pattern, Test};
@@ -125,6 +125,24 @@ fn where_many_things_happen_at_the_same_time() {
                 let test = Test::random_dma(operation, size, 8 << 10, 1 << 23);
                 assert_equal(&machine, &test, &machine.boot(), &format!("{changes:?}"));
             }
+        }
+    }
+}
+
+#[test]
+fn on_a_machine_that_stalls_and_cuts_answers_small() {
+    let machine = system(
+        "snb",
+        &[
+            ("link.mps_bytes", json!(128)),
+            ("host.root_complex.downlink_quantum_bytes", json!(8)),
+            ("host.idle", stalling(1e6, 0.8, 2e6)),
+        ],
+    );
+    for operation in OPERATIONS {
+        for size in [64, 256, 384, 1024] {
+            let test = Test::random_dma(operation, size, 1 << 20, 1 << 23);
+            assert_equal(&machine, &test, &machine.boot(), "stalls, MPS of 128");
         }
     }
 }

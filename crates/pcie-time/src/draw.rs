@@ -36,6 +36,8 @@ pub enum Stream {
     Arrivals = 13,
     /// Time that page walks take.
     WalkTime = 14,
+    /// How often a machine with idle states stalls.
+    Stalls = 15,
 }
 
 /// One sequence of draws.
@@ -99,6 +101,13 @@ impl Draws {
     pub fn exponential(self, index: u64) -> f64 {
         -(1.0 - self.fraction(index)).ln()
     }
+
+    /// Normally distributed with mean 0 and standard deviation 1.
+    #[must_use]
+    pub fn normal(self, index: u64) -> f64 {
+        let (distance, angle) = (self.exponential(2 * index), self.fraction(2 * index + 1));
+        (2.0 * distance).sqrt() * (std::f64::consts::TAU * angle).cos()
+    }
 }
 
 #[cfg(test)]
@@ -135,6 +144,18 @@ mod tests {
         let expected = count as f64 / 64.0;
         let chi_square: f64 = cells.iter().map(|&cell| (f64::from(cell) - expected).powi(2) / expected).sum();
         assert!(chi_square < 110.0, "{chi_square} for 63 degrees of freedom");
+    }
+
+    #[test]
+    fn normal_draws_have_their_mean_deviation_and_tails() {
+        let draws = Draws::new(1, 0, Stream::Stalls);
+        let values: Vec<f64> = (0..100_000).map(|index| draws.normal(index)).collect();
+        let share = |within: f64| {
+            values.iter().filter(|value| value.abs() < within).count() as f64 / values.len() as f64
+        };
+        assert!((values.iter().sum::<f64>() / values.len() as f64).abs() < 0.01);
+        assert!((share(1.0) - 0.6827).abs() < 0.005);
+        assert!((share(1.96) - 0.95).abs() < 0.002);
     }
 
     #[test]

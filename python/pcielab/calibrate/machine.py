@@ -1,7 +1,7 @@
 """Calibrating one machine: facts, starting values, structure, joint fit."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -9,9 +9,19 @@ import numpy as np
 from pcielab import _core
 from pcielab.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
 from pcielab.calibrate.fit import Answering, Estimate, JointFit, Unknown
-from pcielab.calibrate.idle import has_idle_states, rough, wake_ups
+from pcielab.calibrate.idle import (
+    IDLE_KEYS,
+    Found,
+    has_idle_states,
+    rough,
+    sleeping_gap,
+    stalls,
+    wake_ups,
+)
 from pcielab.calibrate.measured import Measured, Row
 from pcielab.calibrate.parameters import (
+    LINK_TIME,
+    LINK_UNIT,
     PARAMETERS,
     PLACEMENT,
     STRUCTURES,
@@ -51,6 +61,7 @@ class Calibration:
         estimates: The parameters.
         choices: Properties that are one of a few.
         refresh_known: Whether the refresh was taken from a distribution.
+        idle: What was found of idle states.
         rows: The rows that were used.
         left: How far they are off afterwards: two numbers each, in units of what can be expected of the best.
         warnings: What a reader should know.
@@ -62,6 +73,7 @@ class Calibration:
     estimates: tuple[Estimate, ...]
     choices: tuple[Choice, ...]
     refresh_known: bool
+    idle: tuple[Found, ...]
     rows: tuple[Row, ...]
     left: Vector = field(repr=False)
     warnings: tuple[str, ...] = ()
@@ -82,7 +94,17 @@ class Calibration:
             for key in one.values
             if key not in self.facts.sources
         ]
+        keys += [key for key, source in self.idle_sources.items() if source is None]
         return keys if self.refresh_known else [*keys, "host.memory.refresh"]
+
+    @property
+    def idle_sources(self) -> dict[str, str | None]:
+        """What tells the values of idle states that the joint fit does not: None where nothing does."""
+        if self.system["host"]["idle"] is None:
+            return {}
+        told = {key: one.source for one in self.idle for key in one.values}
+        fitted = {one.parameter.key for one in self.estimates if one.identified}
+        return {key: told.get(key) for key in IDLE_KEYS if key not in fitted}
 
 
 def calibrate(
@@ -109,7 +131,8 @@ def calibrate(
     """
     facts = _facts(measured, name)
     idle = facts.base_host == IDLE_BASE_HOST
-    rows = rough(_thinned(measured.rows)) if idle else _thinned(measured.rows)
+    chosen = _thinned(measured.rows)
+    rows = rough(chosen) if idle else chosen
     warnings = [*measured.warnings, *facts.warnings, *_remarks(measured, facts, rows)]
     facts.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
     _core.check_system(json.dumps(facts.system))
@@ -117,12 +140,12 @@ def calibrate(
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
     refresh_known = not idle and _keep_refresh(twin, measured)
-    if idle:
-        twin.keep(wake_ups(measured.refresh))
+    found = _asleep(twin, measured) if idle else []
     choices = _solved(twin, facts)
     twin.rows = tuple(_loosened(twin))
     twin.phase = "joint fit"
     estimates, left = _fitted(twin, _present(twin), base)
+    found += _kept(twin, [stalls(twin, chosen)]) if idle else []
     warnings += _unexplained(rows, left)
     return Calibration(
         twin.system,
@@ -130,6 +153,7 @@ def calibrate(
         tuple(estimates),
         tuple(choices),
         refresh_known,
+        tuple(found),
         rows,
         left,
         tuple(warnings),
@@ -157,12 +181,28 @@ def _remarks(measured: Measured, facts: Facts, rows: Sequence[Row]) -> Iterator[
     if len(rows) < len(measured.rows):
         yield f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite"
     if facts.base_host == IDLE_BASE_HOST:
-        yield "idle states: averages and write bandwidths hang on stalls, and are not fitted closely"
+        yield (
+            "idle states: averages and write bandwidths hang on stalls, which differ from test to test: they tell "
+            "how often, and are not fitted one by one"
+        )
     if not measured.refresh:
         yield "no distribution of 64 B cold DMA reads over 8 KiB: what it would tell is as on the base host"
     # Lines of the test before may be left on another socket, and make a cold read fast.
     if facts.system["host"]["sockets"] == 1:
         yield from contradictions(rows, PARAMETERS)
+
+
+def _asleep(twin: Twin, measured: Measured) -> list[Found]:
+    on_card_ns = float(twin.value("device.dma.read_overhead_ns"))
+    return _kept(twin, [wake_ups(measured.refresh, on_card_ns), sleeping_gap(twin)])
+
+
+def _kept(twin: Twin, found: Sequence[Found | None]) -> list[Found]:
+    """What was found, which the twin has from now on."""
+    told = [one for one in found if one is not None]
+    for one in told:
+        twin.keep(one.values)
+    return told
 
 
 def _keep_refresh(twin: Twin, measured: Measured) -> bool:
@@ -190,10 +230,11 @@ def _solved(twin: Twin, facts: Facts) -> list[Choice]:
     solve(twin)
     twin.phase = "structure"
 
-    def solve_walks(variant: Twin) -> None:
-        solve_start(variant, [one for one in _present(variant) if one.key in WALKS_UNDER_LOAD], base)
+    def solve_some(keys: Sequence[str]) -> Callable[[Twin], None]:
+        return lambda variant: solve_start(variant, [one for one in _present(variant) if one.key in keys], base)
 
-    found.append(choose(twin, WALKERS, solve_walks))
+    found.append(choose(twin, WALKERS, solve_some(WALKS_UNDER_LOAD)))
+    found.append(choose(twin, LINK_UNIT, solve_some(LINK_TIME)))
     found += [choose(twin, structure) for structure in STRUCTURES]
     return [choice for choice in found if choice is not None]
 

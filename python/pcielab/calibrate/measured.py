@@ -44,6 +44,8 @@ class Row:
     median_ns: float | None = None
     bandwidth_share: float = EXACT
     """A bandwidth that is relatively this far off is as good as can be."""
+    slowed_share: float | None = None
+    """The same for a prediction above it, where what is not modelled slows the machine down; None: the same."""
 
     @property
     def key(self) -> RowKey:

@@ -236,7 +236,6 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter("host.idle.wake_ns", 0, 5000, 200, 40, when=_idle),
     Parameter("host.idle.wake_floor_ns", 0, 10000, 200, 20, when=_idle),
-    Parameter("host.root_complex.write_interval_ns", 0, 500, 15, 2, when=_idle),
 )
 """In the order in which they are solved: each may build on those before it."""
 
@@ -277,6 +276,16 @@ WALKERS = Structure(
 
 WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns",)
 """What belongs to each number of walkers."""
+
+LINK_UNIT = Structure(
+    "host.root_complex.downlink_quantum_bytes",
+    lambda _system: [{"host.root_complex.downlink_quantum_bytes": unit} for unit in (16, 8)],
+    lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 512 == 0,
+)
+"""In which units the port sends completions: large reads are limited by these."""
+
+LINK_TIME = ("host.root_complex.downlink_stretch",)
+"""What belongs to each unit."""
 
 STRUCTURES: tuple[Structure, ...] = (
     Structure(

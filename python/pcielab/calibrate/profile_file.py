@@ -75,10 +75,12 @@ def _without_nothing(table: Table) -> Table:
 def _provenance(calibration: "Calibration") -> Table:
     keys = {**calibration.facts.sources, "host": f"{calibration.facts.base_host}: what the rows do not tell"}
     for choice in calibration.choices:
-        told = [key for key in choice.values if choice.identified or key not in calibration.facts.sources]
-        keys |= dict.fromkeys(told, _choice_note(calibration, choice))
+        chosen = [key for key in choice.values if choice.identified or key not in calibration.facts.sources]
+        keys |= dict.fromkeys(chosen, _choice_note(calibration, choice))
     for estimate in calibration.estimates:
         keys[estimate.parameter.key] = _note(calibration, estimate)
+    for key, telling in calibration.idle_sources.items():
+        keys[key] = telling or f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
     refresh = (
         "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
     )

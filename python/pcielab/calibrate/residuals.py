@@ -35,7 +35,9 @@ def residuals(rows: Sequence[Row], predictions: Sequence[Predicted]) -> Vector:
 
 def _pair(row: Row, predicted: Predicted) -> tuple[float, float]:
     if row.bandwidth_gbps is not None and predicted.bandwidth_gbps is not None:
-        return math.log(predicted.bandwidth_gbps / row.bandwidth_gbps) / row.bandwidth_share, 0.0
+        off = math.log(predicted.bandwidth_gbps / row.bandwidth_gbps)
+        slowed = off > 0 and row.slowed_share
+        return off / (slowed or row.bandwidth_share), 0.0
     if row.average_ns is None or predicted.average_ns is None:
         return 0.0, _median_off(row, predicted) / MEDIAN_TICKS
     unit_ns = math.hypot(AVERAGE_NS, AVERAGE_SHARE * row.average_ns)

@@ -30,6 +30,7 @@ def reasons(facts: Facts, test: Mapping[str, Any], *, tags_charged: bool) -> lis
     if reads and not tags_charged:
         found.append("tags: no latency row to charge them with")
     if facts.system is not None:
+        found += _stalls(facts.system, test)
         # These cost some percent: not worth a word beside something that costs more.
         return found or [*_order(facts.system, test), *_ports(facts.system, test)]
     return [*found, "latency under load: not known"] if reads else [*found, "the card's own rate: not known"]
@@ -75,6 +76,13 @@ def _alignment(test: Mapping[str, Any]) -> Iterator[str]:
         yield f"unaligned on the card (offset {test['device_offset_bytes']})"
     if test["size_bytes"] % LINE_BYTES and test["operation"] != "bw-wr":
         yield "ends inside a cache line"
+
+
+def _stalls(system: System, test: Mapping[str, Any]) -> Iterator[str]:
+    """A machine that no read keeps awake."""
+    if test["operation"] == "bw-wr" and system.host.idle is not None:
+        milliseconds = system.host.idle.stalls.duration_ns / 1e6
+        yield f"idle states: stalls of {milliseconds:.1f} ms that only reads in flight keep away"
 
 
 def _order(system: System, test: Mapping[str, Any]) -> Iterator[str]:

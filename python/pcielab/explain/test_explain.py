@@ -104,6 +104,14 @@ def test_windows_that_the_io_tlb_does_not_hold_are_marked(run: Store) -> None:
     assert one(run, "BW_DMA_WR", 64, 1 << 20).reasons[0].startswith("IO-TLB: 256 pages")
 
 
+def test_stalls_are_named_where_no_read_keeps_the_machine_awake(tmp_path: Path) -> None:
+    system = profiles.resolve("e3", {"host.idle.stalls.interval_spread": "0"})
+    simulate(system, load_suite("quick"), tmp_path / "run.db")
+    for row in rows(open_store(tmp_path / "run.db"), "BW_DMA"):
+        stalls = [reason for reason in row.reasons if "stalls of 2.0 ms" in reason]
+        assert len(stalls) == (row.name == "BW_DMA_WR"), row
+
+
 def test_latencies_are_left_out_and_that_is_said(run: Store) -> None:
     assert any(note.startswith("41 tests of latency left out") for note in explain_run(run).notes)
     assert explain_run(run, ["LAT_DMA_RD"]).rows == []

@@ -111,6 +111,10 @@ class CommandPath(Part):
     """The same for a write and the read behind it."""
     loop_ns: Nanoseconds
     """Loop time between two measurements."""
+    write_loop_ns: Nanoseconds
+    """Extra loop time of a write-then-read pair, for the shortest write: what is to be written is made ready."""
+    write_loop_byte_ns: Nanoseconds
+    """And so much more for each byte."""
     address_bits: int = Field(ge=32, le=64)
     """Address bits that the path can drive: higher ones are dropped."""
     bar_window: BarWindow | None = None

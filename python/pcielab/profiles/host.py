@@ -39,7 +39,9 @@ class RootComplex(Part):
     """Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular."""
     completion_order: Literal["fifo", "random", "random-small"]
     """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
-    `random-small` (any while one of at most MPS waits, else the oldest)."""
+    `random-small` (any while a small one waits, else the oldest)."""
+    small_request_bytes: Size32
+    """Requests of at most so many bytes are small."""
     completion_split: Literal["aligned-mps", "every-rcb"]
     """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
     merge_partial_lines: bool
@@ -146,15 +148,15 @@ class Iommu(Part):
     """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
 
 
-class StallCluster(Part):
-    """A group of slow wake-ups: uniform between two latencies."""
+class WakeCluster(Part):
+    """A group of slow wake-ups: they take longer than a plain one by anything between two times."""
 
     share: Share
     """Share of the transactions that are not fast."""
     low_ns: Nanoseconds
-    """Shortest latency."""
+    """Least time over a plain wake-up."""
     high_ns: Nanoseconds
-    """Longest latency."""
+    """Most time over a plain wake-up."""
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -163,21 +165,40 @@ class StallCluster(Part):
         return self
 
 
+class Stalls(Part):
+    """Stalls: again and again a machine that nothing keeps awake stops serving its devices for milliseconds.
+
+    In the latency of a transaction by itself they show as such. A test of write bandwidth takes so much longer;
+    reads in flight keep a machine awake.
+    """
+
+    interval_ns: float = Field(gt=0, allow_inf_nan=False)
+    """Time that a machine serves between two stalls, in the middle of all tests."""
+    interval_spread: float = Field(ge=0, le=3)
+    """Standard deviation of that time's natural logarithm from test to test: it hangs on a state of the machine
+    that no test sets. Write bandwidths differ from seed to seed by it; latency tests have the middle."""
+    duration_ns: Nanoseconds
+    """How long a stall lasts."""
+
+
 class IdleStates(Part):
-    """Idle states that a machine falls into between transactions."""
+    """Idle states that a machine falls into when no read keeps it awake."""
 
     gap_ns: Nanoseconds
-    """A gap since the last transaction longer than this lets the machine go to sleep."""
+    """A time without traffic longer than this lets the machine go to sleep."""
     fast_share_short_gap: Share
     """Share of transactions that stay fast after a short gap."""
     fast_share_long_gap: Share
     """The same after a long gap."""
     wake_ns: Nanoseconds
-    """What waking up costs."""
+    """What a plain wake-up costs a transaction that comes when the machine is asleep."""
     wake_floor_ns: Nanoseconds
-    """Least latency of a transaction that had to wake the machine."""
-    clusters: list[StallCluster]
-    """Slower wake-ups: shares of the transactions that are not fast, the rest being plain wake-ups."""
+    """Least latency of a read that had to wake the machine, without the card's part of it and without waiting for
+    a write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits."""
+    clusters: list[WakeCluster]
+    """Slower wake-ups; the rest are plain."""
+    stalls: Stalls
+    """Stalls of milliseconds."""
 
     @model_validator(mode="after")
     def _shares_fit(self) -> Self:

@@ -17,9 +17,9 @@ from pcielab.simulation import available_cores
 from pcielab.store import Store
 from pcielab.suites import load_suite
 
-SEEDS = 20
+SEEDS = 100
 LOW, HIGH = 0.05, 0.95
-_EFFORT = {"latency_samples": 1024, "bandwidth_transactions": 32_768}
+_EFFORT = {"latency_samples": 1024, "bandwidth_transactions": 8192}
 
 
 @dataclass(frozen=True)

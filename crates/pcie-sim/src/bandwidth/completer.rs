@@ -10,7 +10,7 @@ use pcie_wire::Piece;
 pub(super) struct Ready {
     /// Its number in the engine's table.
     pub(super) request: u32,
-    /// Of at most MPS.
+    /// Whether it is small.
     pub(super) small: bool,
     /// What is still to be sent.
     pub(super) cuts: Cuts,

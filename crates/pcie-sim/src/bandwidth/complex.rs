@@ -153,16 +153,16 @@ impl<'a> Complex<'a> {
     #[inline]
     fn in_turn(&mut self, at: Picoseconds) -> Picoseconds {
         self.pending_walks.pass(at);
-        if self.times.same_page_stall > Picoseconds::ZERO {
-            self.translation_gate = self.pending_walks.room(at);
-            return self.translation_gate;
+        if self.times.same_page_stall == Picoseconds::ZERO {
+            return at;
         }
-        at
+        self.translation_gate = self.pending_walks.room_at(at);
+        self.pending_walks.pass(self.translation_gate);
+        self.translation_gate
     }
 
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
-        let at = self.pending_walks.room(at);
-        let place = self.pending_walks.take_place(page);
+        let (place, at) = self.pending_walks.take_place(page, at);
         let (walker, free_at) = earliest(&self.walkers);
         let start = at.max(free_at);
         let walk = self.walks.next();
@@ -174,7 +174,7 @@ impl<'a> Complex<'a> {
     /// The data of a request are there: it can be answered.
     pub(crate) fn data_ready(&mut self, request: u32, piece: Piece) {
         let cuts = self.machine.completions(piece);
-        let small = piece.length <= self.machine.system.link.mps_bytes;
+        let small = piece.length <= self.machine.system.host.root_complex.small_request_bytes;
         self.completer.add(Ready { request, small, cuts });
     }
 

@@ -40,29 +40,30 @@ impl PendingWalks {
         going_on.then(|| self.done[place])
     }
 
-    /// When there is room for another walk, at `at` or later. Walks that are done by then are no more.
-    #[inline]
-    pub(super) fn room(&mut self, at: Picoseconds) -> Picoseconds {
+    /// When there is room for another walk, at `at` or later.
+    pub(super) fn room_at(&self, at: Picoseconds) -> Picoseconds {
         let (_, free_at) = earliest(&self.done);
-        if free_at <= self.now || self.done.len() < self.most {
-            return at;
-        }
-        self.now = free_at;
-        free_at
+        if free_at > self.now && self.done.len() >= self.most { free_at } else { at }
     }
 
-    /// A walk of a page takes a place, for which there is room.
+    /// When there is room for a walk of a page, at `at` or later; that place is taken.
     #[inline]
-    pub(super) fn take_place(&mut self, page: u32) -> usize {
+    pub(super) fn take_place(&mut self, page: u32, at: Picoseconds) -> (usize, Picoseconds) {
         let (mut place, free_at) = earliest(&self.done);
+        let mut room = at;
         if free_at > self.now {
-            place = self.done.len();
-            self.done.push(Picoseconds::ZERO);
-            self.pages.push(NO_PAGE);
+            if self.done.len() < self.most {
+                place = self.done.len();
+                self.done.push(Picoseconds::ZERO);
+                self.pages.push(NO_PAGE);
+            } else {
+                self.now = free_at;
+                room = free_at;
+            }
         }
         self.pages[place] = page;
         self.place_of[page as usize] = place as u32;
-        place
+        (place, room)
     }
 
     /// The walk at a place is done at a time.
@@ -96,8 +97,8 @@ mod tests {
         for (page, at, room, done) in [(3, 100, 100, 500), (4, 110, 110, 300), (5, 120, 300, 700)] {
             walks.pass(Picoseconds(at));
             assert_eq!(walks.of_page(page), None);
-            assert_eq!(walks.room(Picoseconds(at)), Picoseconds(room), "page {page}");
-            let place = walks.take_place(page);
+            let (place, free_at) = walks.take_place(page, Picoseconds(at));
+            assert_eq!(free_at, Picoseconds(room), "page {page}");
             walks.done_at(place, Picoseconds(done));
         }
         assert_eq!(

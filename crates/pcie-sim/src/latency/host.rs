@@ -1,7 +1,7 @@
 //! The host's part in a transaction that is alone: translation, lines, refreshes, and the way back.
 
 use super::chance::Chance;
-use super::plan::{Completion, ReadTimes, Request};
+use super::plan::{Completion, ReadTimes, Request, Write};
 use crate::history::State;
 use crate::lines::Line;
 use crate::machine::{Machine, ReadCosts};
@@ -50,8 +50,8 @@ impl<'a> Host<'a> {
     }
 
     /// A write is let in; returns when a read behind it may go on.
-    pub(super) fn write(&mut self, passage: Passage, entered: Picoseconds, bytes: u64) -> Picoseconds {
-        let translated = self.translate(passage, entered);
+    pub(super) fn write(&mut self, passage: Passage, write: Write, bytes: u64) -> Picoseconds {
+        let translated = self.translate(passage, write.first).max(write.last);
         let caches = &mut self.state.caches;
         let written = self.machine.write_lines(caches, passage.first_line, passage.offset, bytes);
         let waited = if written.from_memory { self.wait(passage, translated) } else { Picoseconds::ZERO };

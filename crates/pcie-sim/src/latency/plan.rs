@@ -17,13 +17,23 @@ use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
 /// The passage of one kind of transaction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Plan {
-    /// When the last TLP of the write is let into the root complex, where there is one.
-    pub(super) written: Option<Picoseconds>,
+    pub(super) written: Option<Write>,
     pub(super) requests: Vec<Request>,
     /// What the card adds to the time at which the last byte arrives.
     pub(super) on_card: Picoseconds,
     /// The same where it has to move its window register first.
     pub(super) on_card_moved: Picoseconds,
+}
+
+/// The write of a pair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Write {
+    /// When its first TLP is let into the root complex: from then on its page is looked for.
+    pub(super) first: Picoseconds,
+    /// When its last TLP is.
+    pub(super) last: Picoseconds,
+    /// When its last byte arrives.
+    pub(super) arrived: Picoseconds,
 }
 
 /// A read request.
@@ -152,9 +162,9 @@ impl<'a> Plans<'a> {
             if split {
                 extra_ns += command.write_split_ns - command.read_split_ns;
             }
-            let entered;
-            (sent, entered) = self.write(&mut uplink, offset, sent);
-            written = Some(entered);
+            let write;
+            (sent, write) = self.write(&mut uplink, offset, sent);
+            written = Some(write);
         }
         let moved_ns = command.bar_window.as_ref().map_or(0.0, |window| window.moved_ns);
         Plan {
@@ -173,10 +183,10 @@ impl<'a> Plans<'a> {
         if self.test.operation == Operation::LatWrrd {
             let pulled = Picoseconds::from_ns(path.write_overhead_ns)
                 + pulling_time(path, self.test.device_offset_bytes, bytes);
-            let (sent, entered) = self.write(&mut uplink, offset, pulled);
+            let (sent, write) = self.write(&mut uplink, offset, pulled);
             start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
                 .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
-            written = Some(entered);
+            written = Some(write);
         }
         let moving = moving_time(path, offset, self.test.device_offset_bytes, bytes);
         let on_card = moving + Picoseconds::from_ns(path.read_overhead_ns);
@@ -184,19 +194,21 @@ impl<'a> Plans<'a> {
         Plan { written, requests, on_card, on_card_moved: on_card }
     }
 
-    /// Sends the write of a pair at `start`; returns when its last TLP has left, and when that is let into the root complex.
-    fn write(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> (Picoseconds, Picoseconds) {
+    /// Sends the write of a pair at `start`; returns when its last TLP has left, and its way into the root complex.
+    fn write(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> (Picoseconds, Write) {
         let machine = self.machine;
         let mut gate = WriteGate::new(&machine.system.host.root_complex);
-        let (mut sent, mut entered) = (start, start + self.flight());
+        let (mut sent, mut entered) = (start, Vec::new());
         for piece in machine.write_tlps(offset, self.test.size_bytes) {
             let head = uplink.free_at().max(start);
             sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
             let first = (piece.address / LINE_BYTES) as Line;
             let lines = first..first + line_count(piece);
-            entered = gate.admit(piece, lines, start_of_last_line(piece, head, sent) + self.flight());
+            entered.push(gate.admit(piece, lines, start_of_last_line(piece, head, sent) + self.flight()));
         }
-        (sent, entered)
+        let arrived = sent + self.flight();
+        let (first, last) = (entered.first().copied(), entered.last().copied());
+        (sent, Write { first: first.unwrap_or(arrived), last: last.unwrap_or(arrived), arrived })
     }
 
     /// Sends the read at `start`.

@@ -102,6 +102,12 @@ pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
             return wrong(key, stretch.to_string(), "give the serialisation time over the raw one, near 1");
         }
     }
+    if let Some(idle) = &system.host.idle {
+        let interval_ns = idle.stalls.interval_ns;
+        if !(interval_ns.is_finite() && interval_ns > 0.0) {
+            return wrong("host.idle.stalls.interval_ns", interval_ns.to_string(), "give ns above 0");
+        }
+    }
     Ok(())
 }
 

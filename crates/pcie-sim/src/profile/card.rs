@@ -137,6 +137,10 @@ pub struct CommandPath {
     pub write_split_ns: f64,
     /// Loop time between two measurements.
     pub loop_ns: f64,
+    /// Extra loop time of a write-then-read pair, for the shortest write: what is to be written is made ready.
+    pub write_loop_ns: f64,
+    /// And so much more for each byte.
+    pub write_loop_byte_ns: f64,
     /// Address bits that the path can drive: higher ones are dropped.
     pub address_bits: u32,
     /// The window register that must be rewritten to reach another part of memory, where the board has one.

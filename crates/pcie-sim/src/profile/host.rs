@@ -30,7 +30,7 @@ pub enum CompletionOrder {
     Fifo,
     /// Any request whose data are there.
     Random,
-    /// Any, while one of at most MPS is waiting; the oldest otherwise (as the measured E5 systems behave).
+    /// Any, while a small one is waiting; the oldest otherwise (as the measured systems behave).
     RandomSmall,
 }
 
@@ -77,6 +77,8 @@ pub struct RootComplex {
     pub busy_jitter_ns: f64,
     /// Order of completions.
     pub completion_order: CompletionOrder,
+    /// Requests of at most so many bytes are small.
+    pub small_request_bytes: u32,
     /// Cutting of completions.
     pub completion_split: CompletionSplit,
     /// Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours.
@@ -182,32 +184,48 @@ pub struct IoTlb {
     pub entries: u32,
 }
 
-/// Idle states that a machine falls into between transactions (the E3 system).
+/// Idle states that a machine falls into when no read keeps it awake (the E3 system).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdleStates {
-    /// A gap since the last transaction longer than this lets the machine go to sleep.
+    /// A time without traffic longer than this lets the machine go to sleep.
     pub gap_ns: f64,
     /// Share of transactions that stay fast after a short gap.
     pub fast_share_short_gap: f64,
     /// The same after a long gap.
     pub fast_share_long_gap: f64,
-    /// What waking up costs.
+    /// What a plain wake-up costs a transaction that comes when the machine is asleep.
     pub wake_ns: f64,
-    /// Least latency of a transaction that had to wake the machine.
+    /// Least latency of a read that had to wake the machine, without the card's part of it and without waiting for a
+    /// write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits.
     pub wake_floor_ns: f64,
-    /// Slower wake-ups: shares of the transactions that are not fast, the rest being plain wake-ups.
-    pub clusters: Vec<StallCluster>,
+    /// Slower wake-ups; the rest are plain.
+    pub clusters: Vec<WakeCluster>,
+    /// Stalls of milliseconds.
+    pub stalls: Stalls,
 }
 
-/// A group of slow wake-ups: uniform between two latencies.
+/// A group of slow wake-ups: they take longer than a plain one by anything between two times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct StallCluster {
+pub struct WakeCluster {
     /// Share of the transactions that are not fast.
     pub share: f64,
-    /// Shortest latency.
+    /// Least time over a plain wake-up.
     pub low_ns: f64,
-    /// Longest latency.
+    /// Most time over a plain wake-up.
     pub high_ns: f64,
+}
+
+/// Stalls: again and again a machine that nothing keeps awake stops serving its devices for milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stalls {
+    /// Time that a machine serves between two stalls, in the middle of all tests.
+    pub interval_ns: f64,
+    /// Standard deviation of that time's natural logarithm from test to test: it hangs on a state of the machine that no
+    /// test sets. Write bandwidths differ from seed to seed by it; latency tests have the middle.
+    pub interval_spread: f64,
+    /// How long a stall lasts.
+    pub duration_ns: f64,
 }

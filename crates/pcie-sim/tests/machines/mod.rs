@@ -81,6 +81,23 @@ pub fn ideal(changes: &[(&str, Value)]) -> Machine {
     system("snb", &all)
 }
 
+/// Idle states without wake-ups, in which a machine stalls for so long, so far apart, with so much of a spread.
+pub fn stalling(interval_ns: f64, interval_spread: f64, duration_ns: f64) -> Value {
+    json!({
+        "gap_ns": 0.0,
+        "fast_share_short_gap": 1.0,
+        "fast_share_long_gap": 1.0,
+        "wake_ns": 0.0,
+        "wake_floor_ns": 0.0,
+        "clusters": [],
+        "stalls": {
+            "interval_ns": interval_ns,
+            "interval_spread": interval_spread,
+            "duration_ns": duration_ns
+        }
+    })
+}
+
 /// A random test of the DMA path on cold caches.
 pub fn dma(operation: Operation, size_bytes: u64, window_bytes: u64) -> Test {
     Test::random_dma(operation, size_bytes, window_bytes, 1 << 23)

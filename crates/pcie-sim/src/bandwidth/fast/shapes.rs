@@ -177,7 +177,7 @@ impl<'a> Shapes<'a> {
             start: piece.address - offset,
             length: piece.length,
             uplink_bytes: self.uplink.in_units(machine.tlp_bytes(TlpKind::MemoryRead, piece)),
-            small: piece.length <= machine.system.link.mps_bytes,
+            small: piece.length <= machine.system.host.root_complex.small_request_bytes,
             move_time: machine.move_time(self.test, offset, u64::from(piece.length)),
             completions: (first, self.completion_bytes.len() as u32),
         }
