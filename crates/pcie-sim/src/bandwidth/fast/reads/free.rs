@@ -6,7 +6,8 @@
 use super::super::super::Completion;
 use super::super::super::engine::UPLINK_BACKLOG;
 use super::super::NEVER;
-use super::{InFlight, ReadRun};
+use super::ReadRun;
+use super::card::InFlight;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
 
