@@ -37,7 +37,7 @@ def test_adaptive_answers_over_the_published_suite_are_those_of_full_counts(syst
     )
     bandwidth = full["operation"].str.startswith("bw")
     apart = (adaptive["bandwidth"] / full["bandwidth"] - 1).abs()[bandwidth]
-    # Further off are those only that an adaptive run ends unsettled, and says so, and what chance does in thousands.
+    # Further off are those that an adaptive run ends unsettled, and says so, and what chance does in thousands.
     assert apart.quantile(0.95) <= 0.0025
     assert apart.max() <= 0.005
     apart_ns = (adaptive["median"] - full["median"]).abs()[~bandwidth]
