@@ -44,6 +44,17 @@ pub struct Completion {
     pub time: Picoseconds,
 }
 
+/// What an engine starts from: see [`BandwidthRun::new`].
+#[derive(Debug)]
+struct Start<'a> {
+    machine: &'a Machine,
+    test: &'a Test,
+    list: &'a AddressList,
+    key: TestKey,
+    state: State,
+    first: u64,
+}
+
 /// A bandwidth test going on.
 #[derive(Debug)]
 pub struct BandwidthRun<'a> {
@@ -77,17 +88,12 @@ impl<'a> BandwidthRun<'a> {
             (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
             _ => None,
         };
+        let start = Start { machine, test, list, key, state, first };
         let run = match (engine, test.operation) {
-            (Engine::Reference, _) => {
-                Run::Reference(Box::new(ReferenceRun::new(machine, test, list, key, state, first)))
-            }
-            (Engine::Fast, Operation::BwWr) => {
-                Run::Writes(Box::new(WriteRun::new(machine, test, list, key, state, first)))
-            }
-            (Engine::Fast, Operation::BwRdwr) => {
-                Run::Both(Box::new(ReadWriteRun::new(machine, test, list, key, state, first)))
-            }
-            (Engine::Fast, _) => Run::Reads(Box::new(ReadRun::new(machine, test, list, key, state, first))),
+            (Engine::Reference, _) => Run::Reference(Box::new(ReferenceRun::new(start))),
+            (Engine::Fast, Operation::BwWr) => Run::Writes(Box::new(WriteRun::new(start))),
+            (Engine::Fast, Operation::BwRdwr) => Run::Both(Box::new(ReadWriteRun::new(start))),
+            (Engine::Fast, _) => Run::Reads(Box::new(ReadRun::new(start))),
         };
         Self { run, stalls }
     }

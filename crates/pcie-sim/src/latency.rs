@@ -12,7 +12,6 @@ mod plan;
 use crate::history::{Footprint, State, TestKey};
 use crate::idle::{Alone, Sleeper};
 use crate::machine::Machine;
-use crate::port::Port;
 use crate::profile::CommandPath;
 use chance::Chance;
 use host::{Host, Passage};
@@ -72,8 +71,7 @@ impl<'a> LatencyRun<'a> {
         first: u64,
     ) -> Self {
         let system = &machine.system;
-        let root = &system.host.root_complex;
-        let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
+        let (uplink, downlink) = machine.ports();
         let command = system.device.command.as_ref().filter(|_| test.path == Path::Command);
         let (loop_ns, overhead_ns) = match command {
             Some(command) => (command_loop_ns(command, test), command.read_overhead_ns),
@@ -92,7 +90,7 @@ impl<'a> LatencyRun<'a> {
             next: first,
             draws: key.draws(Stream::Transaction),
             sleeper: system.host.idle.as_ref().map(|states| Sleeper::new(states, key)),
-            plans: Plans::new(machine, test, downlink.clone()),
+            plans: Plans::new(machine, test, (uplink, downlink.clone())),
             host: Host::new(machine, state, downlink),
             window,
             loop_time: Picoseconds::from_ns(loop_ns),

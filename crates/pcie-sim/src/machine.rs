@@ -9,6 +9,7 @@ pub(crate) use cuts::Cuts;
 use crate::caches::{Caches, Found, KNOWN};
 use crate::history::{State, TestKey};
 use crate::lines::{Line, Lines};
+use crate::port::Port;
 use crate::profile::{CompletionSplit, IommuMode, System};
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
@@ -241,6 +242,14 @@ impl Machine {
     /// Any of the two links: they differ in the headers of requests only.
     pub(crate) fn link(&self) -> &LinkConfiguration {
         &self.wide
+    }
+
+    /// The two directions of the link, idle: the card's port, and the root port.
+    pub(crate) fn ports(&self) -> (Port, Port) {
+        let (device, root) = (&self.system.device, &self.system.host.root_complex);
+        let uplink = Port::new(self.link(), device.uplink_quantum_bytes, root.uplink_stretch)
+            .with_gap(device.uplink_gap_bytes);
+        (uplink, Port::new(self.link(), root.downlink_quantum_bytes, root.downlink_stretch))
     }
 
     /// The completions for one read request, first to last.

@@ -3,11 +3,10 @@
 //! At each instant first everything happens that does, completions that arrive at the card before anything else; then the
 //! card and the root complex look at what they can send next.
 
-use super::Completion;
 use super::card::{Credits, Tags};
 use super::complex::Complex;
 use super::slots::Slots;
-use crate::history::{State, TestKey};
+use super::{Completion, Start};
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::{EventQueue, Picoseconds};
@@ -136,14 +135,9 @@ pub(super) struct ReferenceRun<'a> {
 pub(super) const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
 
 impl<'a> ReferenceRun<'a> {
-    pub(super) fn new(
-        machine: &'a Machine,
-        test: &'a Test,
-        list: &'a AddressList,
-        key: TestKey,
-        state: State,
-        first: u64,
-    ) -> Self {
+    pub(super) fn new(start: Start<'a>) -> Self {
+        let (uplink, downlink) = start.machine.ports();
+        let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;
         let workers = test.outstanding.unwrap_or(u32::MAX).min(system.device.dma.outstanding);
@@ -168,9 +162,8 @@ impl<'a> ReferenceRun<'a> {
             write_engine_free: Picoseconds::ZERO,
             next_issue: Picoseconds::ZERO,
             planned_issue: None,
-            uplink: Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
-                .with_gap(system.device.uplink_gap_bytes),
-            downlink: Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch),
+            uplink,
+            downlink,
             answer_planned: false,
             complex: Complex::new(machine, key, state, first),
             flight: Picoseconds::from_ns(root.flight_ns),

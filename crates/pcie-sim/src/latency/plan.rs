@@ -104,11 +104,8 @@ const PLACES: usize = 2 * PAGE_BYTES as usize;
 const UNKNOWN: u16 = u16::MAX;
 
 impl<'a> Plans<'a> {
-    pub(super) fn new(machine: &'a Machine, test: &'a Test, downlink: Port) -> Self {
+    pub(super) fn new(machine: &'a Machine, test: &'a Test, (uplink, downlink): (Port, Port)) -> Self {
         let system = &machine.system;
-        let stretch = system.host.root_complex.uplink_stretch;
-        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, stretch)
-            .with_gap(system.device.uplink_gap_bytes);
         Self {
             machine,
             test,

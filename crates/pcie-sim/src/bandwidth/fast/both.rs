@@ -7,17 +7,13 @@ mod card;
 mod root_port;
 mod waiting;
 
-use super::super::Completion;
 use super::super::complex::Complex;
+use super::super::{Completion, Start};
 use super::NEVER;
 use super::shapes::Shapes;
-use crate::history::{State, TestKey};
-use crate::machine::Machine;
-use crate::port::Port;
 use card::{Card, Outgoing, Step};
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
-use pcie_workload::{AddressList, Test};
 use root_port::RootPort;
 use std::collections::VecDeque;
 use waiting::Waiting;
@@ -75,19 +71,11 @@ impl Completed {
 const SETTLED: usize = 64;
 
 impl<'a> ReadWriteRun<'a> {
-    pub(crate) fn new(
-        machine: &'a Machine,
-        test: &'a Test,
-        list: &'a AddressList,
-        key: TestKey,
-        state: State,
-        first: u64,
-    ) -> Self {
+    pub(crate) fn new(start: Start<'a>) -> Self {
+        let (uplink, downlink) = start.machine.ports();
+        let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;
-        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
-            .with_gap(system.device.uplink_gap_bytes);
-        let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
         Self {
             shapes: Shapes::new(machine, test, uplink.clone(), downlink.clone()),
             card: Card::new(machine, test, list, uplink, first),

@@ -10,20 +10,17 @@ mod free;
 
 pub(super) use free::Alike;
 
-use super::super::Completion;
 use super::super::complex::Complex;
 use super::super::engine::UPLINK_BACKLOG;
+use super::super::{Completion, Start};
 use super::NEVER;
 use super::planned::Planned;
 use super::ready::Ready;
 use super::shapes::Shapes;
-use crate::history::{State, TestKey};
-use crate::machine::Machine;
 use crate::port::Port;
 use card::{Card, InFlight, Outgoing};
 use pcie_time::{Picoseconds, Stream};
 use pcie_wire::Piece;
-use pcie_workload::{AddressList, Test};
 
 /// A test that only reads, going on.
 #[derive(Debug)]
@@ -50,19 +47,11 @@ pub(crate) struct ReadRun<'a> {
 }
 
 impl<'a> ReadRun<'a> {
-    pub(crate) fn new(
-        machine: &'a Machine,
-        test: &'a Test,
-        list: &'a AddressList,
-        key: TestKey,
-        state: State,
-        first: u64,
-    ) -> Self {
+    pub(crate) fn new(start: Start<'a>) -> Self {
+        let (uplink, downlink) = start.machine.ports();
+        let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;
-        let uplink = Port::new(machine.link(), system.device.uplink_quantum_bytes, root.uplink_stretch)
-            .with_gap(system.device.uplink_gap_bytes);
-        let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
         let shapes = Shapes::new(machine, test, uplink.clone(), downlink.clone());
         let complex = Complex::new(machine, key, state, first);
         let order = key.draws(Stream::CompletionOrder);

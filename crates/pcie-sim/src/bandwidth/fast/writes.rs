@@ -1,20 +1,17 @@
 //! Tests that only write: in order from end to end, so each TLP follows from those before it.
 
-use super::super::Completion;
 use super::super::card::data_credits;
 use super::super::complex::Complex;
 use super::super::engine::UPLINK_BACKLOG;
+use super::super::{Completion, Start};
 use super::NEVER;
 use super::credits::DataCredits;
 use super::planned::Planned;
 use super::ring::Ring;
 use super::shapes::Shapes;
-use crate::history::{State, TestKey};
-use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
-use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -67,19 +64,11 @@ struct Outgoing {
 }
 
 impl<'a> WriteRun<'a> {
-    pub(crate) fn new(
-        machine: &'a Machine,
-        test: &'a Test,
-        list: &'a AddressList,
-        key: TestKey,
-        state: State,
-        first: u64,
-    ) -> Self {
+    pub(crate) fn new(start: Start<'a>) -> Self {
+        let (uplink, downlink) = start.machine.ports();
+        let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let (device, root) = (&system.device, &system.host.root_complex);
-        let uplink = Port::new(machine.link(), device.uplink_quantum_bytes, root.uplink_stretch)
-            .with_gap(device.uplink_gap_bytes);
-        let downlink = Port::new(machine.link(), root.downlink_quantum_bytes, root.downlink_stretch);
         let shapes = Shapes::new(machine, test, uplink.clone(), downlink);
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
         let longest = test.size_bytes.min(u64::from(system.link.mps_bytes)) as u32;
