@@ -13,6 +13,7 @@ mod latency;
 mod lines;
 mod machine;
 pub mod pio;
+mod places;
 mod port;
 mod refresh;
 #[cfg(test)]

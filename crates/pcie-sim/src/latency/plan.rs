@@ -7,12 +7,13 @@ use super::card::{moving_time, pulling_time};
 use super::chance::{Chance, JITTERS, jitters};
 use crate::lines::Line;
 use crate::machine::Machine;
+use crate::places::{Place, Places};
 use crate::port::Port;
 use crate::profile::{CommandPath, RootComplex};
 use crate::write_gate::WriteGate;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
-use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
+use pcie_workload::{LINE_BYTES, Operation, Path, Test};
 
 /// The passage of one kind of transaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,10 +69,7 @@ pub(super) struct Plans<'a> {
     test: &'a Test,
     uplink: Port,
     downlink: Port,
-    low_chunks: Vec<bool>,
-    chunk_shift: u32,
-    /// By place in a page and length of the addresses; `UNKNOWN` where none started yet.
-    by_place: Box<[u16; PLACES]>,
+    places: Places,
     plans: Vec<Plan>,
     reads: Vec<ReadTimes>,
 }
@@ -100,20 +98,14 @@ impl ReadTimes {
     }
 }
 
-const PLACES: usize = 2 * PAGE_BYTES as usize;
-const UNKNOWN: u16 = u16::MAX;
-
 impl<'a> Plans<'a> {
     pub(super) fn new(machine: &'a Machine, test: &'a Test, (uplink, downlink): (Port, Port)) -> Self {
-        let system = &machine.system;
         Self {
             machine,
             test,
             uplink,
             downlink,
-            low_chunks: system.chunk_addresses.iter().map(|address| *address < 1 << 32).collect(),
-            chunk_shift: system.chunk_bytes.trailing_zeros(),
-            by_place: Box::new([UNKNOWN; PLACES]),
+            places: Places::new(&machine.system),
             plans: Vec::new(),
             reads: Vec::new(),
         }
@@ -122,16 +114,16 @@ impl<'a> Plans<'a> {
     /// The plan of a transaction that starts at an offset of the buffer, and the tables that plans speak of.
     #[inline(always)]
     pub(super) fn at(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
-        let low = self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false);
-        let place = (offset % PAGE_BYTES) as usize * 2 + usize::from(low);
-        if self.by_place[place] == UNKNOWN {
-            self.work_out(offset, place);
-        }
-        (&self.plans[usize::from(self.by_place[place])], &self.reads)
+        let place = self.places.of(offset);
+        let number = match self.places.number(place) {
+            Some(number) => number,
+            None => self.work_out(offset, place),
+        };
+        (&self.plans[number], &self.reads)
     }
 
     #[cold]
-    fn work_out(&mut self, offset: u64, place: usize) {
+    fn work_out(&mut self, offset: u64, place: Place) -> usize {
         let plan = match (self.test.path, &self.machine.system.device.command) {
             (Path::Command, Some(command)) => self.by_command(command, offset),
             _ => self.by_dma(offset),
@@ -142,7 +134,8 @@ impl<'a> Plans<'a> {
             self.plans.push(plan);
             self.plans.len() - 1
         });
-        self.by_place[place] = number as u16;
+        self.places.set_number(place, number);
+        number
     }
 
     fn by_command(&mut self, command: &CommandPath, offset: u64) -> Plan {

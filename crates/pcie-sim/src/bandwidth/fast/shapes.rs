@@ -5,10 +5,11 @@
 
 use super::reads::Alike;
 use crate::machine::Machine;
+use crate::places::{Place, Places};
 use crate::port::Port;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
-use pcie_workload::{PAGE_BYTES, Test};
+use pcie_workload::Test;
 use std::ops::Range;
 
 /// A read request of a DMA.
@@ -63,10 +64,7 @@ pub(super) struct Shapes<'a> {
     test: &'a Test,
     uplink: Port,
     downlink: Port,
-    chunk_shift: u32,
-    low_chunks: Vec<bool>,
-    /// By place in a page and length of the addresses; `UNKNOWN` where none started yet.
-    by_place: Vec<u16>,
+    places: Places,
     shapes: Vec<Shape>,
     pub(super) requests: Vec<RequestShape>,
     pub(super) writes: Vec<WriteShape>,
@@ -74,19 +72,14 @@ pub(super) struct Shapes<'a> {
     pub(super) completion_bytes: Vec<u64>,
 }
 
-const UNKNOWN: u16 = u16::MAX;
-
 impl<'a> Shapes<'a> {
     pub(super) fn new(machine: &'a Machine, test: &'a Test, uplink: Port, downlink: Port) -> Self {
-        let system = &machine.system;
         Self {
             machine,
             test,
             uplink,
             downlink,
-            chunk_shift: system.chunk_bytes.trailing_zeros(),
-            low_chunks: system.chunk_addresses.iter().map(|address| *address < 1 << 32).collect(),
-            by_place: vec![UNKNOWN; 2 * PAGE_BYTES as usize],
+            places: Places::new(&machine.system),
             shapes: Vec::new(),
             requests: Vec::new(),
             writes: Vec::new(),
@@ -97,13 +90,11 @@ impl<'a> Shapes<'a> {
     /// The parts of a DMA at an offset of the buffer: a range of the requests, or of the writes.
     #[inline]
     pub(super) fn parts(&mut self, offset: u64, of_write: bool) -> Range<u32> {
-        let low = self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false);
-        let place = (offset % PAGE_BYTES) as usize * 2 + usize::from(low);
-        let known = self.by_place[place];
-        if known != UNKNOWN {
-            return self.shapes[usize::from(known)].parts(of_write);
+        let place = self.places.of(offset);
+        match self.places.number(place) {
+            Some(number) => self.shapes[number].parts(of_write),
+            None => self.work_out(offset, place).parts(of_write),
         }
-        self.work_out(offset, place).parts(of_write)
     }
 
     /// The shape of a read request.
@@ -133,13 +124,11 @@ impl<'a> Shapes<'a> {
 
     /// The offsets at a place of a page in the first chunk of the buffer with short addresses and the first with long ones.
     pub(super) fn with_both_lengths_of_address(&self, place: u64) -> impl Iterator<Item = u64> + use<> {
-        let first = |low| self.low_chunks.iter().position(|chunk| *chunk == low);
-        let shift = self.chunk_shift;
-        [first(true), first(false)].into_iter().flatten().map(move |chunk| ((chunk as u64) << shift) + place)
+        self.places.with_both_lengths_of_address(place)
     }
 
     #[cold]
-    fn work_out(&mut self, offset: u64, place: usize) -> Shape {
+    fn work_out(&mut self, offset: u64, place: Place) -> Shape {
         let (machine, size) = (self.machine, self.test.size_bytes);
         let first_request = self.requests.len() as u32;
         for piece in machine.read_requests(offset, size) {
@@ -161,7 +150,7 @@ impl<'a> Shapes<'a> {
             requests: (first_request, self.requests.len() as u32),
             writes: (first_write, self.writes.len() as u32),
         };
-        self.by_place[place] = self.shapes.len() as u16;
+        self.places.set_number(place, self.shapes.len());
         self.shapes.push(shape);
         shape
     }
