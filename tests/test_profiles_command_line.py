@@ -84,6 +84,7 @@ def test_a_skeleton_is_written_once(tmp_path: Path) -> None:
         (("profiles", "show", "nsb"), "did you mean snb?"),
         (("profiles", "show", "snb", "--set", "host.iommu.walk_us=1"), "the key is walk_ns"),
         (("profiles", "show", "gen3-x8", "--kind", "link", "--resolved"), "only a system is resolved"),
+        (("profiles", "show", "snb", "--resolved", "--format", "csv"), "printed as JSON, not as csv"),
         (("profiles", "show", "nowhere.toml"), "no such system profile"),
         (("suites", "show", "papr"), "did you mean paper?"),
         (("devices", "show", "nfp"), "did you mean nfp6000?"),

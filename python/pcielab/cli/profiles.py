@@ -51,6 +51,8 @@ def show(
     if resolved:
         if kind != "system":
             raise InputError(f"--resolved: only a system is resolved, not a {kind}")
+        if output_format is Format.CSV:
+            raise InputError("--resolved: a resolved system is printed as JSON, not as csv: leave --format away")
         typer.echo(profiles.resolve(name, sets or ()).to_json())
         return
     print_listing(listing(kind, name, sets or ()), output_format)
