@@ -88,6 +88,7 @@ bench-record: ## The same, and append the results with the commit to bench/histo
 
 .PHONY: closeness
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
+	rm -rf closeness
 	$(BIN)/python bench/closeness.py
 
 .PHONY: leave-one-out
