@@ -6,6 +6,7 @@ What a file does not say is assumed as on the base host, and told. Nothing is es
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from pcielab.errors import InputError
 from pcielab.lspci import find, parse
@@ -25,11 +26,9 @@ _DEFAULT_LINK = "gen3-x8"
 _DEFAULT_CHUNK_BYTES = 4 << 20
 _DEFAULT_CHUNKS = 16
 _MIB = 1 << 20
+_OLDER_HOST = "snb-e5-2630"
 MERGING: Table = {"merge_partial_lines": True, "partial_line_busy_ns": 0.0}
-NOT_MERGING: Table = {"merge_partial_lines": False, "partial_line_busy_ns": 68.0}
-"""What a root complex does with partial lines: those before Haswell send each by itself, and keep one that a write
-has begun closed to the next write. No aligned row shows for how long: measured on Sandy and Ivy Bridge (69.0 and
-67.6 ns)."""
+"""What a root complex does with partial lines from Haswell on."""
 _BEFORE_HASWELL = frozenset({42, 45, 58, 62})
 """Intel's model numbers, family 6, of Sandy Bridge and Ivy Bridge."""
 _WAY_BYTES = 128 << 10
@@ -94,6 +93,20 @@ def read_facts(texts: Mapping[str, str], folder: str, name: str, base_host: str 
     return facts
 
 
+@cache
+def older_host() -> Table:
+    """The measured Sandy Bridge host: it has what older hosts do and no row of a pack times."""
+    return _part("host", _OLDER_HOST)
+
+
+def not_merging() -> Table:
+    """What a root complex does with partial lines before Haswell.
+
+    It sends each by itself, and keeps one that a write has begun closed to the next write: no aligned row shows how long.
+    """
+    return {key: older_host()["root_complex"][key] for key in MERGING}
+
+
 def _part(kind: Kind, name: str) -> Table:
     """A part, with every key that the simulator takes."""
     content = load(kind, name).content
@@ -144,7 +157,7 @@ def _add_processor(facts: Facts, texts: Mapping[str, str]) -> None:
     if model:
         host["name"] = " ".join(model[1].split())
     if (number := re.search(r"^model\s*:\s*(\d+)", cpuinfo, re.MULTILINE)) and int(number[1]) in _BEFORE_HASWELL:
-        for key, value in NOT_MERGING.items():
+        for key, value in not_merging().items():
             host["root_complex"][key] = value
             facts.sources[f"host.root_complex.{key}"] = "sys-cpuinfo.txt: a processor from before Haswell"
     if sockets:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pcielab.calibrate.facts import MERGING, NOT_MERGING
+from pcielab.calibrate.facts import MERGING, not_merging, older_host
 from pcielab.profiles.read import Table
 
 _KIB, _MIB = 1 << 10, 1 << 20
@@ -258,21 +258,19 @@ TRANSLATION = Structure(
 )
 """How large the pages really are that an IOMMU translates."""
 
-_STALL_NS = 8000.0
-"""How long translation stops on a host where it does, at a request to a page that is being walked. Of the windows
-that show it, the one in the pack is what the simulation describes worst: measured over all, on Sandy Bridge."""
-
 WALKERS = Structure(
     "host.iommu.walkers",
     lambda system: [
         {"host.iommu.walkers": count, "host.iommu.same_page_stall_ns": stall_ns}
         for count in (4, 5, 6)
-        for stall_ns in (0.0, _STALL_NS)
+        for stall_ns in (0.0, older_host()["iommu"]["same_page_stall_ns"])
         if _translated(system)
     ],
     lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
 )
-"""How many page walks go on at the same time, and whether one stalls those that want the same page."""
+"""How many page walks go on at the same time, and whether one stalls those that want the same page: for as long as
+on the host that is known to. Of the windows that show it, the one in the pack is what the simulation describes worst.
+"""
 
 WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns",)
 """What belongs to each number of walkers."""
@@ -292,7 +290,7 @@ STRUCTURES: tuple[Structure, ...] = (
         "host.root_complex.merge_partial_lines",
         lambda _system: [
             {f"host.root_complex.{key}": value for key, value in values.items()}
-            for values in (MERGING, NOT_MERGING)
+            for values in (MERGING, not_merging())
         ],
         lambda name, test: name == "BW_DMA_RD" and test["size_bytes"] % 64 != 0,
     ),

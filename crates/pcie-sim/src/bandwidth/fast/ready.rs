@@ -81,7 +81,7 @@ impl Ready {
         self.base + Picoseconds(self.keys[self.first] >> REQUEST_BITS)
     }
 
-    /// Adds the request with a tag, `small` if it is of at most MPS, behind those whose data are there no later.
+    /// Adds the request with a tag, `small` if it counts as such, behind those whose data are there no later.
     #[inline(always)]
     pub(super) fn add(&mut self, time: Picoseconds, tag: u32, small: bool) {
         let request = u64::from(tag) << 1 | u64::from(small);

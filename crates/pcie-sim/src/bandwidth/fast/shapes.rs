@@ -20,7 +20,7 @@ pub(super) struct RequestShape {
     pub(super) length: u32,
     /// What it occupies on the uplink.
     pub(super) uplink_bytes: u64,
-    /// Whether it is of at most MPS.
+    /// Whether it is of at most `small_request_bytes`.
     pub(super) small: bool,
     /// What the data engine takes to move its data.
     pub(super) move_time: Picoseconds,

@@ -9,7 +9,7 @@ use pcie_time::{Draws, Picoseconds};
 pub(super) struct Waiting(u32);
 
 impl Waiting {
-    /// The request with a tag; `small` if it is of at most MPS.
+    /// The request with a tag; `small` if it counts as such.
     #[inline]
     pub(super) fn new(tag: u32, small: bool) -> Self {
         Self(tag << 1 | u32::from(small))
