@@ -90,7 +90,6 @@ impl MessageSystem {
                 ("last-store", after_first(|message| message.last_store)),
                 ("left-filter", after_first(|message| message.left)),
             ],
-            ..MessageResult::default()
         })
     }
 

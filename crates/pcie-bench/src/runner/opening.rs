@@ -157,7 +157,11 @@ fn start_store(
 ) -> Receiver<Result<(Store, BTreeSet<u64>), RunError>> {
     let (sender, stores) = mpsc::channel();
     let path = path.to_owned();
-    std::thread::spawn(move || sender.send(open_store(&path, manifest, options, &attachments, &conditions)));
+    std::thread::spawn(move || {
+        let opened = open_store(&path, manifest, options, &attachments, &conditions);
+        // Nobody waits for it any more where the run was stopped.
+        let _ = sender.send(opened);
+    });
     stores
 }
 
