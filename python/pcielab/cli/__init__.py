@@ -17,6 +17,7 @@ from pcielab.cli import (
     calibrate,
     compare,
     devices,
+    doctor,
     explain,
     exports,
     fabric,
@@ -60,6 +61,7 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("validate")(validate.validate)
 app.command("report")(report.report)
 app.command("compare")(compare.compare)
+app.command("doctor")(doctor.doctor)
 app.add_typer(imports.app, name="import")
 app.add_typer(exports.app, name="export")
 app.add_typer(profiles.app, name="profiles")
