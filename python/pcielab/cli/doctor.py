@@ -1,21 +1,15 @@
-"""`pcielab doctor`: whether this machine's PCIe is what it should be."""
+"""`pcielab doctor`: whether a machine's PCIe is what it should be."""
 
-import time
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.errors import InputError
 
 if TYPE_CHECKING:
-    from pcielab.doctor import Examination, Tree
-    from pcielab.doctor.finding import Finding
-
-messages = Console(stderr=True)
+    from pcielab.doctor import Examination, Finding, Tree
 
 
 def doctor(
@@ -67,69 +61,66 @@ def doctor(
 
     `pcielab doctor measured.db --strict`
     """
-    # Imported here because the other commands need not wait for it.
-    from pcielab import __version__
     from pcielab.doctor import examine
-    from pcielab.doctor.saved import saved
-    from pcielab.doctor.watch import changes
-    from pcielab.outputs import refuse_existing, write_file
+    from pcielab.outputs import refuse_existing
 
+    _refuse_two_machines(run, lspci, sysfs, watch)
     if save is not None:
         refuse_existing(save, overwrite=overwrite)
     machine = _read(run, lspci, sysfs)
     more: list[Finding] = []
     if watch is not None:
-        if run is not None or lspci is not None or sysfs is not None:
-            raise InputError("--watch: reads this machine twice: leave out RUN, --lspci and --sysfs")
-        messages.print(f"reading again in {watch:g} s", highlight=False)
-        time.sleep(watch)
-        before, machine = machine, _read(run, lspci, sysfs)
-        more = changes(before, machine, watch)
+        machine, more = _watched(machine, watch)
     if save is not None:
-        write_file(save, saved(machine, __version__), overwrite=overwrite)
+        _save(machine, save, overwrite=overwrite)
     examination = examine(machine, more)
     _print(examination, machine, output_format, with_tree=tree)
     if strict and examination.is_serious:
         raise typer.Exit(1)
 
 
-def _read(run: Path | None, lspci: Path | None, sysfs: Path | None) -> "Tree":
-    from pcielab.doctor import read_lspci, read_sysfs
-    from pcielab.doctor.saved import read_saved
+def _refuse_two_machines(run: Path | None, lspci: Path | None, sysfs: Path | None, watch: float | None) -> None:
+    from pcielab.errors import InputError
 
-    if sum(source is not None for source in (run, lspci, sysfs)) > 1:
+    given = sum(source is not None for source in (run, lspci, sysfs))
+    if given > 1:
         raise InputError("RUN, --lspci, --sysfs: each is a machine of its own: give one of them")
+    if given and watch is not None:
+        raise InputError("--watch: reads this machine twice: leave out RUN, --lspci and --sysfs")
+
+
+def _read(run: Path | None, lspci: Path | None, sysfs: Path | None) -> "Tree":
+    from pcielab.doctor import read_file, read_lspci_file, read_sysfs
+
     if lspci is not None:
-        return read_lspci(_text(lspci), str(lspci))
-    if sysfs is not None:
-        return read_sysfs(sysfs)
-    if run is None:
-        return read_sysfs()
-    if _is_store(run):
-        from pcielab.doctor.stores import tree_of_store
-        from pcielab.store import open_store
-
-        return tree_of_store(open_store(run))
-    return read_saved(run)
+        return read_lspci_file(lspci)
+    return read_sysfs(sysfs) if run is None else read_file(run)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read: {error.strerror}: give the output of `sudo lspci -vvv`"
-        ) from error
+def _watched(before: "Tree", seconds: float) -> tuple["Tree", "list[Finding]"]:
+    """A second reading, and what has changed since the first."""
+    import time
+
+    from pcielab.cli.progress import Bar
+    from pcielab.doctor import changes, read_sysfs
+
+    end = time.monotonic() + seconds
+    typer.echo(f"reading again in {seconds:g} s", err=True)
+    with Bar() as bar:
+        while (left := end - time.monotonic()) > 0:
+            bar.update(int(seconds - left), int(seconds), "watching")
+            time.sleep(min(left, 1.0))
+    after = read_sysfs()
+    return after, changes(before, after, seconds)
 
 
-def _is_store(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(16) == b"SQLite format 3\0"
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read: {error.strerror}: give a store, or a file that `pcielab doctor --save` wrote"
-        ) from error
+def _save(machine: "Tree", path: Path, *, overwrite: bool) -> None:
+    from pcielab import __version__
+    from pcielab.doctor import saved
+    from pcielab.outputs import write_file
+
+    write_file(path, saved(machine, __version__), overwrite=overwrite)
+    typer.echo(f"wrote {path}", err=True)
 
 
 def _print(examination: "Examination", tree: "Tree", output_format: Format, *, with_tree: bool) -> None:
@@ -141,14 +132,13 @@ def _print(examination: "Examination", tree: "Tree", output_format: Format, *, w
         typer.echo(shown.model_dump_json(indent=1))
         return
     for line in examination.unseen:
-        messages.print(escape(f"not seen: {line}"), highlight=False, soft_wrap=True)
+        typer.echo(f"not seen: {line}", err=True)
     if output_format is Format.CSV:
         print_rows([_row(finding) for finding in examination.findings], output_format)
         return
-    console = Console(highlight=False)
     if with_tree:
-        console.print(draw(tree), markup=False, soft_wrap=True)
-    console.print(describe(examination, tree, console.width), markup=False, soft_wrap=True)
+        typer.echo(draw(tree))
+    typer.echo(describe(examination, tree, shutil.get_terminal_size((110, 24)).columns))
 
 
 def _row(finding: "Finding") -> dict[str, Cell]:

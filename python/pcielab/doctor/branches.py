@@ -32,6 +32,11 @@ class Branch(Record):
     made_up: str | None = None
     """Why its link says nothing of real lanes."""
 
+    @property
+    def is_port(self) -> bool:
+        """Whether a link may lead down from it."""
+        return self.kind in ("root-port", "downstream-port")
+
 
 def branches(tree: Tree) -> list[Branch]:
     """Every function in the order of a walk down the tree."""

@@ -20,6 +20,8 @@ class Examination(Record):
     """How many functions were read."""
     links: int
     """How many links with something on the lower end."""
+    hypervisor: str | None
+    """What the machine runs under, where it shows that: then its links may be made up."""
     unseen: tuple[str, ...]
     """What could not be read, and what would show it."""
     findings: tuple[Finding, ...]
@@ -46,6 +48,7 @@ def examine(tree: Tree, more: Sequence[Finding] = ()) -> Examination:
         source=tree.source,
         functions=len(tree.functions),
         links=len(tree.links),
+        hypervisor=tree.host.hypervisor,
         unseen=tree.unseen,
         findings=tuple(found),
     )

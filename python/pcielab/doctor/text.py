@@ -11,6 +11,7 @@ from pcielab.doctor.tree import Tree
 
 _LEAST_WIDTH, _MOST_WIDTH = 60, 110
 _OPERATIONS = {"read": "reads", "write": "writes", "rdwr": "reads and writes together, each way,"}
+_COUNTED = {Severity.SERIOUS: "serious", Severity.NOTABLE: "worth a look", Severity.TOLD: "told"}
 _HEADS = {
     Severity.SERIOUS: "SERIOUS",
     Severity.NOTABLE: "worth a look",
@@ -36,19 +37,21 @@ def describe(examination: Examination, tree: Tree, width: int = _MOST_WIDTH) -> 
 
 
 def draw(tree: Tree) -> str:
-    """The tree, a function a line, with what its link carries; modelled."""
-    return "\n".join([*map(_line, branches(tree)), ""])
+    """The tree, a function a line, with what its link carries; modelled. What has no link is only counted."""
+    shown = [branch for branch in branches(tree) if branch.depth or branch.is_port or branch.lanes is not None]
+    rest = len(tree.functions) - len(shown)
+    return "\n".join([*map(_line, shown), *([f"and {rest} functions without a link"] if rest else []), ""])
 
 
 def _counted(examination: Examination) -> str:
-    counts = {
-        severity: sum(finding.severity is severity for finding in examination.findings) for severity in Severity
-    }
+    if not examination.links:
+        where = f" ({examination.hypervisor})" if examination.hypervisor else ""
+        return f"none to judge, as in a virtual machine{where}: look at the host itself"
     if not examination.findings:
         return "nothing to say"
-    return f"{counts[Severity.SERIOUS]} serious, {counts[Severity.NOTABLE]} worth a look, {counts[Severity.TOLD]} "
-    "told"
-    return None
+    found = [finding.severity for finding in examination.findings]
+    counts = (f"{found.count(severity)} {_COUNTED[severity]}" for severity in Severity)
+    return ", ".join(counts)
 
 
 def _finding(finding: Finding, titles: dict[str, str], width: int) -> Iterator[str]:
@@ -65,7 +68,8 @@ def _finding(finding: Finding, titles: dict[str, str], width: int) -> Iterator[s
         yield from _item("by the model: ", "; ".join(map(_loss, finding.losses)), width)
     if finding.added_latency_ns is not None:
         yield from _item("adds up to: ", f"{finding.added_latency_ns:g} ns", width)
-    yield from _item("elsewhere: ", f"{finding.evidence} (grade {finding.grade})", width)
+    if finding.severity is not Severity.TOLD:
+        yield from _item("elsewhere: ", f"{finding.evidence} (grade {finding.grade})", width)
     yield from _item("do: ", finding.remedy, width)
 
 
