@@ -17,7 +17,7 @@ def test_a_file_is_of_the_kind_that_its_keys_say(kind: ProfileKind) -> None:
 @pytest.mark.parametrize("kind", shipped.SUITE_FOLDERS)
 def test_a_suite_is_of_the_kind_that_its_keys_say(kind: SuiteKind, tmp_path: Path) -> None:
     for path in shipped.suite_files(kind).values():
-        copy = shutil.copy(path, tmp_path)
+        copy = str(shutil.copy(path, tmp_path))
         assert catalog.suite_kind(copy) == catalog.suite_kind(path.stem) == kind
 
 
