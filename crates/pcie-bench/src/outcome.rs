@@ -44,7 +44,8 @@ impl From<DeviceError> for Outcome {
 
 impl Outcome {
     /// A test that was not carried to its end: a resumed run does it again.
-    pub(crate) fn interrupted(message: &str) -> Self {
+    #[must_use]
+    pub fn interrupted(message: &str) -> Self {
         Self::without_numbers(Status::Interrupted, message.to_owned())
     }
 

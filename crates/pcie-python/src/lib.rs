@@ -14,12 +14,33 @@ mod error {
         "An input is wrong: the message names it and says what would be right."
     );
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
+    create_exception!(
+        _core,
+        NotSupported,
+        PyException,
+        "A device lacks what a test needs: the message names the limit."
+    );
+    create_exception!(
+        _core,
+        DeviceLost,
+        PyException,
+        "A device is gone: the run ends, and can be gone on with."
+    );
+    create_exception!(
+        _core,
+        Unavailable,
+        PyException,
+        "There is nothing to open: the message says what is missing and what brings it."
+    );
 }
 
+mod backend;
+mod experiments;
 mod fabric;
 mod fabric_runtime;
 mod model;
 mod prediction;
+mod python_device;
 mod run;
 mod store;
 
@@ -29,8 +50,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
+    module.add("NotSupported", module.py().get_type::<error::NotSupported>())?;
+    module.add("DeviceLost", module.py().get_type::<error::DeviceLost>())?;
+    module.add("Unavailable", module.py().get_type::<error::Unavailable>())?;
     module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
+    backend::register(module)?;
+    experiments::register(module)?;
     fabric::register(module)?;
     fabric_runtime::register(module)?;
     model::register(module)?;
