@@ -66,7 +66,6 @@ rtl-test: $(VENV)/.rtl-installed ## Run every bench of the FPGA core, in all its
 .PHONY: rtl-registers
 rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.rdl: constants, C header, reference page
 	$(BIN)/python rtl/generate_registers.py
-	cargo fmt
 
 .PHONY: test-slow
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)

@@ -1,7 +1,7 @@
 """Makes everything that says where a register is from ``registers.rdl``.
 
-The addresses for SystemVerilog, the C header, the constants for Python and Rust, and the reference page. With ``--check`` nothing
-is written, and the exit code is 1 if a file is not what it should be.
+The addresses for SystemVerilog, the C header, the constants for Python and Rust, and the reference page. With
+``--check`` nothing is written, and the exit code is 1 if a file is not what it should be.
 """
 
 from __future__ import annotations
@@ -175,7 +175,6 @@ OUTPUTS = {
     "rtl/src/registers.svh": system_verilog,
     "rtl/pcielab_registers.h": c_header,
     "rtl/tb/registers.py": python,
-    "crates/pcie-driver/src/registers.rs": rust,
     "docs/reference/rtl-registers.md": page,
 }
 """Where each output goes, from the root of the repository."""

@@ -1,4 +1,4 @@
-"""The addresses that a test's transactions should have: ``AddressList`` of crates/pcie-workload, written once more.
+"""The addresses of a test's transactions: ``AddressList`` of crates/pcie-workload, written once more.
 
 Also what software has to write into the registers for a test.
 """

@@ -47,5 +47,5 @@ async def until(dut: Any, condition: Callable[[], bool], limit: int = 20_000) ->
 
 
 async def settled() -> None:
-    """Lets outputs follow the inputs that were set, before the edge that takes them; nothing can be set after it."""
+    """Lets outputs follow the inputs that were set, before the edge that takes them."""
     await ReadOnly()

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import cocotb
+from cocotb.triggers import FallingEdge
+
 import registers as r
 from address_list import AddressList
 from clocking import clocks, settled, start
-from cocotb.triggers import FallingEdge
 from host import Host
 
 OPERATIONS = {"lat-rd": 0, "lat-wrrd": 1, "bw-rd": 2, "bw-wr": 3, "bw-rdwr": 4}
 IDLE_INPUTS = {
     "max_payload": 1, "max_read_request": 2, "bus_master": 1, "function_reset": 0, "tx_ready": 0,
     "rx_valid": 0, "rx_sop": 0, "rx_eop": 0, "rx_tag": 0, "rx_status": 0, "rx_poisoned": 0, "rx_byte_count": 0,
-    "rx_lower_address": 0, "rx_dwords": 0, "rx_data": 0, "reg_valid": 0, "reg_write": 0, "reg_address": 0, "reg_data": 0,
+    "rx_lower_address": 0, "rx_dwords": 0, "rx_data": 0,
+    "reg_valid": 0, "reg_write": 0, "reg_address": 0, "reg_data": 0,
 }  # fmt: skip
 
 
@@ -59,8 +61,8 @@ class Core:
         return await self.read(address) | await self.read(address + 4) << 32
 
     async def describe(
-        self, wanted: AddressList, operation: str, count: int, host: Host, *, first: int = 0, outstanding: int = 32,
-        check_data: bool = True,
+        self, wanted: AddressList, operation: str, count: int, host: Host, *,
+        first: int = 0, outstanding: int = 32, check_data: bool = True,
     ) -> None:  # fmt: skip
         """Writes all that a test needs."""
         s = wanted.settings(first)
@@ -81,10 +83,10 @@ class Core:
         pieces = len(host.pieces) | (host.piece_bytes.bit_length() - 1) << r.PIECES_BYTES_LOG2_SHIFT
         for address, value in (
             (r.OPERATION, what), (r.SIZE, s["size"]), (r.COUNT, count), (r.OUTSTANDING, outstanding),
-            (r.KEY_LO, s["key"] & 0xFFFFFFFF), (r.KEY_HI, s["key"] >> 32), (r.PLACE, s["place"]), (r.USABLE, s["usable"]),
-            (r.NTH, s["nth"]), (r.NTH_WRAP, s["nth_wrap"]), (r.STEP, s["step"]), (r.PERIOD, period),
-            (r.RECIPROCAL, s["reciprocal"]), (r.UNIT_BYTES, s["unit_bytes"]), (r.HOST_OFFSET, s["host_offset"]),
-            (r.PIECES, pieces), (r.DATA_KEY, host.data_key), (r.TIMEOUT, 3000),
+            (r.KEY_LO, s["key"] & 0xFFFFFFFF), (r.KEY_HI, s["key"] >> 32), (r.PLACE, s["place"]),
+            (r.USABLE, s["usable"]), (r.NTH, s["nth"]), (r.NTH_WRAP, s["nth_wrap"]), (r.STEP, s["step"]),
+            (r.PERIOD, period), (r.RECIPROCAL, s["reciprocal"]), (r.UNIT_BYTES, s["unit_bytes"]),
+            (r.HOST_OFFSET, s["host_offset"]), (r.PIECES, pieces), (r.DATA_KEY, host.data_key), (r.TIMEOUT, 3000),
         ):  # fmt: skip
             await self.write(address, value)
         for n, unit in enumerate(wanted.usable_in_period):

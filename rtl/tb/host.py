@@ -1,7 +1,7 @@
-"""A host for the core's streams: memory that holds bytes, completions late, cut and out of order, and a strict reader.
+"""A host for the core's streams: memory with bytes, completions late, cut and out of order, and a strict reader.
 
-It checks everything that the core sends, whatever the test is about: no request over MRRS or MPS or across 4 KiB, byte
-enables that say what is meant, no tag used twice, beats that add up. It knows nothing of a vendor's hard block.
+It checks everything that the core sends, whatever the test is about: no request over MRRS or MPS or across 4 KiB,
+byte enables that say what is meant, no tag used twice, beats that add up. It knows no vendor's hard block.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from cocotb.triggers import FallingEdge
+
 from address_list import PAGE
 from clocking import settled
-from cocotb.triggers import FallingEdge
 
 RCB = 64
 

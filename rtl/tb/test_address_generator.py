@@ -5,15 +5,16 @@ from typing import Any
 
 import cocotb
 import pytest
+from cocotb.triggers import FallingEdge
+
 from address_list import LIST_LENGTH, PATTERNS, AddressList
 from clocking import clocks, start
-from cocotb.triggers import FallingEdge
 from simulator import run_bench
 
 WIDTHS = {
-    "pattern": 2, "backwards": 1, "first_twice": 1, "key": 64, "place": 20, "usable": 26, "nth": 26, "nth_wrap": 26,
-    "step": 26, "all_usable": 1, "usable_in_period": 7, "period": 7, "reciprocal": 32, "unit_bytes": 13,
-    "host_offset": 12, "size": 13, "pieces": 11, "piece_shift": 6,
+    "pattern": 2, "backwards": 1, "first_twice": 1, "key": 64, "place": 20, "usable": 26, "nth": 26,
+    "nth_wrap": 26, "step": 26, "all_usable": 1, "usable_in_period": 7, "period": 7, "reciprocal": 32,
+    "unit_bytes": 13, "host_offset": 12, "size": 13, "pieces": 11, "piece_shift": 6,
 }  # fmt: skip
 """The fields of ``address_list_t``, the uppermost first."""
 

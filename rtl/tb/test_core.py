@@ -7,6 +7,7 @@ from typing import Any
 
 import cocotb
 import pytest
+
 import registers as r
 from address_list import LIST_LENGTH, PATTERNS, AddressList
 from clocking import clocks, until
@@ -66,7 +67,12 @@ async def every_operation_does_what_it_says(dut: Any) -> None:
     core, host = await core_and_host(dut)
     seen: Counter[str] = Counter()
     tags = await core.read(r.PARAMETERS) >> r.PARAMETERS_TAGS_SHIFT & r.PARAMETERS_TAGS_MASK
-    for number in range(int(os.environ.get("PCIELAB_RTL_TESTS", "15"))):
+    needed = {"read", "write", "unaligned", "split", "out of order", *OPERATIONS, *PATTERNS}
+    tests = int(os.environ.get("PCIELAB_RTL_TESTS", "8"))
+    for number in range(10 * tests):
+        missing = needed - set(+host.seen) - set(seen)
+        if number >= tests and not missing:
+            break
         operation = list(OPERATIONS)[number % 5]
         codes = random.randrange(6), random.randrange(6)
         dut.max_payload.value, dut.max_read_request.value = codes
@@ -94,9 +100,7 @@ async def every_operation_does_what_it_says(dut: Any) -> None:
         await check_results(core, host, operation, count, size, done)
         seen[operation] += 1
         seen[wanted.pattern] += 1
-    missing = {"read", "write", "unaligned", "split", "out of order"} - set(+host.seen)
     assert not missing, f"not tried: {missing}"
-    assert len(seen) >= 8, seen
 
 
 async def check_results(
@@ -124,7 +128,7 @@ async def check_results(
 
 
 def latencies_seen(host: Host, operation: str, size: int, count: int) -> list[int]:
-    """From the first beat of each transaction's first request to the last of its last completion, as the host saw them."""
+    """From the first beat of each transaction's first request to the last of its last completion, at the host."""
     found = []
     requests = iter(host.requests)
     for _ in range(count):

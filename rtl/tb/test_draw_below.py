@@ -5,9 +5,10 @@ from typing import Any
 
 import cocotb
 import pytest
+from cocotb.triggers import FallingEdge
+
 from address_list import below
 from clocking import clocks, start
-from cocotb.triggers import FallingEdge
 from simulator import run_bench
 
 LATENCY = 19

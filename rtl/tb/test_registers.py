@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
+
 import registers as r
 from clocking import clocks, start
 from core import IDLE_INPUTS, Core

@@ -5,8 +5,9 @@ from typing import Any
 
 import cocotb
 import pytest
-from clocking import settled, start
 from cocotb.triggers import FallingEdge
+
+from clocking import settled, start
 from simulator import run_bench
 
 
