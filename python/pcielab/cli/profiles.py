@@ -9,6 +9,7 @@ import typer
 from pcielab import profiles
 from pcielab.cli.output import Format, print_rows
 from pcielab.errors import InputError
+from pcielab.input_files import read_text_roughly
 from pcielab.profiles import Kind
 from pcielab.profiles.listing import Listing, listing, shipped_rows
 from pcielab.profiles.skeleton import skeleton
@@ -76,10 +77,7 @@ def make_skeleton(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
-    try:
-        text = lspci.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"--lspci {lspci}: cannot be read: {error.strerror}") from None
+    text = read_text_roughly(lspci)
     if output.exists() and not overwrite:
         raise InputError(f"-o {output}: exists: name another file, or give --overwrite")
     try:

@@ -11,10 +11,11 @@ from pydantic import Field, ValidationError, model_validator
 from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.fabric.files import Flow
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.part import Part
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
 from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
 
 Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 
@@ -107,12 +108,12 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     Raises:
         InputError: No such suite, or a problem in it.
     """
-    path = Path(name_or_path).expanduser()
+    path = given_path(name_or_path)
     if not name_or_path.endswith(".toml"):
         path = shipped.directory("suites") / "fabric" / f"{name_or_path}.toml"
-        if not path.is_file():
+        if not is_there(path):
             remedy = suggestion(name_or_path, suite_names())
-            raise InputError(f"no fabric suite is named {name_or_path!r}: {remedy}; a file is given by its path")
+            raise InputError(f"no fabric suite is named {shown(name_or_path)}: {remedy}; a file is given by its path")
     content: dict[str, Any] = read_toml(path)
     try:
         return FabricSuite.model_validate(content)

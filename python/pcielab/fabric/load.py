@@ -9,9 +9,10 @@ from pydantic import ValidationError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.fabric.files import FabricFile, Flow
-from pcielab.profiles.read import read_toml
 from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
 
 
 @dataclass(frozen=True)
@@ -75,15 +76,15 @@ def load(name_or_path: str) -> Fabric:
     Raises:
         InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
     """
-    path = Path(name_or_path).expanduser()
+    path = given_path(name_or_path)
     if not (name_or_path.endswith(".toml") or "/" in name_or_path):
         path = shipped.directory("profiles") / "fabrics" / f"{name_or_path}.toml"
-        if not path.is_file():
+        if not is_there(path):
             remedy = suggestion(name_or_path, names())
             raise InputError(
-                f"no fabric is named {name_or_path!r}: {remedy}; a file is given by its path (*.toml)"
+                f"no fabric is named {shown(name_or_path)}: {remedy}; a file is given by its path (*.toml)"
             )
-    if not path.is_file():
+    if not is_there(path):
         raise InputError(f"{path}: no such fabric")
     try:
         file = FabricFile.model_validate(read_toml(path))

@@ -13,12 +13,13 @@ from pydantic import Field, ValidationError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, read_toml
 from pcielab.model.questions import Link
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.profiles.part import Count, Nanoseconds, Part, Size32
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
 from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
 
 
 class Core(Part):
@@ -169,22 +170,22 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     Raises:
         InputError: no such profile, or a file that is not one; names the file and the key.
     """
-    path = Path(name_or_file)
+    path = given_path(str(name_or_file))
     if path.suffix != ".toml":
         path = _directory() / f"{name_or_file}.toml"
         if str(name_or_file) not in shipped_message_profiles():
             remedy = suggestion(str(name_or_file), shipped_message_profiles())
             raise InputError(
-                f"no profile of messages is named {str(name_or_file)!r}: {remedy}; or give a .toml file"
+                f"no profile of messages is named {shown(str(name_or_file))}: {remedy}; or give a .toml file"
             )
+    content = read_toml(path)
     try:
-        profile = MessageProfile.model_validate(read_toml(path))
+        profile = MessageProfile.model_validate(content)
         _core.model_check_messages(json.dumps(profile.as_question()))
     except ValidationError as error:
         raise explain(error, MessageProfile, str(path)) from error
     except InputError as error:
-        message = str(error)
-        raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from error
+        raise InputError(f"{path}: {error}") from error
     return profile
 
 

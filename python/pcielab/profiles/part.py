@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError
-from pcielab.quantities import parse_bytes
+from pcielab.quantities import MOST_BYTES, parse_bytes
 
 
 class Part(BaseModel):
@@ -31,7 +31,6 @@ def _size(value: object) -> object:
 
 
 MOST_COUNT = 2**32 - 1
-MOST_BYTES = 2**63 - 1
 
 Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
 Share = Annotated[float, Field(ge=0, le=1)]

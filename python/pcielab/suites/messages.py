@@ -14,10 +14,10 @@ from pydantic_core import PydanticCustomError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.part import Count, Part, Share
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
-from pcielab.suites.files import Sizes
+from pcielab.suites.files import Sizes, check_count, check_loop, count
 from pcielab.validation import explain
 
 Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors"]
@@ -69,12 +69,13 @@ class MessageGroup(Part):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if len(set(self.loop)) < len(self.loop):
-            raise ValueError(f"loop = {self.loop}: each entry once")
-        unnamed = [axis for axis, values in self._axes().items() if len(values) > 1 and axis not in self.loop]
-        if unnamed:
-            raise ValueError(f"loop = {self.loop}: add {', '.join(unnamed)}, of which there is more than one")
+        check_loop(self.loop, self._axes())
         return self
+
+    @property
+    def count(self) -> int:
+        """How many tests the group has."""
+        return count(self._axes())
 
     def _axes(self) -> dict[Axis, list[Any]]:
         return {
@@ -122,6 +123,11 @@ class MessageSuiteFile(Part):
     group: list[MessageGroup] = Field(min_length=1)
     """Groups of tests, in run order."""
 
+    @model_validator(mode="after")
+    def _is_short_enough(self) -> Self:
+        check_count(sum(group.count for group in self.group))
+        return self
+
 
 @dataclass(frozen=True)
 class MessageSuite:
@@ -152,8 +158,8 @@ def is_message_suite(name_or_path: str) -> bool:
     """Whether `--suite` means a suite of messages: a shipped one, or a file whose groups have ways."""
     if name_or_path in message_suite_names():
         return True
-    path = Path(name_or_path).expanduser()
-    if path.suffix != ".toml" or not path.is_file():
+    path = given_path(name_or_path)
+    if path.suffix != ".toml" or not is_there(path):
         return False
     groups = read_toml(path).get("group")
     return isinstance(groups, list) and any(isinstance(group, dict) and "ways" in group for group in groups)
@@ -165,7 +171,7 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     Raises:
         InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
     """
-    path = Path(name_or_path).expanduser()
+    path = given_path(name_or_path)
     if name_or_path in message_suite_names():
         path = _directory() / f"{name_or_path}.toml"
     try:
