@@ -1,7 +1,7 @@
 """Files that people give: found by the path they wrote, and read up to a size, as text or as TOML.
 
-Whatever such a file holds, an `InputError` is the worst that comes of reading it: not an endless device, not a number
-of thousands of digits, not brackets without end. What the content means is checked by who asked for it.
+Whatever such a file holds, an `InputError` is the worst that comes of reading it, be it an endless device, a
+number of thousands of digits, or brackets without end. What the content means is checked by who asked for it.
 """
 
 import tomllib
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab.errors import InputError
+from pcielab.wording import shown
 
 MOST_BYTES = 64 << 20
 """Longest text that is read: twenty times the longest file of a published run."""
@@ -23,7 +24,9 @@ def given_path(reference: str, beside: Path | None = None) -> Path:
         InputError: It cannot be a path, or there is no such user.
     """
     if "\0" in reference or len(reference) > _MOST_PATH:
-        raise InputError(f"{reference[:80]!r}: is no path: give one of at most {_MOST_PATH} characters, without NUL")
+        raise InputError(
+            f"{shown(reference)}: is no path: give one of at most {_MOST_PATH} characters, without NUL"
+        )
     try:
         return (beside or Path()) / Path(reference).expanduser()
     except RuntimeError:

@@ -19,7 +19,9 @@ def parse_bytes(text: str, option: str) -> int:
     found = _SIZE.fullmatch(text.strip())
     value = Fraction(found[1]) * _FACTORS[found[2].upper()] if found else Fraction(0)
     if value < 1 or value.denominator != 1:
-        raise InputError(f"{option}: {shown(text)} is not a size: give whole bytes above 0, such as 64, 4K or 1.5M")
+        raise InputError(
+            f"{option}: {shown(text)} is not a size: give whole bytes above 0, such as 64, 4K or 1.5M"
+        )
     if value > MOST_BYTES:
         raise InputError(f"{option} {text.strip()}: give at most {MOST_BYTES} bytes")
     return int(value)
@@ -44,5 +46,7 @@ def _part(text: str, option: str) -> range:
     if len(ends) == 1:
         return range(ends[0], ends[0] + 1)
     if len(ends) > 3 or ends[1] < ends[0]:
-        raise InputError(f"{option}: {shown(text)} is not a range: give first:last or first:last:step, first <= last")
+        raise InputError(
+            f"{option}: {shown(text)} is not a range: give first:last or first:last:step, first <= last"
+        )
     return range(ends[0], ends[1] + 1, ends[2] if len(ends) == 3 else 1)

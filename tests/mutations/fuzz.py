@@ -1,7 +1,7 @@
 """`make fuzz`: changed inputs by the hundred thousand, on all cores, until the count or the time is up.
 
     python tests/mutations/fuzz.py --count 1000000 --minutes 60
-    python tests/mutations/fuzz.py --kind flows --first 1234 --count 1     # one case again, here, with its traceback
+    python tests/mutations/fuzz.py --kind flows --first 1234 --again      # one case, here, with its traceback
 
 What fails is printed with its kind and number; the exit code is 1 then.
 """

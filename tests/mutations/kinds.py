@@ -164,7 +164,9 @@ def sets(draw: Draw, folder: Path) -> None:
     asked = []
     for _ in range(draw.choice([1, 1, 2])):
         key = draw.choice(_KEYS)
-        given = draw.choice([*mutate.WORDS, *map(str, mutate.WHOLE), *map(str, mutate.REAL), "[" * 20_000, "[1, 2]"])
+        given = draw.choice(
+            [*mutate.WORDS, *map(str, mutate.WHOLE), *map(str, mutate.REAL), "[" * 20_000, "[1, 2]"]
+        )
         if draw.random() < 0.3:
             key = mutate.text(draw, key.encode()).decode(errors="replace")
         asked.append(f"{key}={given}")
@@ -386,10 +388,12 @@ def _tiny(folder: Path) -> suites.Suite:
 
 
 def messages(draw: Draw, folder: Path) -> None:
-    """Changed suites of messages on changed profiles, run; only the first tests of a suite, as the rest is alike."""
+    """Changed suites of messages on changed profiles, run: one group with a test or two, as others are alike."""
     (seed,) = _tables("suites/messages/*.toml")
     few = {key: one[:1] if isinstance(one, list) else one for key, one in draw.choice(seed["group"]).items()}
-    wide = {key: draw.choice(seed["group"]).get(key, one) for key, one in few.items() if key in ("cores", "sharing")}
+    wide = {
+        key: draw.choice(seed["group"]).get(key, one) for key, one in few.items() if key in ("cores", "sharing")
+    }
     group = few | {key: one[-1:] for key, one in wide.items()} | {"pace": draw.choice(["alone", "stream"])}
     suite = _written(draw, seed | {"group": [group]}, folder / "suite.toml")
     chosen = suites.load_message_suite(str(suite))

@@ -1,7 +1,7 @@
 """Changes to inputs, drawn: to tables as TOML holds them, and to the text of a file.
 
-Most changes are small, for an input that is wrong in one place gets furthest. What is put in is what people, sensors
-and other programs really write (wrong units, other types, "nan", a register that reads as all ones), and what is
+Most changes are small, for an input that is wrong in one place gets furthest. What is put in is what people and
+other programs really write (wrong units, other types, "nan", a register that reads as all ones), and what is
 written to do harm (numbers of thousands of digits, brackets by the ten thousand, paths that lead elsewhere).
 """
 
@@ -14,11 +14,72 @@ WHOLE = [0, 1, 2, 3, 5, 7, 63, 64, 65, 127, 255, 256, 1000, 4095, 4096, 4097, 65
 WHOLE += [-1, -(2**31), -(2**63), 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**53 + 1, 2**63 - 1, 2**63, 2**64, 10**30]
 REAL = [0.0, -0.0, 0.5, 1.0, 1.5, -1.0, 1e-3, 1e-9, 1e-300, 5e-324, 1e3, 1e6, 1e9, 1.0000001e9, 1e15, 1e19, 1e308]
 REAL += [float("inf"), float("-inf"), float("nan")]
-WORDS = ["", " ", "nan", "inf", "none", "null", "true", "²", "٣", "1e999", "1e19", "0x10", "1_000", "-", "#", "=", "é"]
-WORDS += ["\x7f", "\x00", "\x1b[2J", "\u202e", "\ufeff", "😀", "a" * 5_000, "9" * 5_000, "a.b.c", "{", "}", "{}", "{0}"]
-WORDS += ["{size:>900000000}", "{size:{size}}", "{size!r:>999}", "{direction.__class__}", "%n%s", "<script>", "'\""]
-WORDS += ["../x.toml", "/dev/null", "/etc/hostname", "~nosuchuser/x.toml", "./", "a/b.toml", "x.toml", "\\\\?\\nul"]
-WORDS += ["1:1e19", "1:99999999999", "1:1000000:1", "64:1", "64:64:0", "1:2:3:4", "4K", "1.5M", "0K", "K", "1.0000001"]
+WORDS = [
+    "",
+    " ",
+    "nan",
+    "inf",
+    "none",
+    "null",
+    "true",
+    "²",
+    "٣",
+    "1e999",
+    "1e19",
+    "0x10",
+    "1_000",
+    "-",
+    "#",
+    "=",
+    "é",
+]
+WORDS += [
+    "\x7f",
+    "\x00",
+    "\x1b[2J",
+    "\u202e",
+    "\ufeff",
+    "😀",
+    "a" * 5_000,
+    "9" * 5_000,
+    "a.b.c",
+    "{",
+    "}",
+    "{}",
+    "{0}",
+]
+WORDS += [
+    "{size:>900000000}",
+    "{size:{size}}",
+    "{size!r:>999}",
+    "{direction.__class__}",
+    "%n%s",
+    "<script>",
+    "'\"",
+]
+WORDS += [
+    "../x.toml",
+    "/dev/null",
+    "/etc/hostname",
+    "~nosuchuser/x.toml",
+    "./",
+    "a/b.toml",
+    "x.toml",
+    "\\\\?\\nul",
+]
+WORDS += [
+    "1:1e19",
+    "1:99999999999",
+    "1:1000000:1",
+    "64:1",
+    "64:64:0",
+    "1:2:3:4",
+    "4K",
+    "1.5M",
+    "0K",
+    "K",
+    "1.0000001",
+]
 WORDS += ["fixed", "random", "cold", "stream", "packet", "hsw2620", "gen3-x8", "infinite", "BW_DMA_RD", "per-flow"]
 
 Draw = random.Random
@@ -127,7 +188,20 @@ def _flip(draw: Draw, content: bytes) -> bytes:
 def _put_in(draw: Draw, content: bytes) -> bytes:
     place = _place(draw, content)
     pieces = [*(word.encode() for word in WORDS), *(str(number).encode() for number in [*WHOLE, *REAL])]
-    pieces += [b"\n", b"\r\n", b",", b'"', b"'''", b"[", b"]]", b"\xff", b"\xc3", b"\t", b"[" * 20_000, b"1" * 5_000]
+    pieces += [
+        b"\n",
+        b"\r\n",
+        b",",
+        b'"',
+        b"'''",
+        b"[",
+        b"]]",
+        b"\xff",
+        b"\xc3",
+        b"\t",
+        b"[" * 20_000,
+        b"1" * 5_000,
+    ]
     return content[:place] + draw.choice(pieces) + content[place:]
 
 
@@ -164,4 +238,13 @@ def _line(draw: Draw, content: bytes) -> bytes:
     return b"".join(lines)
 
 
-_TEXT_CHANGES: list[Callable[[Draw, bytes], bytes]] = [_cut, _drop, _flip, _put_in, _put_in, _number, _number, _line]
+_TEXT_CHANGES: list[Callable[[Draw, bytes], bytes]] = [
+    _cut,
+    _drop,
+    _flip,
+    _put_in,
+    _put_in,
+    _number,
+    _number,
+    _line,
+]

@@ -1,8 +1,8 @@
 """Runs many cases in processes of their own, each case within limits of time and memory.
 
-A case that raises anything but a well-made InputError, takes more than a second of processor time, wants more than
-500 MB, hangs, or takes the process with it is a failure; the next one goes on in a new process. Cases are numbered,
-and what a number means never changes: it can be done again by itself.
+A case fails if it raises anything but a well-made InputError, takes more than a second of processor time, wants
+more than 500 MB, hangs, or takes the process with it; the next ones go on in a new process. Cases are numbered,
+and what a number means does not depend on the others: each can be done again by itself.
 """
 
 import os
@@ -74,9 +74,7 @@ def _where() -> str:
     return (own or lines or ["?"])[-1]
 
 
-def failures(
-    kind: str, case: Case, numbers: range, folder: Path
-) -> Iterator[Failure | None]:
+def failures(kind: str, case: Case, numbers: range, folder: Path) -> Iterator[Failure | None]:
     """Do the cases of a kind in this order: None for each that ended well, and the failures."""
     at = numbers.start
     found = 0
@@ -89,9 +87,7 @@ def failures(
                 break
 
 
-def _of_one_process(
-    kind: str, case: Case, numbers: range, folder: Path
-) -> Iterator[tuple[int, str | None]]:
+def _of_one_process(kind: str, case: Case, numbers: range, folder: Path) -> Iterator[tuple[int, str | None]]:
     reading, writing = os.pipe()
     process = os.fork()
     if process == 0:
@@ -124,9 +120,7 @@ def _of_one_process(
         yield done, f"took the process with it: exit code {os.waitstatus_to_exitcode(status)}"
 
 
-def _work(
-    kind: str, case: Case, numbers: range, folder: Path, writing: int
-) -> None:
+def _work(kind: str, case: Case, numbers: range, folder: Path, writing: int) -> None:
     """Do cases, and write a line for each: empty, or what went wrong."""
     code = 1
     try:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
@@ -12,7 +11,7 @@ from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.fabric.files import Flow
 from pcielab.input_files import given_path, is_there, read_toml
-from pcielab.profiles.part import Part
+from pcielab.profiles.part import Name, Part, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.validation import explain, suggestion
 from pcielab.wording import shown
@@ -23,9 +22,9 @@ Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 class Experiment(Part):
     """Flows that run together, once for each value of the sweep."""
 
-    family: str = Field(min_length=1)
+    family: Name
     """The figure that it belongs to."""
-    series: str = Field(min_length=1)
+    series: Name
     """Its line in that figure."""
     flows: list[Flow] = Field(min_length=1)
     """The flows."""
@@ -81,9 +80,9 @@ class Point:
 class FabricSuite(Part):
     """A file under `suites/fabric`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     fabric: str
     """The fabric that it is made for."""
@@ -113,7 +112,9 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
         path = shipped.directory("suites") / "fabric" / f"{name_or_path}.toml"
         if not is_there(path):
             remedy = suggestion(name_or_path, suite_names())
-            raise InputError(f"no fabric suite is named {shown(name_or_path)}: {remedy}; a file is given by its path")
+            raise InputError(
+                f"no fabric suite is named {shown(name_or_path)}: {remedy}; a file is given by its path"
+            )
     content: dict[str, Any] = read_toml(path)
     try:
         return FabricSuite.model_validate(content)

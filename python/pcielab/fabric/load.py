@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
-from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.fabric.files import FabricFile, Flow
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.validation import explain, suggestion
 from pcielab.wording import shown
 

@@ -16,7 +16,7 @@ from pcielab.errors import InputError
 from pcielab.input_files import given_path, read_toml
 from pcielab.model.questions import Link
 from pcielab.profiles import ResolvedSystem, resolve
-from pcielab.profiles.part import Count, Nanoseconds, Part, Size32
+from pcielab.profiles.part import Count, Name, Nanoseconds, Part, Size32, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.validation import explain, suggestion
 from pcielab.wording import shown
@@ -100,13 +100,13 @@ class LoopbackTimes(Part):
 class MessageProfile(Part):
     """A file under `profiles/pio`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the values come from."""
-    system: str = Field(min_length=1)
+    system: Name
     """The system that the times were measured on: a shipped one, or the path of a file."""
     address_bits: Literal[32, 64]
     """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""

@@ -73,7 +73,9 @@ def _known() -> list[str]:
 
 def _check(key: str, steps: Sequence[str], where: str) -> None:
     if len(key) > _MOST_LETTERS:
-        raise InputError(f"{where}{named(key)}: no such key: the longest ones have fewer than {_MOST_LETTERS} letters")
+        raise InputError(
+            f"{where}{named(key)}: no such key: the longest ones have fewer than {_MOST_LETTERS} letters"
+        )
     wanted = ".".join(step for step in steps if not _is_index(step))
     known = _known()
     if wanted in known:

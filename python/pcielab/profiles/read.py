@@ -64,7 +64,8 @@ def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: i
         return own
     if depth == _BASES_MOST:
         raise InputError(
-            f"{path}: base = {shown(reference)}: more than {_BASES_MOST} files start from each other, or in a circle"
+            f"{path}: base = {shown(reference)}: more than {_BASES_MOST} files start from each other, or in a "
+            "circle"
         )
     base_path = locate(kind, reference, path.parent)
     base = with_base(kind, read_toml(base_path), base_path, depth=depth + 1)

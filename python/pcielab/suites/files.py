@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError
-from pcielab.profiles.part import Count, Part, Size
+from pcielab.profiles.part import Count, Name, Part, Size, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.quantities import MOST_SIZES, parse_range
 from pcielab.suites.benchmark import (
@@ -63,7 +63,7 @@ def _spelled_out(text: str) -> list[int]:
 
 
 def _check_family(text: str) -> None:
-    """Refuse a family in which anything but `{direction}`, `{size}` and a width of the size stands for something."""
+    """Refuse a family in which anything but `{direction}` and `{size}`, with a width, stands for something."""
     try:
         fields = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
@@ -72,7 +72,9 @@ def _check_family(text: str) -> None:
         if name not in ("direction", "size") or conversion:
             raise ValueError(f"family = {shown(text)}: only {{direction}} and {{size}} can stand for something")
         if width and (name != "size" or not _WIDTH.fullmatch(width)):
-            raise ValueError(f"family = {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}")
+            raise ValueError(
+                f"family = {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}"
+            )
 
 
 def check_count(tests: int) -> None:
@@ -82,7 +84,9 @@ def check_count(tests: int) -> None:
         ValueError: There are more than `MOST_TESTS`.
     """
     if tests > MOST_TESTS:
-        raise ValueError(f"{tests} tests: give {MOST_TESTS} at most: fewer entries in the lists, or several suites")
+        raise ValueError(
+            f"{tests} tests: give {MOST_TESTS} at most: fewer entries in the lists, or several suites"
+        )
 
 
 def check_loop(loop: Sequence[str], axes: dict[Any, list[Any]]) -> None:
@@ -104,7 +108,7 @@ def count(axes: dict[Any, list[Any]]) -> int:
     return prod(len(values) for values in axes.values())
 
 
-Name = Annotated[str, BeforeValidator(_known_test)]
+TestName = Annotated[str, BeforeValidator(_known_test)]
 Sizes = Annotated[
     list[Size], BeforeValidator(_ranges, json_schema_input_type=list[int | str]), Field(min_length=1)
 ]
@@ -114,12 +118,12 @@ Offset = Annotated[int, Field(ge=0, le=4095)]
 class Group(Part):
     """Tests that share a family (a file of the published format), as lists that are combined with each other."""
 
-    family: str = Field(min_length=1)
+    family: Name
     """File that the results belong to. `{direction}` stands for the test's `rd`, `wr`, `rw` or `wrrd`, `{size}`
     for its size, `{size:02}` with two digits."""
     loop: list[Axis] = Field(default=[])
     """What varies, outermost first: every list with more than one entry must be named."""
-    tests: list[Name] = Field(min_length=1)
+    tests: list[TestName] = Field(min_length=1)
     """Published names of the micro-benchmarks."""
     sizes: Sizes
     """Transfer sizes: bytes, `"4K"`, or a range such as `"240:271"`, both ends included."""
@@ -206,9 +210,9 @@ class Group(Part):
 class SuiteFile(Part):
     """A file under `suites`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the list of tests comes from."""

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from pcielab import _core, shipped
 from pcielab.errors import InputError
 from pcielab.input_files import given_path, is_there, read_toml
-from pcielab.profiles.part import Count, Part, Share
+from pcielab.profiles.part import Count, Name, Part, Share, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.suites.files import Sizes, check_count, check_loop, count
 from pcielab.validation import explain
@@ -44,7 +44,7 @@ LinkName = Annotated[str, BeforeValidator(_link)]
 class MessageGroup(Part):
     """Tests that share a family, as lists that are combined with each other."""
 
-    family: str = Field(min_length=1)
+    family: Name
     """What the results belong to."""
     loop: list[Axis] = Field(default=[])
     """What varies, outermost first: every list with more than one entry must be named."""
@@ -114,9 +114,9 @@ class MessageGroup(Part):
 class MessageSuiteFile(Part):
     """A file under `suites/messages`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the list of tests comes from."""
