@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.fabric.files import Flow
-from pcielab.input_files import given_path, is_there, read_toml
+from pcielab.input_files import given_path, read_toml
 from pcielab.profiles.part import Name, Part, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.validation import explain, suggestion
@@ -98,7 +98,7 @@ class FabricSuite(Part):
 
 def suite_names() -> list[str]:
     """The shipped suites of fabrics."""
-    return sorted(path.stem for path in (shipped.directory("suites") / "fabric").glob("*.toml"))
+    return list(shipped.suite_files("fabric"))
 
 
 def load_fabric_suite(name_or_path: str) -> FabricSuite:
@@ -109,12 +109,13 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     """
     path = given_path(name_or_path)
     if not name_or_path.endswith(".toml"):
-        path = shipped.directory("suites") / "fabric" / f"{name_or_path}.toml"
-        if not is_there(path):
+        found = shipped.suite_files("fabric").get(name_or_path)
+        if found is None:
             remedy = suggestion(name_or_path, suite_names())
             raise InputError(
                 f"no fabric suite is named {shown(name_or_path)}: {remedy}; a file is given by its path"
             )
+        path = found
     content: dict[str, Any] = read_toml(path)
     try:
         return FabricSuite.model_validate(content)

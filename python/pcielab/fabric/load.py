@@ -67,7 +67,7 @@ class Fabric:
 
 def names() -> list[str]:
     """The shipped fabrics."""
-    return sorted(path.stem for path in (shipped.directory("profiles") / "fabrics").glob("*.toml"))
+    return list(shipped.profile_files("fabric"))
 
 
 def load(name_or_path: str) -> Fabric:
@@ -78,12 +78,13 @@ def load(name_or_path: str) -> Fabric:
     """
     path = given_path(name_or_path)
     if not (name_or_path.endswith(".toml") or "/" in name_or_path):
-        path = shipped.directory("profiles") / "fabrics" / f"{name_or_path}.toml"
-        if not is_there(path):
+        found = shipped.profile_files("fabric").get(name_or_path)
+        if found is None:
             remedy = suggestion(name_or_path, names())
             raise InputError(
                 f"no fabric is named {shown(name_or_path)}: {remedy}; a file is given by its path (*.toml)"
             )
+        path = found
     if not is_there(path):
         raise InputError(f"{path}: no such fabric")
     try:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.input_files import given_path, is_there, read_toml
-from pcielab.profiles.files import FOLDERS, Kind
+from pcielab.profiles.files import Kind
 from pcielab.validation import suggestion
 from pcielab.wording import shown
 
@@ -29,7 +29,7 @@ class Raw:
 
 def names(kind: Kind) -> list[str]:
     """The shipped profiles of a kind."""
-    return sorted(path.stem for path in (shipped.directory("profiles") / FOLDERS[kind]).glob("*.toml"))
+    return list(shipped.profile_files(kind))
 
 
 def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
@@ -39,13 +39,13 @@ def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
         if not is_there(path):
             raise InputError(f"{path}: no such {kind} profile")
         return path
-    path = shipped.directory("profiles") / FOLDERS[kind] / f"{reference}.toml"
-    if not is_there(path):
+    found = shipped.profile_files(kind).get(reference)
+    if found is None:
         remedy = suggestion(reference, names(kind))
         raise InputError(
             f"no {kind} profile is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)"
         )
-    return path
+    return found
 
 
 def load(kind: Kind, reference: str, beside: Path | None = None) -> Raw:

@@ -42,7 +42,7 @@ class Suite:
 
 def names() -> list[str]:
     """The shipped suites."""
-    return sorted(path.stem for path in shipped.directory("suites").glob("*.toml"))
+    return list(shipped.suite_files("transfers"))
 
 
 def load_suite(name_or_path: str) -> Suite:
@@ -75,8 +75,8 @@ def _locate(reference: str) -> Path:
         if not is_there(path):
             raise InputError(f"{path}: no such suite")
         return path
-    path = shipped.directory("suites") / f"{reference}.toml"
-    if not is_there(path):
+    found = shipped.suite_files("transfers").get(reference)
+    if found is None:
         remedy = suggestion(reference, names())
         raise InputError(f"no suite is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)")
-    return path
+    return found

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -151,7 +150,7 @@ class MessageSuite:
 
 def message_suite_names() -> list[str]:
     """The shipped suites of messages."""
-    return sorted(path.stem for path in _directory().glob("*.toml"))
+    return list(shipped.suite_files("messages"))
 
 
 def is_message_suite(name_or_path: str) -> bool:
@@ -171,9 +170,7 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     Raises:
         InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
     """
-    path = given_path(name_or_path)
-    if name_or_path in message_suite_names():
-        path = _directory() / f"{name_or_path}.toml"
+    path = shipped.suite_files("messages").get(name_or_path) or given_path(name_or_path)
     try:
         file = MessageSuiteFile.model_validate(read_toml(path))
     except ValidationError as error:
@@ -184,7 +181,3 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return suite
-
-
-def _directory() -> Path:
-    return shipped.directory("suites") / "messages"

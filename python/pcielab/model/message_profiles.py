@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from pcielab import _core, shipped
 from pcielab.errors import InputError
 from pcielab.input_files import given_path, read_toml
-from pcielab.model.questions import Link
+from pcielab.model.link import Link
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.profiles.part import Count, Name, Nanoseconds, Part, Size32, Title
 from pcielab.profiles.provenance import Provenance
@@ -161,7 +161,7 @@ class MessageProfile(Part):
 
 def shipped_message_profiles() -> list[str]:
     """Names that `load_message_profile` knows."""
-    return sorted(path.stem for path in _directory().glob("*.toml"))
+    return list(shipped.profile_files("messages"))
 
 
 def load_message_profile(name_or_file: str | Path) -> MessageProfile:
@@ -172,12 +172,13 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     """
     path = given_path(str(name_or_file))
     if path.suffix != ".toml":
-        path = _directory() / f"{name_or_file}.toml"
-        if str(name_or_file) not in shipped_message_profiles():
+        found = shipped.profile_files("messages").get(str(name_or_file))
+        if found is None:
             remedy = suggestion(str(name_or_file), shipped_message_profiles())
             raise InputError(
                 f"no profile of messages is named {shown(str(name_or_file))}: {remedy}; or give a .toml file"
             )
+        path = found
     content = read_toml(path)
     try:
         profile = MessageProfile.model_validate(content)
@@ -187,7 +188,3 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     return profile
-
-
-def _directory() -> Path:
-    return shipped.directory("profiles") / "pio"

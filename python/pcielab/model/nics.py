@@ -56,7 +56,7 @@ class NicProfile(_Table):
 
 def shipped_nics() -> list[str]:
     """Names that `load_nic` knows."""
-    return sorted(path.stem for path in _directory().glob("*.toml"))
+    return list(shipped.profile_files("nic"))
 
 
 def load_nic(name_or_file: str | Path) -> NicProfile:
@@ -67,10 +67,11 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     """
     path = given_path(str(name_or_file))
     if path.suffix != ".toml":
-        path = _directory() / f"{name_or_file}.toml"
-        if str(name_or_file) not in shipped_nics():
+        found = shipped.profile_files("nic").get(str(name_or_file))
+        if found is None:
             names = ", ".join(shipped_nics())
             raise InputError(f"NIC {shown(str(name_or_file))} is unknown: give {names}, or a .toml file")
+        path = found
     content = read_toml(path)
     try:
         profile = NicProfile.model_validate(content)
@@ -80,7 +81,3 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     return profile
-
-
-def _directory() -> Path:
-    return shipped.directory("profiles") / "nics"
