@@ -5,21 +5,28 @@ from os import PathLike
 from typing import final
 
 __all__ = [
+    "Backend",
+    "DeviceLost",
     "FabricRun",
     "FabricRuntime",
     "FabricShares",
     "FabricTrace",
     "FabricWaiting",
     "InputError",
+    "NotSupported",
     "Predictor",
     "RunError",
+    "Stop",
     "StoreWriter",
+    "Unavailable",
     "__version__",
+    "address_offsets",
     "card_intervals_ns",
     "check_message_suite",
     "check_suite",
     "check_system",
     "fabric_check",
+    "fabric_check_traffic",
     "fabric_edges",
     "fabric_estimate",
     "fabric_influence",
@@ -33,14 +40,43 @@ __all__ = [
     "model_messages",
     "model_nic",
     "model_sizing",
-    "run_simulated",
-    "run_simulated_messages",
+    "run_experiments",
+    "run_messages",
+    "run_suite",
 ]
 
 __version__: str
 
 class InputError(ValueError): ...
 class RunError(Exception): ...
+class NotSupported(Exception): ...
+class DeviceLost(Exception): ...
+class Unavailable(Exception): ...
+
+@final
+class Backend:
+    @staticmethod
+    def simulated(system: str, *, samples: str, engine: str) -> Backend: ...
+    @staticmethod
+    def cpu(host: str) -> Backend: ...
+    @staticmethod
+    def of_python(adapter: object) -> Backend: ...
+    def traced(self, path: str | PathLike[str]) -> Backend: ...
+    def with_faults(self, faults: str) -> Backend: ...
+    def check_contract(self, trial: str) -> list[str]: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def jobs_most(self) -> int: ...
+
+@final
+class Stop:
+    def __new__(cls) -> Stop: ...
+    def request(self) -> None: ...
+    def is_requested(self) -> bool: ...
+    def wait(self, seconds: float) -> bool: ...
 
 @final
 class FabricRun:
@@ -138,6 +174,7 @@ def check_system(system: str) -> None: ...
 def check_message_suite(suite: str) -> None: ...
 def check_suite(suite: str) -> None: ...
 def fabric_check(fabric: str) -> None: ...
+def fabric_check_traffic(fabric: str, traffic: str) -> None: ...
 def fabric_edges(fabric: str) -> str: ...
 def fabric_estimate(
     fabric: str, sources: bytes, destinations: bytes, standalone: bytes, names: list[str], method: str
@@ -148,7 +185,7 @@ def fabric_rounds(
 def fabric_influence(
     fabric: str, sources: bytes, destinations: bytes, standalone: bytes, names: list[str], method: str
 ) -> str: ...
-def fabric_simulate(fabric: str, traffic: str, options: str) -> FabricRun: ...
+def fabric_simulate(fabric: str, traffic: str, options: str, stop: Stop | None = None) -> FabricRun: ...
 def model_bandwidth(question: str) -> str: ...
 def model_check_nic(device: str) -> None: ...
 def model_check_messages(profile: str) -> None: ...
@@ -157,21 +194,21 @@ def model_message_crossings(question: str) -> str: ...
 def model_messages(question: str) -> str: ...
 def model_nic(question: str) -> str: ...
 def model_sizing(question: str) -> str: ...
-def run_simulated(
+def address_offsets(test: str, seed: int, position: int, first: int, count: int) -> bytes: ...
+def run_suite(
     path: str | PathLike[str],
-    system: str,
+    backend: Backend,
     suite: str,
     manifest: str,
     *,
     seed: int,
     samples: str,
-    engine: str,
     jobs: int,
     resume: bool,
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
 ) -> None: ...
-def run_simulated_messages(
+def run_messages(
     path: str | PathLike[str],
     system: str,
     profile: str,
@@ -179,6 +216,18 @@ def run_simulated_messages(
     manifest: str,
     *,
     seed: int,
+    resume: bool,
+    overwrite: bool,
+    progress: Callable[[int, int, str, str], None],
+) -> None: ...
+def run_experiments(
+    path: str | PathLike[str],
+    suite: str,
+    tests: str,
+    manifest: str,
+    carry_out: Callable[[int, Stop], str],
+    *,
+    resume: bool,
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
 ) -> None: ...

@@ -41,6 +41,14 @@ pub struct Options {
     pub seed: u64,
 }
 
+/// Refuses flows that cannot exist, without simulating anything.
+///
+/// # Errors
+/// The message names the first such flow and what would be right.
+pub fn check(topology: &Topology, traffic: &[Traffic]) -> Result<(), FabricError> {
+    traffic.iter().try_for_each(|flow| traffic::place(topology, flow).map(drop))
+}
+
 /// Simulates flows on a fabric. The same input gives the same outcome.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
 use std::time::{Duration, Instant};
 
-use pcie_fabric::simulate::{Options, Traffic, simulate_unless};
+use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -20,6 +20,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FabricRun>()?;
     module.add_function(wrap_pyfunction!(fabric_simulate, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_check, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_check_traffic, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_edges, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_estimate, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_rounds, module)?)?;
@@ -78,6 +79,12 @@ struct InfluenceRow {
 #[pyfunction]
 fn fabric_check(fabric: &str) -> PyResult<()> {
     topology(fabric).map(drop)
+}
+
+/// Refuses flows that cannot exist on a fabric.
+#[pyfunction]
+fn fabric_check_traffic(fabric: &str, traffic: &str) -> PyResult<()> {
+    check(&topology(fabric)?, &read::<Vec<Traffic>>(traffic)?).map_err(input_error)
 }
 
 /// The edges of a fabric with their capacities, by their numbers.

@@ -1,0 +1,74 @@
+"""Back ends: what tests can be carried out with, how a new one is written, and the contract that all keep to.
+
+    >>> from pcielab import devices, load_suite
+    >>> devices.run(devices.open_kind("cpu"), load_suite("cpu"), "cpu.db")
+
+A back end in Python is a class with the methods of `Backend`, which opens a `Device` and a `Host`; packages offer theirs
+through the entry-point group `pcielab.devices` (see docs/guides/add-a-device.md).
+"""
+
+from typing import TYPE_CHECKING
+
+from pcielab._core import DeviceLost, NotSupported, Stop, Unavailable
+from pcielab.on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from pcielab.devices.bridge import bridged
+    from pcielab.devices.contract import broken_promises
+    from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, LinkFacts, Timer
+    from pcielab.devices.kinds import Kind, kinds, open_kind
+    from pcielab.devices.protocols import (
+        Backend,
+        BandwidthSlice,
+        Device,
+        Host,
+        LatencySlice,
+        Start,
+        address_offsets,
+    )
+    from pcielab.devices.running import run
+
+__all__ = [
+    "Backend",
+    "BandwidthSlice",
+    "Condition",
+    "Device",
+    "DeviceFacts",
+    "DeviceLost",
+    "Host",
+    "HostFacts",
+    "Kind",
+    "LatencySlice",
+    "LinkFacts",
+    "NotSupported",
+    "Start",
+    "Stop",
+    "Timer",
+    "Unavailable",
+    "address_offsets",
+    "bridged",
+    "broken_promises",
+    "kinds",
+    "open_kind",
+    "run",
+]
+
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "pcielab.devices.bridge": ["bridged"],
+        "pcielab.devices.contract": ["broken_promises"],
+        "pcielab.devices.facts": ["Condition", "DeviceFacts", "HostFacts", "LinkFacts", "Timer"],
+        "pcielab.devices.kinds": ["Kind", "kinds", "open_kind"],
+        "pcielab.devices.protocols": [
+            "Backend",
+            "BandwidthSlice",
+            "Device",
+            "Host",
+            "LatencySlice",
+            "Start",
+            "address_offsets",
+        ],
+        "pcielab.devices.running": ["run"],
+    },
+)
