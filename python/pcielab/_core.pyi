@@ -6,19 +6,19 @@ from typing import final
 
 __all__ = [
     "Backend",
-    "DeviceLost",
+    "DeviceLostError",
     "FabricRun",
     "FabricRuntime",
     "FabricShares",
     "FabricTrace",
     "FabricWaiting",
     "InputError",
-    "NotSupported",
+    "NotSupportedError",
     "Predictor",
     "RunError",
     "Stop",
     "StoreWriter",
-    "Unavailable",
+    "UnavailableError",
     "__version__",
     "address_offsets",
     "card_intervals_ns",
@@ -49,9 +49,9 @@ __version__: str
 
 class InputError(ValueError): ...
 class RunError(Exception): ...
-class NotSupported(Exception): ...
-class DeviceLost(Exception): ...
-class Unavailable(Exception): ...
+class NotSupportedError(Exception): ...
+class DeviceLostError(Exception): ...
+class UnavailableError(Exception): ...
 
 @final
 class Backend:

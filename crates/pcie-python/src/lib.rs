@@ -16,19 +16,19 @@ mod error {
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
     create_exception!(
         _core,
-        NotSupported,
+        NotSupportedError,
         PyException,
         "A device lacks what a test needs: the message names the limit."
     );
     create_exception!(
         _core,
-        DeviceLost,
+        DeviceLostError,
         PyException,
         "A device is gone: the run ends, and can be gone on with."
     );
     create_exception!(
         _core,
-        Unavailable,
+        UnavailableError,
         PyException,
         "There is nothing to open: the message says what is missing and what brings it."
     );
@@ -50,9 +50,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
-    module.add("NotSupported", module.py().get_type::<error::NotSupported>())?;
-    module.add("DeviceLost", module.py().get_type::<error::DeviceLost>())?;
-    module.add("Unavailable", module.py().get_type::<error::Unavailable>())?;
+    module.add("NotSupportedError", module.py().get_type::<error::NotSupportedError>())?;
+    module.add("DeviceLostError", module.py().get_type::<error::DeviceLostError>())?;
+    module.add("UnavailableError", module.py().get_type::<error::UnavailableError>())?;
     module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
     backend::register(module)?;

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::backend::Stop;
-use crate::error::{DeviceLost, NotSupported, Unavailable};
+use crate::error::{DeviceLostError, NotSupportedError, UnavailableError};
 use crate::run::parse;
 
 /// A back end that is written in Python.
@@ -70,7 +70,7 @@ impl Backend for PythonBackend {
         Python::attach(|py| {
             let bench = self.adapter.call_method0(py, "open").map_err(|error| {
                 let told = error.value(py).to_string();
-                match error.is_instance_of::<Unavailable>(py) {
+                match error.is_instance_of::<UnavailableError>(py) {
                     true => OpenError::Unavailable(told),
                     false => OpenError::Failed(named(py, &error)),
                 }
@@ -165,9 +165,9 @@ fn text_as<T: DeserializeOwned>(bench: &Bound<'_, PyAny>, name: &str) -> PyResul
 
 fn raised(py: Python<'_>, error: &PyErr) -> DeviceError {
     let told = error.value(py).to_string();
-    if error.is_instance_of::<NotSupported>(py) {
+    if error.is_instance_of::<NotSupportedError>(py) {
         DeviceError::NotSupported(told)
-    } else if error.is_instance_of::<DeviceLost>(py) {
+    } else if error.is_instance_of::<DeviceLostError>(py) {
         DeviceError::Lost(told)
     } else {
         DeviceError::Failed(named(py, error))

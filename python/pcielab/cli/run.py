@@ -148,7 +148,7 @@ def run(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change one value of the profile, or, as device.KEY or host.KEY, of a device's options; repeatable.",
+            help="Change one value of the profile, or, as host.KEY or device.KEY, of a device; repeatable.",
         ),
     ] = None,
     suite: Annotated[
@@ -193,7 +193,8 @@ def run(
 ) -> None:
     """Run a suite, or one test, and keep the results in a store.
 
-    Results say wherever they are shown whether they were simulated or measured: without --device they are simulated.
+    Results say wherever they are shown whether they were simulated or measured: without --device they are
+    simulated.
 
     For example:
 
@@ -225,7 +226,9 @@ def run(
     }
     if suite is not None and test is None and is_message_suite(suite):
         if device != "sim":
-            raise InputError(f"--suite {suite}: is a suite of messages, which --device {device} cannot take: give sim")
+            raise InputError(
+                f"--suite {suite}: is a suite of messages, which --device {device} cannot take: give sim"
+            )
         _run_messages(suite, profile or "kpio-2012", sets or [], output, seed, resume, overwrite, single)
         return
     chosen = _chosen_suite(suite, test, single)
@@ -240,9 +243,7 @@ def run(
     _tell(output, name)
 
 
-def _simulate(
-    profile: str, sets: list[str], chosen: "Suite", output: Path, engine: Engine, **options: Any
-) -> str:
+def _simulate(profile: str, sets: list[str], chosen: "Suite", output: Path, engine: Engine, **options: Any) -> str:
     """Run a suite on a simulated system; its name."""
     from pcielab.cli.progress import Bar
     from pcielab.profiles import resolve
@@ -255,8 +256,7 @@ def _simulate(
 
 
 def _tell(output: Path, name: str) -> None:
-    """Say on stderr what became of the tests, and where their numbers come from; a single one that gave a number has
-    been printed."""
+    """Say on stderr what became of the tests; a single one that gave a number has been printed."""
     from pcielab.store import open_store
 
     store = open_store(output)

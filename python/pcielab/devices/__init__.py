@@ -3,20 +3,19 @@
     >>> from pcielab import devices, load_suite
     >>> devices.run(devices.open_kind("cpu"), load_suite("cpu"), "cpu.db")
 
-A back end in Python is a class with the methods of `Backend`, which opens a `Device` and a `Host`; packages offer theirs
-through the entry-point group `pcielab.devices` (see docs/guides/add-a-device.md).
+A back end in Python is a class with the methods of `Backend`, which opens a `Device` and a `Host`; packages
+offer theirs through the entry-point group `pcielab.devices` (see docs/guides/add-a-device.md).
 """
 
 from typing import TYPE_CHECKING
 
-from pcielab._core import DeviceLost, NotSupported, Stop, Unavailable
+from pcielab._core import DeviceLostError, NotSupportedError, Stop, UnavailableError
 from pcielab.on_demand import names_on_demand
 
 if TYPE_CHECKING:
     from pcielab.devices.bridge import bridged
     from pcielab.devices.contract import broken_promises
     from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, LinkFacts, Timer
-    from pcielab.devices.kinds import Kind, kinds, open_kind
     from pcielab.devices.protocols import (
         Backend,
         BandwidthSlice,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         Start,
         address_offsets,
     )
+    from pcielab.devices.registry import Kind, kinds, open_kind
     from pcielab.devices.running import run
 
 __all__ = [
@@ -34,17 +34,17 @@ __all__ = [
     "Condition",
     "Device",
     "DeviceFacts",
-    "DeviceLost",
+    "DeviceLostError",
     "Host",
     "HostFacts",
     "Kind",
     "LatencySlice",
     "LinkFacts",
-    "NotSupported",
+    "NotSupportedError",
     "Start",
     "Stop",
     "Timer",
-    "Unavailable",
+    "UnavailableError",
     "address_offsets",
     "bridged",
     "broken_promises",
@@ -59,7 +59,7 @@ __getattr__ = names_on_demand(
         "pcielab.devices.bridge": ["bridged"],
         "pcielab.devices.contract": ["broken_promises"],
         "pcielab.devices.facts": ["Condition", "DeviceFacts", "HostFacts", "LinkFacts", "Timer"],
-        "pcielab.devices.kinds": ["Kind", "kinds", "open_kind"],
+        "pcielab.devices.registry": ["Kind", "kinds", "open_kind"],
         "pcielab.devices.protocols": [
             "Backend",
             "BandwidthSlice",

@@ -13,8 +13,10 @@ def broken_promises(
 ) -> list[str]:
     """What a back end does not keep to, in words; nothing for one that keeps to all of it.
 
-    It ends within 200 ms of being told to; counts add up; ticks fit in the time; what it cannot do it refuses, naming the
-    limit; after a stop or a refusal the next test works; closing without having run does no harm; nothing is left behind.
+    It ends within 200 ms of being told to; counts add up; ticks fit in the time; what it cannot do it refuses,
+    naming the
+    limit; after a stop or a refusal the next test works; closing without having run does no harm; nothing is
+    left behind.
 
     Args:
         backend: See `bridged` and `open_kind`.
@@ -22,5 +24,9 @@ def broken_promises(
         bandwidth: A bandwidth test likewise.
         refused: Tests that it has to refuse.
     """
-    trial = {"latency": asdict(latency), "bandwidth": asdict(bandwidth), "refused": [asdict(one) for one in refused]}
+    trial = {
+        "latency": asdict(latency),
+        "bandwidth": asdict(bandwidth),
+        "refused": [asdict(one) for one in refused],
+    }
     return backend.check_contract(json.dumps(trial))

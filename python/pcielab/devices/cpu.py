@@ -1,4 +1,4 @@
-"""Options of `cpu`: a core of this machine as the requester, and the host's side, which other real devices share."""
+"""`cpu`: a core of this machine as the requester, and the host's side, which other real devices share."""
 
 import platform
 from typing import Literal

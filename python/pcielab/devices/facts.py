@@ -1,11 +1,14 @@
-"""What devices and hosts say of themselves: the same keys as docs/reference/store.md. None is unknown, never a guess."""
+"""What devices and hosts say of themselves, with the keys of docs/reference/store.md.
+
+None is unknown, never a guess.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Timer:
-    """The timer of a device: a tick is `numerator_ns / denominator` ns long and has so many cycles of its clock."""
+    """A tick of `numerator_ns / denominator` ns, with so many cycles of the timer's clock."""
 
     numerator_ns: int
     denominator: int = 1

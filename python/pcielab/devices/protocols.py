@@ -1,4 +1,4 @@
-"""What a back end that is written in Python has to offer: the Rust traits `Backend`, `Device` and `Host` in Python.
+"""What a back end that is written in Python has to offer: the traits `Backend`, `Device` and `Host` of Rust.
 
 Classes may inherit from these: what has a default here need not be written.
 """
@@ -60,8 +60,9 @@ class Start:
 class Device(Protocol):
     """A card that can run the micro-benchmarks.
 
-    What it lacks it refuses with `NotSupported`, naming the limit; when it is gone it raises `DeviceLost`; any other
-    exception is a failure of the test. A slice takes 100 ms or less, and every wait in it ends by the deadline of the facts.
+    What it lacks it refuses with `NotSupportedError`, naming the limit; when it is gone it raises
+    `DeviceLostError`; any other exception is a failure of the test. A slice takes 100 ms or less, and every wait
+    in it ends by the deadline of the facts.
     """
 
     def facts(self) -> DeviceFacts:
@@ -70,22 +71,23 @@ class Device(Protocol):
 
     def begin(self, start: Start) -> None:
         """Says which test comes next, before anything is prepared for it."""
+        return
 
     def thrash(self) -> None:
         """Writes random lines over the whole host buffer, 128 MiB of them."""
-        raise _core.NotSupported("device-thrash: this device cannot write the buffer")
+        raise _core.NotSupportedError("device-thrash: this device cannot write the buffer")
 
     def warm(self, window_bytes: int) -> None:
         """Writes the first bytes of the host buffer, twice."""
-        raise _core.NotSupported("device-warm: this device cannot write the buffer")
+        raise _core.NotSupportedError("device-warm: this device cannot write the buffer")
 
     def latency(self, test: Parameters) -> Generator[LatencySlice, None, None]:
         """Slices of a latency test until it is complete. That the generator is closed is the stop."""
-        raise _core.NotSupported("this device measures no latencies")
+        raise _core.NotSupportedError("this device measures no latencies")
 
     def bandwidth(self, test: Parameters) -> Generator[BandwidthSlice, None, None]:
         """Slices of a bandwidth test, likewise."""
-        raise _core.NotSupported("this device measures no bandwidths")
+        raise _core.NotSupportedError("this device measures no bandwidths")
 
     def conditions(self) -> Sequence[Condition]:
         """What changes about it, read now."""
@@ -93,9 +95,11 @@ class Device(Protocol):
 
     def recover(self) -> None:
         """Comes back after a failure, or raises."""
+        return
 
     def close(self) -> None:
         """Gives back what it holds. Called once or more."""
+        return
 
 
 class Host(Protocol):
@@ -119,6 +123,7 @@ class Host(Protocol):
 
     def close(self) -> None:
         """Gives back what it holds. Called once or more."""
+        return
 
 
 class Backend(Protocol):
@@ -130,7 +135,7 @@ class Backend(Protocol):
     """Where its numbers come from: measured, simulated, emulated or rtl."""
 
     def open(self) -> tuple[Device, Host]:
-        """Opens both, in the thread that uses them, or raises `Unavailable`, saying what is missing."""
+        """Opens both, in the thread that uses them, or raises `UnavailableError`, saying what is missing."""
         ...
 
     def options(self) -> Mapping[str, Any]:

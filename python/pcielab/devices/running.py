@@ -27,7 +27,7 @@ def available_cores() -> int:
 
 
 def this_computer() -> dict[str, Any]:
-    """When and on which computer a run was started: the manifest's only entries that may differ between equal runs."""
+    """When and on which computer a run was started: what may differ between equal runs."""
     return {
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.node()}, {platform.machine()}, {platform.system()} {platform.release()}",
@@ -82,7 +82,9 @@ def run(
     check_seed(seed)
     check_outputs(resume, overwrite)
     if not 0 <= jobs <= backend.jobs_most:
-        many = f"1 to {backend.jobs_most}" if backend.jobs_most > 1 else f"1: {backend.kind} does one test at a time"
+        many = (
+            f"1 to {backend.jobs_most}" if backend.jobs_most > 1 else f"1: {backend.kind} does one test at a time"
+        )
         raise InputError(f"--jobs {jobs}: give {many}, or 0 for as many as there can be")
     manifest = {
         "origin": backend.origin,

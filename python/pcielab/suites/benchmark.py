@@ -24,7 +24,8 @@ BENCHMARKS: dict[str, tuple[Operation, Path]] = {
     "BW_DMA_WR": ("bw-wr", "dma"),
     "BW_DMA_RW": ("bw-rdwr", "dma"),
 }
-"""Published name of each micro-benchmark: its operation and the path it takes through the card. Those of bandwidth on
+"""Published name of each micro-benchmark: its operation and the path it takes through the card. Those of
+bandwidth on
 the command path were not published; they are for devices whose processors issue their own loads and stores."""
 
 LATENCY_SAMPLES = 2_097_152
@@ -86,7 +87,8 @@ def published_transactions(operation: Operation, details: bool = False) -> int:
 def impossible(parameters: Parameters) -> tuple[str, object, str] | None:
     """The key and value that make a test impossible, and the remedy; None for a test that can be run.
 
-    Source: the published suite, whose accesses stay inside a page and inside the window. Longer ones are whole pages.
+    Source: the published suite, whose accesses stay inside a page and inside the window. Longer ones are whole
+    pages.
     """
     size, window = parameters.size_bytes, parameters.window_bytes
     if size > PAGE_BYTES and (size % PAGE_BYTES or size > MOST_TRANSFER_BYTES):

@@ -1,7 +1,7 @@
 """The kinds of back ends that `--device` knows: those that are shipped, and those of other packages.
 
-A package offers a kind through the entry-point group `pcielab.devices`: an entry point whose name is the word that people
-write, and whose value is a `Kind`, or a function that makes one.
+A package offers a kind through the entry-point group `pcielab.devices`: an entry point whose name is the word
+that people write, and whose value is a `Kind`, or a function that makes one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +27,11 @@ class Kind:
     Attributes:
         name: The word that it is chosen by.
         title: One line for people.
-        options: Everything that it can be told, as a model with the tables `device` and `host`, as far as it has them.
+        options: Everything that it can be told, as a model with the tables `device` and `host`, as far as it has
+        them.
         make: Makes the back end from options and an address (`cuda:1`); raises `InputError` for what cannot be.
-        present: What could be measured here: names, and what is missing for each, empty for nothing. Opens nothing.
+        present: What could be measured here: names, and what is missing for each, empty for nothing. Opens
+        nothing.
     """
 
     name: str
@@ -39,7 +41,9 @@ class Kind:
     present: Callable[[], Sequence[tuple[str, str]]]
 
 
-_CPU = Kind("cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present)
+_CPU = Kind(
+    "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
+)
 
 
 def kinds() -> dict[str, Kind]:
