@@ -55,6 +55,10 @@ python-test: build
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
 
+.PHONY: test-bounds
+test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
+	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
+
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check

@@ -100,7 +100,7 @@ impl Card {
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
             credits: credits_bind.then(|| Ring::new(credits)),
-            dllp_bytes: device.uplink_dllp_bytes,
+            dllp_bytes: machine.uplink_dllp_bytes(),
             arrivals: Vec::new(),
             acknowledged: 0,
             engine_free: Picoseconds::ZERO,
