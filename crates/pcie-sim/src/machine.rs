@@ -14,7 +14,7 @@ use crate::profile::{CompletionSplit, IommuMode, System};
 use asked_for::AskedFor;
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
-use pcie_workload::{AddressList, LINE_BYTES, Path, Test};
+use pcie_workload::{AddressList, LINE_BYTES, Operation, Path, Test};
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
@@ -60,6 +60,9 @@ pub enum Unsupported {
         /// Its limit.
         most: u32,
     },
+    /// A test that reads and writes needs one of each.
+    #[error("{0} makes a single transaction, and a test that reads and writes needs one of each")]
+    NoPair(String),
     /// The window is larger than the host buffer.
     #[error("the host buffer has {0} bytes")]
     WindowOverBuffer(u64),
@@ -213,6 +216,9 @@ impl Machine {
         }
         if test.path == Path::Command && !test.operation.is_latency() {
             return Err(Unsupported::CommandBandwidth);
+        }
+        if test.operation == Operation::BwRdwr && self.transactions(test) < 2 {
+            return Err(Unsupported::NoPair(card.name.clone()));
         }
         if test.window_bytes > buffer {
             return Err(Unsupported::WindowOverBuffer(buffer));

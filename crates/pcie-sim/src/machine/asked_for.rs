@@ -71,10 +71,11 @@ impl Machine {
         let (mut completions, mut received_bytes) = (0, 0);
         for completion in self.completions(request) {
             completions += 1;
-            received_bytes += self.tlp_bytes(TlpKind::CompletionWithData, completion);
+            received_bytes += u64::from(self.tlp_bytes(TlpKind::CompletionWithData, completion));
         }
-        let asked_bytes = f64::from(sent_bytes) + f64::from(received_bytes) * dllp_share;
-        let taken_bytes = u64::from(self.system.device.uplink_gap_bytes + dllp_bytes * completions) + units;
+        let asked_bytes = f64::from(sent_bytes) + received_bytes as f64 * dllp_share;
+        let gap_bytes = u64::from(self.system.device.uplink_gap_bytes);
+        let taken_bytes = units + gap_bytes + u64::from(dllp_bytes) * completions;
         units + lacking_bytes(asked_bytes, taken_bytes, covered_upstream)
     }
 
