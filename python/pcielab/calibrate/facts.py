@@ -102,7 +102,8 @@ def older_host() -> Table:
 def not_merging() -> Table:
     """What a root complex does with partial lines before Haswell.
 
-    It sends each by itself, and keeps one that a write has begun closed to the next write: no aligned row shows how long.
+    It sends each by itself, and keeps one that a write has begun closed to the next write: no aligned row shows
+    how long.
     """
     return {key: older_host()["root_complex"][key] for key in MERGING}
 

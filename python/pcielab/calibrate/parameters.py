@@ -269,8 +269,8 @@ WALKERS = Structure(
     lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
 )
 """How many page walks go on at the same time, and whether one stalls those that want the same page: for as long as
-on the host that is known to. Of the windows that show it, the one in the pack is what the simulation describes worst.
-"""
+on the host that is known to. Of the windows that show it, the one in the pack is what the simulation describes
+worst."""
 
 WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns",)
 """What belongs to each number of walkers."""
