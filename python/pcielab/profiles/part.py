@@ -35,7 +35,7 @@ MOST_BYTES = 2**63 - 1
 
 Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
 StepTime = Annotated[float, Field(ge=0, le=1e5)]
-"""What a transaction waits for, in ns: microseconds at most, so that times add up in the simulator's whole numbers."""
+"""What a transaction waits for, in ns: microseconds, so that times add up in the simulator's whole numbers."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=MOST_COUNT)]
 Size = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_BYTES)]
