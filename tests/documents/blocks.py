@@ -1,8 +1,8 @@
 """What people copy out of the documentation: commands, programs and files, in the order in which they stand there.
 
-A fenced block says what it is in its first line. `sh` holds commands; `console`, commands after `$` with what they
-print; `python`, a program; `text`, what the program before it prints; `toml`, a file, whose first line is a comment
-with its name (`# mine.toml`), or with the file that it is added to (`# to mine.toml`).
+A fenced block says first what it is. `sh` holds commands; `console`, commands after `$` and what they
+print; `python`, a program; `text`, what the program before it prints; `toml`, a file, whose first line is a
+comment with its name (`# mine.toml`), or with the file that it is added to (`# to mine.toml`).
 """
 
 import re
