@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.console import Console
@@ -14,23 +14,16 @@ from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
 from pcielab.model import Answer
+from pcielab.model.answers import Bound
 from pcielab.quantities import parse_range
 
 if TYPE_CHECKING:
     from pcielab.explain import Facts, Row
-    from pcielab.model.answers import Bound
 
 messages = Console(stderr=True)
 
-_BOUNDS: tuple["Bound", ...] = (
-    "wire-upstream",
-    "wire-downstream",
-    "tags",
-    "posted-credits",
-    "non-posted-credits",
-    "latency",
-    "device-rate",
-)
+_OF_MESSAGES = ("store-interval", "core-stores")
+_BOUNDS: tuple[Bound, ...] = tuple(bound for bound in get_args(Bound) if bound not in _OF_MESSAGES)
 _SHOWN_OTHERS = _SHOWN_REASONS = 2
 
 
@@ -69,7 +62,8 @@ def explain(
 
     For a RUN, each row is a bandwidth test: its value, the bound that binds it on the run's own link and the
     value's share of that, the slack of the next bounds, and, where the value is over 5 % below, what else may
-    explain it. Tags are charged with the run's own latency of reads, the card with its profile's times.
+    explain it. Of a simulated run everything that its profile can limit is a bound; of an import, which has none,
+    the link and the tags, charged with the run's own latency of reads.
 
     For a link, each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much
     more that is than the bound that binds allows.
