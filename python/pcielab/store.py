@@ -1,6 +1,7 @@
 """Reading a store as data frames, for notebooks and for everything in pcielab that shows numbers.
 
 `docs/reference/store.md` documents the file. This module only reads; stores are written by the compiled half.
+pandas is loaded with the first frame, which many commands never ask for.
 """
 
 import json
@@ -12,11 +13,12 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pcielab.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 APPLICATION_ID = 0x70636C62
 SCHEMA_VERSION = 1
@@ -75,11 +77,13 @@ class Store:
         return str(self.manifest.get("title") or self.path.stem)
 
     @cached_property
-    def tests(self) -> pd.DataFrame:
+    def tests(self) -> "pd.DataFrame":
         """One row per test, in suite order.
 
         The columns are id, family, name, one per parameter (such as `operation` or `size_bytes`), status, message.
         """
+        import pandas as pd
+
         with self._connection() as connection:
             rows = connection.execute(
                 "SELECT id, family, name, parameters, status, message FROM test ORDER BY id"
@@ -94,12 +98,12 @@ class Store:
         return frame
 
     @cached_property
-    def scalar_rows(self) -> pd.DataFrame:
+    def scalar_rows(self) -> "pd.DataFrame":
         """Every number as a row: test, subject (empty for the test as a whole), metric, unit, value."""
         return self._frame("SELECT test, subject, metric, unit, value FROM scalar ORDER BY test, subject, metric")
 
     @cached_property
-    def scalars(self) -> pd.DataFrame:
+    def scalars(self) -> "pd.DataFrame":
         """`tests`, with one column more for each metric of a test as a whole (`bandwidth`, `median`, ...).
 
         Values are in the units of `units`; a test that lacks a metric has NaN. The parameter `transactions`, how
@@ -116,13 +120,15 @@ class Store:
         """The unit of each metric: `{"median": "ns", "bandwidth": "Gb/s", ...}`; `1` for a count."""
         return dict(zip(self.scalar_rows["metric"], self.scalar_rows["unit"], strict=True))
 
-    def distribution(self, test_id: int, metric: str = "latency") -> pd.DataFrame:
+    def distribution(self, test_id: int, metric: str = "latency") -> "pd.DataFrame":
         """The histogram of a test: bin (in ticks, rising), count, `<metric>_ns`, cdf. Empty if it has none.
 
         Args:
             test_id: The test's `id`.
             metric: What was measured.
         """
+        import pandas as pd
+
         frame = self._frame(
             "SELECT tick, bin, count FROM distribution WHERE test = ? AND metric = ? ORDER BY bin", test_id, metric
         )
@@ -137,7 +143,7 @@ class Store:
             }
         )
 
-    def series(self, test_id: int, metric: str = "latency") -> pd.DataFrame:
+    def series(self, test_id: int, metric: str = "latency") -> "pd.DataFrame":
         """Numbers of a test in order, such as its first latencies in ticks: index, value. Empty if it has none.
 
         Args:
@@ -190,7 +196,9 @@ class Store:
                 ],
             }
 
-    def _frame(self, query: str, *values: object) -> pd.DataFrame:
+    def _frame(self, query: str, *values: object) -> "pd.DataFrame":
+        import pandas as pd
+
         with self._connection() as connection:
             cursor = connection.execute(query, values)
             columns = [column[0] for column in cursor.description]

@@ -2,20 +2,21 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab import profiles
-from pcielab.cli.output import Format, print_rows
+from pcielab import catalog, shipped
+from pcielab.cli.completion import profile_names
+from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
-from pcielab.profiles import Kind
-from pcielab.profiles.listing import Listing, listing, shipped_rows
-from pcielab.profiles.skeleton import skeleton
+from pcielab.shipped import ProfileKind
 
-app = typer.Typer(help="Descriptions of links, hosts, cards and whole systems.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from pcielab.profiles.listing import Listing
 
-Kinds = Annotated[Kind, typer.Option("--kind", help="Kind of profile.")]
+app = typer.Typer()
+
 Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 Sets = Annotated[
     list[str] | None,
@@ -23,7 +24,7 @@ Sets = Annotated[
 ]
 
 
-def print_listing(shown: Listing, output_format: Format) -> None:
+def print_listing(shown: "Listing", output_format: Format) -> None:
     """Print a profile: its values, and for people where each part as a whole comes from."""
     print_rows([{**row} for row in shown.values], output_format, title=shown.title)
     if output_format is Format.TABLE:
@@ -32,36 +33,56 @@ def print_listing(shown: Listing, output_format: Format) -> None:
 
 @app.command("list")
 def list_profiles(
-    kind: Annotated[Kind | None, typer.Option("--kind", help="Only this kind.")] = None,
+    kind: Annotated[ProfileKind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """List the shipped profiles."""
-    print_rows([{**row} for row in shipped_rows([kind] if kind else profiles.KINDS)], output_format)
+    """List the shipped profiles of every kind."""
+    rows: list[dict[str, Cell]] = [
+        {"kind": one, "name": name, "title": shipped.title(path)}
+        for one in ([kind] if kind else shipped.PROFILE_FOLDERS)
+        for name, path in shipped.profile_files(one).items()
+    ]
+    print_rows(rows, output_format)
 
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A shipped profile, or a file (*.toml).")],
-    kind: Kinds = "system",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A shipped profile of any kind, or a file (*.toml).",
+            autocompletion=profile_names(*shipped.PROFILE_FOLDERS),
+        ),
+    ],
+    kind: Annotated[
+        ProfileKind | None,
+        typer.Option("--kind", help="Where several have this name: the kind of profile.  [default: the first]"),
+    ] = None,
     sets: Sets = None,
     resolved: Annotated[bool, typer.Option("--resolved", help="The JSON that the simulator is given.")] = False,
     output_format: Formats = Format.TABLE,
 ) -> None:
     """Print every value of a profile with where it comes from; a system with its link, host and card."""
+    kinds = [kind] if kind else catalog.profile_kinds(name)
     if resolved:
-        if kind != "system":
-            raise InputError(f"--resolved: only a system is resolved, not a {kind}")
+        if kinds[0] != "system":
+            raise InputError(f"--resolved: only a system is resolved, not a {kinds[0]}")
         if output_format is Format.CSV:
             raise InputError("--resolved: a resolved system is printed as JSON, not as csv: leave --format away")
+        from pcielab import profiles
+
         typer.echo(profiles.resolve(name, sets or ()).to_json())
         return
-    print_listing(listing(kind, name, sets or ()), output_format)
+    print_listing(catalog.profile_listing(kinds[0], name, sets or ()), output_format)
+    for other in kinds[1:]:
+        typer.echo(f"hint: there is a {other} profile {name}, too: --kind {other} shows it", err=True)
 
 
 @app.command()
-def schema(kind: Annotated[Kind, typer.Argument(help="Kind of profile.")]) -> None:
+def schema(kind: Annotated[ProfileKind, typer.Argument(help="Kind of profile.")]) -> None:
     """Print the JSON Schema of a kind of file, for editors and generators."""
-    typer.echo(json.dumps(profiles.json_schema(kind), indent=1))
+    typer.echo(json.dumps(catalog.profile_schema(kind), indent=1))
 
 
 @app.command("skeleton")
@@ -76,6 +97,8 @@ def make_skeleton(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
+    from pcielab.profiles.skeleton import skeleton
+
     try:
         text = lspci.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
+from pcielab import validation
 from pcielab.profiles.card import Card
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
@@ -17,7 +18,6 @@ from pcielab.profiles.system import Placement
 
 Kind: TypeAlias = Literal["system", "host", "device", "link"]
 KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
-FOLDERS: dict[Kind, str] = {"system": "systems", "host": "hosts", "device": "devices", "link": "links"}
 
 
 class Document(Part):
@@ -71,5 +71,4 @@ PARTS: dict[Kind, type[BaseModel]] = {"host": Host, "device": Card, "link": Link
 
 def json_schema(kind: Kind) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors and for people who generate profiles."""
-    schema = FILE_MODELS[kind].model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return validation.json_schema(FILE_MODELS[kind])
