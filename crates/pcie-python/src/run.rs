@@ -39,7 +39,8 @@ pub(crate) fn machine(system: &str) -> PyResult<Machine> {
 /// Refuses a system that cannot be simulated.
 #[pyfunction]
 fn check_system(system: &str) -> PyResult<()> {
-    machine(system).map(drop)
+    let system: System = parse("system", system)?;
+    Machine::check(&system).map_err(|error| InputError::new_err(error.to_string()))
 }
 
 /// Refuses a suite with a test that no machine could carry out.
