@@ -102,6 +102,10 @@ bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named bas
 bench-record: ## The same, and append the results with the commit to bench/history.jsonl
 	$(MAKE) bench RECORD=bench/history.jsonl
 
+.PHONY: doctor-mutations
+doctor-mutations: build ## Have the doctor read 100,000 changed texts and trees of machines (minutes)
+	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-trees --kind doctor-saved
+
 .PHONY: closeness
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
 	rm -rf closeness
