@@ -21,7 +21,6 @@ __all__ = [
     "UnavailableError",
     "__version__",
     "address_offsets",
-    "card_intervals_ns",
     "check_message_suite",
     "check_suite",
     "check_system",
@@ -43,6 +42,7 @@ __all__ = [
     "run_experiments",
     "run_messages",
     "run_suite",
+    "test_bounds",
 ]
 
 __version__: str
@@ -169,7 +169,6 @@ class StoreWriter:
     def __enter__(self) -> StoreWriter: ...
     def __exit__(self, *_exception: object) -> None: ...
 
-def card_intervals_ns(system: str, tests: str) -> list[float]: ...
 def check_system(system: str) -> None: ...
 def check_message_suite(suite: str) -> None: ...
 def check_suite(suite: str) -> None: ...
@@ -231,3 +230,4 @@ def run_experiments(
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
 ) -> None: ...
+def test_bounds(system: str, tests: str) -> str: ...

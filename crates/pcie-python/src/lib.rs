@@ -35,6 +35,7 @@ mod error {
 }
 
 mod backend;
+mod bounds;
 mod experiments;
 mod fabric;
 mod fabric_runtime;
@@ -56,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
     backend::register(module)?;
+    bounds::register(module)?;
     experiments::register(module)?;
     fabric::register(module)?;
     fabric_runtime::register(module)?;
