@@ -68,7 +68,7 @@ impl Topology {
     /// The last-level cache of a processor; a socket may have several.
     #[must_use]
     pub fn last_level_cache(&self, processor: u32) -> Option<Cache> {
-        self.caches(processor).into_iter().filter(|cache| cache.holds != "instruction").next_back()
+        self.caches(processor).into_iter().rfind(|cache| cache.holds != "instruction")
     }
 
     /// The socket of a processor.
