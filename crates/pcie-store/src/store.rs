@@ -116,6 +116,20 @@ impl Store {
         if stored == 0 { Err(Error::AttachmentExists { name: name.to_owned() }) } else { Ok(()) }
     }
 
+    /// Sets a key of the manifest, for what is known only once the run is under way.
+    ///
+    /// # Errors
+    /// [`Error::Sqlite`] if writing fails.
+    pub fn set_manifest(&mut self, key: &str, value: &Value) -> Result<()> {
+        self.connection
+            .execute(
+                "INSERT INTO manifest VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                [key, &value.to_string()],
+            )
+            .map_err(|source| self.failed(source))?;
+        Ok(())
+    }
+
     /// Folds everything into the one file and closes it. A reader that still looks at the store keeps its empty log
     /// alive until it closes; the file is complete without it.
     ///

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
+from pcielab.cli.completion import profile_names
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
@@ -57,6 +58,7 @@ def explain(
             "--nic",
             help="Explain this NIC (a name or a .toml file); sizes are then Ethernet frames, FCS included.",
             metavar="NAME|FILE",
+            autocompletion=profile_names("nic"),
         ),
     ] = None,
     output_format: FormatOption = Format.TABLE,

@@ -2,12 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from pcielab.cli.completion import choice, profile_names, suite_names
 from pcielab.cli.output import Format, print_rows
 from pcielab.errors import InputError, RunError
+from pcielab.suites import benchmark
 
 if TYPE_CHECKING:
     from pcielab.suites import Suite
@@ -90,6 +92,8 @@ def run(
         str | None,
         typer.Option(
             "--profile",
+            metavar="NAME|FILE",
+            autocompletion=profile_names("system", "messages"),
             help="System: a shipped one or a file [default: hsw2620]; for a suite of messages, a profile of core "
             "and device [default: kpio-2012].",
             show_default=False,
@@ -100,19 +104,25 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
     ] = None,
     suite: Annotated[
-        str | None, typer.Option("--suite", help="Suite: a shipped one or a file [default: quick].")
+        str | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME|FILE",
+            autocompletion=suite_names("transfers", "messages"),
+            help="Suite: a shipped one or a file [default: quick].",
+        ),
     ] = None,
-    test: Annotated[
-        str | None, typer.Option("--test", help="One test: lat-rd, lat-wrrd, bw-rd, bw-wr or bw-rdwr.")
+    test: Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")] = None,
+    path: Annotated[
+        str | None, choice("--path", get_args(benchmark.Path), "With --test: path through the card")
     ] = None,
-    path: Annotated[str | None, typer.Option("--path", help="With --test: dma or command.")] = None,
     size: Annotated[str | None, typer.Option("--size", help="With --test: transfer size, such as 64.")] = None,
     window: Annotated[str | None, typer.Option("--window", help="With --test: window, such as 8K or 64M.")] = None,
     cache: Annotated[
-        str | None, typer.Option("--cache", help="With --test: cold, device-thrash, device-warm or host-warm.")
+        str | None, choice("--cache", get_args(benchmark.Cache), "With --test: caches before it")
     ] = None,
     pattern: Annotated[
-        str | None, typer.Option("--pattern", help="With --test: fixed, sequential, strided or random.")
+        str | None, choice("--pattern", get_args(benchmark.Pattern), "With --test: order of the accesses")
     ] = None,
     host_offset: Annotated[int | None, typer.Option("--host-offset", help="With --test: bytes.")] = None,
     device_offset: Annotated[int | None, typer.Option("--device-offset", help="With --test: bytes.")] = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
 
 if TYPE_CHECKING:
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def validate(
-    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="The twin: a shipped system or a file.")],
+    profile: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROFILE", help="The twin: a shipped system or a file.", autocompletion=profile_names("system")
+        ),
+    ],
     source: Annotated[
         Path,
         typer.Argument(metavar="DIR|RUN", help="Measured rows: a folder in the published format, or a store."),
