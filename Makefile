@@ -90,6 +90,7 @@ bench-record: ## The same, and append the results with the commit to bench/histo
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
 	rm -rf closeness
 	$(BIN)/python bench/closeness.py
+	$(BIN)/python bench/fabric_closeness.py
 
 .PHONY: leave-one-out
 leave-one-out: build ## Predict each measured machine without it in the card's constants (needs PCIELAB_DATA; an hour)
