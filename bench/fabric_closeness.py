@@ -1,5 +1,6 @@
 """How close the simulated testbed comes to the rPCIeBench paper: writes docs/reference/fabric-paper.md."""
 
+import math
 import tempfile
 from pathlib import Path
 
@@ -11,9 +12,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "reference" / "fabric-paper.md"
 SUITE = "rpciebench"
 HEAD = """# Every number of the rPCIeBench paper
 
-Hou et al., *Understanding Routable PCIe Performance for Composable Infrastructures*, NSDI 2024, beside what `pcielab fabric run fabrex-u55c --suite rpciebench`
-**simulates** and, for the flows of its table 2, what `max-min` estimates. `make closeness` writes this page. A latency or bandwidth is *within* if it is
-at most 5 % off, a share if it is at most 3 points off, rounding of the published number allowed for; otherwise the letter says why.
+Hou et al., *Understanding Routable PCIe Performance for Composable Infrastructures*, NSDI 2024, beside what
+`pcielab fabric run fabrex-u55c --suite rpciebench` **simulates** and, for the flows of its table 2, what `max-min`
+estimates. `make closeness` writes this page. A latency or bandwidth is *within* if it is at most 5 % off, a share
+if it is at most 3 points off, rounding of the published number allowed for; otherwise the letter says why.
 """
 
 
@@ -44,15 +46,16 @@ def page(compared: pd.DataFrame) -> str:
 
 def _row(row: dict[str, object], letters: dict[str, str]) -> str:
     unit = "" if row["unit"] == "1" else f" {row['unit']}"
-    error = "" if row["error"] != row["error"] else f"{row['error']:+.1f} {row['of']}"
-    verdict = f"{row['verdict']}" + (f" ({letters[str(row['reason'])]})" if row["reason"] else "")
+    error = f"{_number(row['error'], '+.1f')} {row['of']}" if _number(row["error"]) else ""
+    letter = letters.get(str(row["reason"]))
+    verdict = f"{row['verdict']} ({letter})" if letter else str(row["verdict"])
     cells = [row["source"], row["what"], _number(row["published"]) + unit, _number(row["simulated"])]
     return "| " + " | ".join(map(str, [*cells, _number(row["estimated"]), error, verdict])) + " |"
 
 
-def _number(value: object) -> str:
+def _number(value: object, how: str = ".5g") -> str:
     number = float(str(value))
-    return "" if number != number else f"{number:.5g}"
+    return "" if math.isnan(number) else format(number, how)
 
 
 if __name__ == "__main__":

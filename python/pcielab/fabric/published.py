@@ -15,9 +15,9 @@ from pydantic import Field, ValidationError, model_validator
 from pcielab import shipped
 from pcielab.fabric.estimate import estimate
 from pcielab.fabric.load import load
+from pcielab.input_files import read_toml
 from pcielab.profiles.part import Part
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
 from pcielab.store import Store
 from pcielab.validation import explain
 

@@ -38,11 +38,8 @@ mod tests {
 
     #[test]
     fn tlps_take_it_one_by_one() {
-        let mut turn = Turn {
-            tlp: Picoseconds(20_000),
-            byte_time: ByteTime::at(25.6),
-            free_at: Picoseconds::ZERO,
-        };
+        let mut turn =
+            Turn { tlp: Picoseconds(20_000), byte_time: ByteTime::at(25.6), free_at: Picoseconds::ZERO };
         assert_eq!(turn.pass(Picoseconds(100_000), 128), Picoseconds(125_000));
         assert_eq!(turn.pass(Picoseconds(101_000), 0), Picoseconds(145_000));
         assert_eq!(turn.pass(Picoseconds(500_000), 0), Picoseconds(520_000));
