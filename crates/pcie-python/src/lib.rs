@@ -39,6 +39,8 @@ mod bounds;
 mod experiments;
 mod fabric;
 mod fabric_runtime;
+#[cfg(target_os = "linux")]
+mod host;
 mod model;
 mod prediction;
 mod python_device;
@@ -61,6 +63,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     experiments::register(module)?;
     fabric::register(module)?;
     fabric_runtime::register(module)?;
+    #[cfg(target_os = "linux")]
+    host::register(module)?;
     model::register(module)?;
     run::register(module)
 }

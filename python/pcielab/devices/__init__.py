@@ -15,7 +15,9 @@ from pcielab.on_demand import names_on_demand
 if TYPE_CHECKING:
     from pcielab.devices.bridge import bridged
     from pcielab.devices.contract import broken_promises
+    from pcielab.devices.cpu import HostOptions
     from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, LinkFacts, Timer
+    from pcielab.devices.host import RealHost
     from pcielab.devices.protocols import (
         Backend,
         BandwidthSlice,
@@ -37,10 +39,12 @@ __all__ = [
     "DeviceLostError",
     "Host",
     "HostFacts",
+    "HostOptions",
     "Kind",
     "LatencySlice",
     "LinkFacts",
     "NotSupportedError",
+    "RealHost",
     "Start",
     "Stop",
     "Timer",
@@ -57,6 +61,8 @@ __getattr__ = names_on_demand(
     __name__,
     {
         "pcielab.devices.bridge": ["bridged"],
+        "pcielab.devices.cpu": ["HostOptions"],
+        "pcielab.devices.host": ["RealHost"],
         "pcielab.devices.contract": ["broken_promises"],
         "pcielab.devices.facts": ["Condition", "DeviceFacts", "HostFacts", "LinkFacts", "Timer"],
         "pcielab.devices.registry": ["Kind", "kinds", "open_kind"],

@@ -54,7 +54,9 @@ class _OpenBench:
         return _conditions(self._host.conditions())
 
     def begin(self, position: int, seed: int, test: str, stop: _core.Stop) -> None:
-        self._device.begin(Start(position, seed, _parameters(test), stop))
+        start = Start(position, seed, _parameters(test), stop)
+        self._device.begin(start)
+        self._host.begin(start)
 
     def device_thrash(self) -> None:
         self._device.thrash()

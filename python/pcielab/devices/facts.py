@@ -75,6 +75,7 @@ class HostFacts:
         memory_socket: Socket of the buffer.
         program_socket: Socket of the control program.
         processor: Model of the processor.
+        caches: Those that the program's core can reach, each with `level`, `holds`, `bytes` and `shared_by`.
         kernel: Name and release of the kernel.
         command_line: What the kernel was started with.
         page_bytes: Page size of the buffer.
@@ -92,6 +93,7 @@ class HostFacts:
     memory_socket: int | None = None
     program_socket: int | None = None
     processor: str | None = None
+    caches: tuple[dict[str, int | str], ...] = ()
     kernel: str | None = None
     command_line: str | None = None
     page_bytes: int | None = None

@@ -109,6 +109,10 @@ class Host(Protocol):
         """What it is."""
         ...
 
+    def begin(self, start: Start) -> None:
+        """Says which test comes next, before anything is prepared for it."""
+        return
+
     def thrash(self) -> None:
         """Empties the caches of the socket that the program runs on."""
         ...

@@ -216,3 +216,20 @@ def test_packages_bring_kinds_and_a_broken_one_harms_no_other(monkeypatch: pytes
     assert "libcard.so is missing" in devices.kinds()["card"].present()[0][1]
     with pytest.raises(InputError, match=r"--device card: .*libcard\.so is missing"):
         devices.open_kind("card")
+
+
+def test_the_real_hosts_buffer_is_an_array_with_an_address() -> None:
+    host = devices.RealHost(devices.HostOptions(buffer_bytes=1 << 20, cold="flush"))
+    assert (host.buffer.size, host.buffer.ctypes.data) == (1 << 20, host.address)
+    host.buffer[5] = 7
+    host.thrash()
+    host.warm(4096)
+    assert host.facts().buffer_bytes == 1 << 20
+    assert host.facts().cold == "flush"
+    assert {condition.metric for condition in host.conditions()} == {"load", "clock", "temperature"}
+    array = host.buffer
+    del host
+    array[:] = 1  # still mapped
+    assert array.sum() == 1 << 20
+    with pytest.raises(devices.UnavailableError, match=r"host\.node = 900"):
+        devices.RealHost(devices.HostOptions(node=900))
