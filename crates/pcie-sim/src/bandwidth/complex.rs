@@ -67,7 +67,7 @@ impl<'a> Complex<'a> {
     }
 
     /// The least time from a read request's arrival until its data are there.
-    pub(super) fn least_read(&self) -> Picoseconds {
+    pub(crate) fn least_read(&self) -> Picoseconds {
         self.times.least_read()
     }
 
