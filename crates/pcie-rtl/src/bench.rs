@@ -83,8 +83,7 @@ impl Shared {
         let pair = test.operation == Operation::LatWrrd;
         self.memory.fill(if pair { !data_key } else { data_key });
         let machine = Arc::clone(&self.machine);
-        let writes = matches!(test.operation, Operation::LatWrrd | Operation::BwRdwr);
-        let root = RootPort::new(&machine, self.key, self.state.clone(), 0, writes);
+        let root = RootPort::new(&machine, self.key, self.state.clone(), 0, test.operation);
         let mut link = Link::new(&mut self.running, root, &mut self.memory, machine.system());
         let result = Core::open(&mut link).and_then(|mut core| {
             core.set_buffer()?;

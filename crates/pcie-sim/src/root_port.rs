@@ -11,6 +11,7 @@ use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};
+use pcie_workload::Operation;
 
 /// What reaches the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +46,15 @@ pub struct RootPort<'a> {
     flight: Picoseconds,
     events: EventQueue<Event>,
     answer_planned: bool,
-    writes: bool,
+    operation: Operation,
 }
 
 impl<'a> RootPort<'a> {
     /// A host with nothing in flight. `first` numbers the draws, as the first transaction does of a simulated card.
-    /// `writes` says whether the device will send writes while it reads: their acknowledgements take the downlink's time.
+    /// `operation` is what the device will do: where it writes and reads, acknowledgements take the downlink's time, and
+    /// the writes of pairs are alone.
     #[must_use]
-    pub fn new(machine: &'a Machine, key: TestKey, state: State, first: u64, writes: bool) -> Self {
+    pub fn new(machine: &'a Machine, key: TestKey, state: State, first: u64, operation: Operation) -> Self {
         let (uplink, downlink) = machine.ports();
         Self {
             machine,
@@ -62,7 +64,7 @@ impl<'a> RootPort<'a> {
             flight: Picoseconds::from_ns(machine.system.host.root_complex.flight_ns),
             events: EventQueue::default(),
             answer_planned: false,
-            writes,
+            operation,
         }
     }
 
@@ -82,7 +84,8 @@ impl<'a> RootPort<'a> {
     #[must_use]
     pub fn reaction(&self) -> Picoseconds {
         let complex = &self.machine.system.host.root_complex;
-        let acknowledged = self.writes && complex.downlink_dllp_bytes > 0;
+        let both = matches!(self.operation, Operation::LatWrrd | Operation::BwRdwr);
+        let acknowledged = both && complex.downlink_dllp_bytes > 0;
         let least = if acknowledged { Picoseconds::ZERO } else { self.complex.least_read() };
         self.flight + (least + self.flight).min(Picoseconds::from_ns(complex.credit_return_ns))
     }
@@ -99,7 +102,10 @@ impl<'a> RootPort<'a> {
     pub fn write(&mut self, piece: Piece, ready: Picoseconds) -> Picoseconds {
         let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
         self.events.push(left + self.flight, Event::Acknowledge);
-        self.complex.write(piece, left + self.flight)
+        match self.operation {
+            Operation::LatWrrd => self.complex.write_alone(piece, left + self.flight),
+            _ => self.complex.write(piece, left + self.flight),
+        }
     }
 
     /// Hands out, in order, the answers that leave the root complex up to `reaction` after `given`, until which the device
