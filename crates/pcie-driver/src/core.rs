@@ -275,3 +275,126 @@ fn fault(result: u32) -> &'static str {
         _ => "for a reason that this driver does not know",
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "a test that cannot be set up fails")]
+mod tests {
+    use super::*;
+    use pcie_time::{Draws, Stream};
+    use pcie_workload::Operation;
+    use std::collections::BTreeMap;
+
+    /// Registers without a core behind them: a test ends with `result` as soon as it is started, if it does.
+    struct Fake {
+        registers: BTreeMap<u32, u32>,
+        result: Option<u32>,
+        pieces: Vec<u64>,
+    }
+
+    impl Fake {
+        fn new(result: Option<u32>) -> Self {
+            let parameters = 32 | 64 << r::PARAMETERS_TAGS_SHIFT | 12 << r::PARAMETERS_RECORDS_LOG2_SHIFT;
+            let registers = BTreeMap::from([
+                (r::ID, 0x4241_4c50),
+                (r::VERSION, 1 << r::VERSION_MAJOR_SHIFT),
+                (r::PARAMETERS, parameters),
+                (r::CLOCK_PS, 4000),
+            ]);
+            Self { registers, result, pieces: vec![1 << 40, 0xfffff << 12] }
+        }
+    }
+
+    impl Transport for Fake {
+        fn read(&mut self, address: u32) -> Result<u32, TransportError> {
+            Ok(self.registers.get(&address).copied().unwrap_or_default())
+        }
+
+        fn write(&mut self, address: u32, value: u32) -> Result<(), TransportError> {
+            self.registers.insert(address, value);
+            if address == r::CONTROL && value == 1 << r::CONTROL_START_SHIFT {
+                let status = match self.result {
+                    Some(result) => r::STATE_IDLE | result << r::STATUS_RESULT_SHIFT,
+                    None => r::STATE_RUN,
+                };
+                self.registers.insert(r::STATUS, status);
+                self.registers.insert(r::TRANSACTIONS, self.registers[&r::COUNT]);
+                self.registers.insert(r::ELAPSED_LO, 1000);
+                let record = self.registers[&r::PLACE] + 100;
+                self.registers.insert(r::RECORDS, record);
+            }
+            Ok(())
+        }
+
+        fn relax(&mut self, _time_ns: u64) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn buffer(&self) -> (&[u64], u64) {
+            (&self.pieces, 4 << 20)
+        }
+    }
+
+    fn test(operation: Operation) -> (Test, AddressList) {
+        let test: Test = serde_json::from_value(serde_json::json!({
+            "cache": "cold", "details": false, "device_offset_bytes": 0, "host_offset_bytes": 0,
+            "operation": operation, "outstanding": null, "path": "dma", "pattern": "random", "size_bytes": 64,
+            "stride_units": 1, "transactions": 2000, "window_bytes": 8192
+        }))
+        .unwrap_or_else(|error| panic!("{error}"));
+        let list = AddressList::new(&test, Draws::new(1, 0, Stream::Addresses));
+        (test, list)
+    }
+
+    fn core(result: Option<u32>) -> Core<Fake> {
+        Core::open(Fake::new(result)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn what_is_no_core_is_not_driven() {
+        for (register, value, named) in [
+            (r::ID, 0xffff_ffff, "no pcielab core"),
+            (r::VERSION, 2 << 16, "version 2"),
+            (r::CLOCK_PS, 0, "no clock"),
+        ] {
+            let mut fake = Fake::new(None);
+            fake.registers.insert(register, value);
+            match Core::open(fake) {
+                Err(error) => assert!(error.to_string().contains(named), "{error}"),
+                Ok(_) => panic!("{named}"),
+            }
+        }
+    }
+
+    #[test]
+    fn latencies_come_in_slices_that_go_on_where_the_one_before_ended() {
+        let (test, list) = test(Operation::LatRd);
+        let mut slices = Vec::new();
+        let done = core(Some(r::RESULT_COMPLETE)).latency(&test, &list, 0, &mut |ticks, clocks| {
+            slices.push((ticks.len(), ticks[0], clocks));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(done, Ok(()));
+        // The first address is used twice, so that transaction n stands at place n - 1.
+        assert_eq!(slices, [(512, 100, 1000), (1024, 611, 1000), (464, 1635, 1000)]);
+    }
+
+    #[test]
+    fn a_fault_says_what_it_was_and_a_core_that_does_nothing_is_given_up() {
+        let (test, list) = test(Operation::BwRd);
+        let mut sink = |_| ControlFlow::Continue(());
+        let fault = core(Some(r::RESULT_POISONED)).bandwidth(&test, &list, 0, &mut sink);
+        assert_eq!(fault, Err(DriverError::Fault("a poisoned completion")));
+        let silent = core(None).bandwidth(&test, &list, 0, &mut sink);
+        assert!(matches!(silent, Err(DriverError::Silent(_))), "{silent:?}");
+    }
+
+    #[test]
+    fn the_buffer_is_told_piece_by_piece() {
+        let mut core = core(None);
+        assert_eq!(core.set_buffer(), Ok(()));
+        let registers = &core.transport.registers;
+        assert_eq!(registers[&r::PIECES], 2 | 22 << r::PIECES_BYTES_LOG2_SHIFT);
+        let entries: Vec<u32> = (0..4).map(|n| registers[&(r::PIECE_TABLE + 4 * n)]).collect();
+        assert_eq!(entries, [0, 256, 0xffff_f000, 0]);
+    }
+}

@@ -159,3 +159,83 @@ fn operation(test: &Test, first: u64) -> u32 {
         | u32::from(writes) << r::OPERATION_FIRST_WRITES_SHIFT
         | 1 << r::OPERATION_CHECK_DATA_SHIFT
 }
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "a test that cannot be set up fails")]
+mod tests {
+    use super::*;
+    use pcie_time::{Draws, Stream};
+    use pcie_workload::CacheState;
+
+    const CORE: CoreFacts = CoreFacts { data_bytes: 32, tags: 64, records: 4096, clock_ps: 4000 };
+
+    fn test() -> Test {
+        Test {
+            cache: CacheState::Cold,
+            details: false,
+            device_offset_bytes: 0,
+            host_offset_bytes: 0,
+            operation: Operation::BwRd,
+            outstanding: None,
+            path: Path::Dma,
+            pattern: Pattern::Strided,
+            size_bytes: 769,
+            stride_units: 7,
+            transactions: 3_000_000,
+            window_bytes: 1 << 20,
+        }
+    }
+
+    fn list(test: &Test) -> AddressList {
+        AddressList::new(test, Draws::new(1, 0, Stream::Addresses))
+    }
+
+    fn registers(test: &Test, first: u64) -> std::collections::BTreeMap<u32, u32> {
+        let settings = Settings::new(&CORE, test, &list(test), first..test.transactions, 5)
+            .unwrap_or_else(|error| panic!("{error}"));
+        settings.writes().iter().copied().collect()
+    }
+
+    #[test]
+    fn the_walk_starts_and_replays_where_the_list_does() {
+        let test = test();
+        let (list, registers) = (list(&test), registers(&test, 17));
+        let usable = list.units().usable_count();
+        let place = list.place(17);
+        assert_eq!(registers[&r::PLACE], place as u32);
+        assert_eq!(u64::from(registers[&r::NTH]), place * 7 % usable);
+        assert_eq!(u64::from(registers[&r::NTH_WRAP]), (LIST_LENGTH - 1) * 7 % usable);
+        assert_eq!(registers[&r::STEP], 7);
+        assert_eq!(registers[&r::COUNT], 3_000_000 - 17);
+        assert_eq!(registers[&r::OUTSTANDING], 64);
+    }
+
+    #[test]
+    fn units_that_cross_a_page_are_left_out_by_a_table() {
+        let test = test();
+        let registers = registers(&test, 0);
+        // Units of 832 bytes: 64 in a period of 13 pages.
+        assert_eq!(registers[&r::PERIOD] >> r::PERIOD_LENGTH_SHIFT & r::PERIOD_LENGTH_MASK, 64);
+        let usable = registers[&r::PERIOD] & r::PERIOD_USABLE_MASK;
+        assert_eq!(registers[&r::RECIPROCAL], (1u64 << 31).div_ceil(u64::from(usable)) as u32);
+        let table: Vec<u32> = (0..usable).map(|nth| registers[&(r::UNITS + 4 * nth)]).collect();
+        assert_eq!(table, list(&test).units().usable_in_period());
+        assert_eq!(registers.get(&(r::UNITS + 4 * usable)), None);
+    }
+
+    #[test]
+    fn what_is_beyond_the_core_is_refused_with_the_limit() {
+        for (test, named) in [
+            (Test { path: Path::Command, ..test() }, "command path"),
+            (Test { outstanding: Some(65), ..test() }, "64 tags"),
+            (Test { device_offset_bytes: 1, ..test() }, "device_offset_bytes"),
+            (Test { transactions: 1 << 33, ..test() }, "2^32 - 1"),
+            (Test { window_bytes: 1 << 40, ..test() }, "2^26 units"),
+        ] {
+            match Settings::new(&CORE, &test, &list(&test), 0..test.transactions, 0) {
+                Err(error) => assert!(error.to_string().contains(named), "{error}"),
+                Ok(_) => panic!("{named}"),
+            }
+        }
+    }
+}

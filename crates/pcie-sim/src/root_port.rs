@@ -56,9 +56,10 @@ impl<'a> RootPort<'a> {
     #[must_use]
     pub fn new(machine: &'a Machine, key: TestKey, state: State, first: u64, operation: Operation) -> Self {
         let (uplink, downlink) = machine.ports();
+        let complex = Complex::new(machine, key, state, first);
         Self {
             machine,
-            complex: Complex::new(machine, key, state, first),
+            complex: if operation.is_latency() { complex.one_at_a_time() } else { complex },
             uplink,
             downlink,
             flight: Picoseconds::from_ns(machine.system.host.root_complex.flight_ns),
@@ -162,5 +163,82 @@ impl<'a> RootPort<'a> {
         let left = self.downlink.send(now, self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
         answers.push(Answer { request, piece, last, at: left + self.flight });
         self.plan_answer(left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_systems::snb;
+
+    fn port(machine: &Machine, operation: Operation) -> RootPort<'_> {
+        RootPort::new(machine, TestKey { seed: 1, test: 0 }, machine.boot(), 0, operation)
+    }
+
+    fn answers(port: &mut RootPort<'_>) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        while let Some(until) = port.silent_until() {
+            port.settle(until, &mut answers);
+        }
+        answers
+    }
+
+    #[test]
+    fn answers_are_whole_in_order_and_no_sooner_than_said() {
+        let machine = snb();
+        for operation in [Operation::BwRd, Operation::BwRdwr, Operation::LatRd] {
+            let mut port = port(&machine, operation);
+            let ready = Picoseconds::from_ns(1000.0);
+            let reaction = port.reaction();
+            for request in 0..8 {
+                let piece = Piece { address: u64::from(request) * 4096 + 60, length: 300 };
+                assert!(port.read(request, piece, ready) >= ready + reaction);
+            }
+            let answers = answers(&mut port);
+            assert!(answers.iter().all(|answer| answer.at >= ready + reaction));
+            assert!(answers.is_sorted_by_key(|answer| answer.at));
+            for request in 0..8 {
+                let mine: Vec<_> = answers.iter().filter(|answer| answer.request == request).collect();
+                assert_eq!(mine.iter().map(|answer| answer.piece.length).sum::<u32>(), 300);
+                assert_eq!(mine.iter().position(|answer| answer.last), Some(mine.len() - 1));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_settled_does_not_hang_on_how_often_one_asks() {
+        let machine = snb();
+        let requests = (0..40).map(|request| {
+            (
+                request,
+                Piece { address: u64::from(request) * 640, length: 512 },
+                Picoseconds(u64::from(request) * 7_000),
+            )
+        });
+        let mut at_once = port(&machine, Operation::BwRd);
+        requests.clone().for_each(|(request, piece, ready)| {
+            at_once.read(request, piece, ready);
+        });
+        let mut bit_by_bit = port(&machine, Operation::BwRd);
+        let mut found = Vec::new();
+        for (request, piece, ready) in requests {
+            bit_by_bit.settle(ready, &mut found);
+            bit_by_bit.read(request, piece, ready);
+        }
+        found.extend(answers(&mut bit_by_bit));
+        assert_eq!(found, answers(&mut at_once));
+    }
+
+    #[test]
+    fn a_read_behind_a_write_that_is_alone_waits_for_it() {
+        let machine = snb();
+        let piece = Piece { address: 0, length: 64 };
+        let mut alone = port(&machine, Operation::LatRd);
+        alone.read(0, piece, Picoseconds::ZERO);
+        let mut pair = port(&machine, Operation::LatWrrd);
+        pair.write(piece, Picoseconds::ZERO);
+        pair.read(0, piece, Picoseconds::ZERO);
+        let arrival = |port: &mut RootPort<'_>| answers(port)[0].at;
+        assert!(arrival(&mut pair) > arrival(&mut alone) + Picoseconds::from_ns(20.0));
     }
 }

@@ -66,6 +66,11 @@ impl<'a> Complex<'a> {
         }
     }
 
+    /// The same for a device that has one transaction in flight.
+    pub(crate) fn one_at_a_time(self) -> Self {
+        Self { walks: self.walks.one_at_a_time(), ..self }
+    }
+
     /// The least time from a read request's arrival until its data are there.
     pub(crate) fn least_read(&self) -> Picoseconds {
         self.times.least_read()
