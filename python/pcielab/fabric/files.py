@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pcielab import validation
-from pcielab.profiles.part import Count, Nanoseconds, Part, Size
+from pcielab.profiles.part import Count, Name, Nanoseconds, Part, Size, Title, plain
 from pcielab.profiles.provenance import Provenance
 
 NodeKind: TypeAlias = Literal[
@@ -16,6 +16,8 @@ Primitive: TypeAlias = Literal[
 ]
 Bandwidth = Annotated[float, Field(gt=0, le=1e6)]
 Address = Annotated[int, Field(ge=0, le=2**63 - 1)]
+_NODE_TIMES = ("name", "kind", "delay_ns", "turn_ns", "turn_tlp_ns", "turn_gbytes_per_s")
+"""Keys of a node that the compiled half takes as they are."""
 
 
 class Host(Part):
@@ -36,7 +38,7 @@ class Host(Part):
 class Memory(Part):
     """A memory of a device."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Name, such as `hbm`; flows go to the first memory unless they name another."""
     size_bytes: Size
     """Size."""
@@ -92,14 +94,18 @@ class Device(Part):
 class Node(Part):
     """A node of the tree."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Unique name."""
     kind: NodeKind
     """What it is."""
     delay_ns: Nanoseconds = 0.0
     """From a port to the next; at hosts and devices, from the port to what is behind it."""
     turn_ns: Nanoseconds | None = None
-    """From one lower port to another, for what goes between devices; absent: as `delay_ns`."""
+    """From port to port for what goes between devices, whose addresses nothing translates; absent: `delay_ns`."""
+    turn_tlp_ns: Nanoseconds = 0.0
+    """What each TLP takes of the root complex, where that is the way from one lower port to another."""
+    turn_gbytes_per_s: Bandwidth | None = None
+    """The same for payload; absent where only TLPs count."""
     host: str | None = None
     """The kind of server, from `[hosts]`; hosts only."""
     device: str | None = None
@@ -133,7 +139,7 @@ class FabricLink(Part):
 class Flow(Part):
     """Traffic from one node to another."""
 
-    name: str = ""
+    name: Annotated[str, AfterValidator(plain), Field(max_length=200)] = ""
     """Name; absent: `source->destination`."""
     source: str
     """Host or device that the data come from; for MMIO and DMA of a host, the host."""
@@ -160,28 +166,28 @@ class Flow(Part):
 class FlowSets(Part):
     """Named sets of flows."""
 
-    default: str | None = None
+    default: Name | None = None
     """The set that is meant where none is named."""
-    sets: dict[str, list[Flow]] = Field(default={})
+    sets: dict[Name, list[Flow]] = Field(default={})
     """Flows in this file."""
-    files: dict[str, str] = Field(default={})
+    files: dict[Name, str] = Field(default={})
     """Sets kept as CSV or Parquet, by path relative to this file; columns are the keys of a flow."""
 
 
 class FabricFile(Part):
     """A file under `profiles/fabrics`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the values come from."""
     mps_bytes: Literal[128, 256, 512, 1024, 2048, 4096]
     """Maximum payload size (MPS)."""
-    hosts: dict[str, Host] = Field(default={})
+    hosts: dict[Name, Host] = Field(default={})
     """Kinds of servers."""
-    devices: dict[str, Device] = Field(default={})
+    devices: dict[Name, Device] = Field(default={})
     """Kinds of cards."""
     node: list[Node] = Field(min_length=1)
     """The nodes."""
@@ -221,7 +227,7 @@ class FabricFile(Part):
         }
 
     def _node(self, node: Node) -> dict[str, Any]:
-        described: dict[str, Any] = node.model_dump(include={"name", "kind", "delay_ns", "turn_ns"})
+        described: dict[str, Any] = node.model_dump(include={*_NODE_TIMES})
         described["host"] = self.hosts[node.host].model_dump() if node.host else None
         described["device"] = None
         if node.device is not None:

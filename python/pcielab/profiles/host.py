@@ -4,38 +4,51 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from pcielab.profiles.part import Amount, Count, Nanoseconds, Part, Share, Size, Size32
+from pcielab.profiles.part import (
+    Count,
+    DataCredits,
+    HeaderCredits,
+    Name,
+    Nanoseconds,
+    Padding,
+    Part,
+    Quantum,
+    Share,
+    Size,
+    Size32,
+    StepTime,
+)
 
 
 class RootComplex(Part):
     """How requests enter the host, how long they take, and how completions leave it."""
 
-    read_ns: Nanoseconds
+    read_ns: StepTime
     """From a request's arrival to its first completion at the head of the downlink, nothing else being in flight,
     for data in the last-level cache that the card wrote there."""
-    busy_read_ns: Nanoseconds
+    busy_read_ns: StepTime
     """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
-    write_ns: Nanoseconds
+    write_ns: StepTime
     """From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read
     behind it may go on."""
-    line_interval_ns: Nanoseconds
+    line_interval_ns: StepTime
     """From one line of a read request to the next: they are fetched one after the other."""
-    completion_interval_ns: Nanoseconds
+    completion_interval_ns: StepTime
     """Least time between two completions for one request, on top of that."""
-    flight_ns: Nanoseconds
+    flight_ns: StepTime
     """Time of flight of a TLP from port to port, one way, serialisation aside."""
-    request_interval_ns: Nanoseconds
+    request_interval_ns: StepTime
     """Least time between two read requests accepted."""
-    write_interval_ns: Nanoseconds
+    write_interval_ns: StepTime
     """Least time between two posted writes accepted, on top of what their lines take."""
-    write_line_ns: Nanoseconds
+    write_line_ns: StepTime
     """Time for each line of a posted write before the next write is accepted."""
-    partial_line_busy_ns: Nanoseconds
+    partial_line_busy_ns: StepTime
     """How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where
     the root complex merges both."""
-    jitter_ns: Nanoseconds
+    jitter_ns: StepTime
     """Half-width of the uniform spread of `read_ns`."""
-    busy_jitter_ns: Nanoseconds
+    busy_jitter_ns: StepTime
     """Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular."""
     completion_order: Literal["fifo", "random", "random-small"]
     """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
@@ -46,21 +59,21 @@ class RootComplex(Part):
     """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
     merge_partial_lines: bool
     """Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours."""
-    downlink_quantum_bytes: Size32
+    downlink_quantum_bytes: Quantum
     """The port sends completions in units of this many bytes: a TLP occupies whole units."""
-    downlink_dllp_bytes: Amount
+    downlink_dllp_bytes: Padding
     """Bytes of DLLPs that the port sends downstream for each posted write that arrives."""
     downlink_stretch: float = Field(ge=1, le=2)
     """Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing)."""
     uplink_stretch: float = Field(ge=1, le=2)
     """The same upstream."""
-    posted_header_credits: Count
-    """Posted header credits that the root port advertises."""
-    posted_data_credits: Count
-    """Posted data credits (16 B each)."""
-    non_posted_header_credits: Count
-    """Non-posted header credits."""
-    credit_return_ns: Nanoseconds
+    posted_header_credits: HeaderCredits
+    """Posted header credits that the root port advertises; `infinite`: no write ever waits for one."""
+    posted_data_credits: DataCredits
+    """Posted data credits (16 B each), likewise."""
+    non_posted_header_credits: HeaderCredits
+    """Non-posted header credits, likewise."""
+    credit_return_ns: StepTime
     """From a TLP's arrival until its credits are back at the card."""
 
 
@@ -69,11 +82,11 @@ class LastLevelCache(Part):
 
     llc_bytes: Size
     """Capacity."""
-    ways: Count
+    ways: int = Field(ge=1, le=255)
     """Ways."""
     ddio_ways: Count
     """Ways in which a write from a device may allocate."""
-    slices: Count
+    slices: int = Field(ge=1, le=1024)
     """Slices that addresses are hashed over."""
     slice_spread: Share
     """Relative standard deviation of the slices' shares of the lines."""
@@ -92,7 +105,7 @@ class Refresh(Part):
 
     interval_ns: Nanoseconds = Field(gt=0)
     """Average time between two refreshes of a rank (tREFI)."""
-    duration_ns: Nanoseconds
+    duration_ns: StepTime
     """Length of a refresh (tRFC)."""
     share: float = Field(ge=0, le=100)
     """Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off."""
@@ -101,21 +114,21 @@ class Refresh(Part):
 class Memory(Part):
     """What an access costs on top of a hit in the last-level cache on a line that the card wrote."""
 
-    host_line_ns: Nanoseconds
+    host_line_ns: StepTime
     """A line in the cache that the CPU wrote."""
-    miss_ns: Nanoseconds
+    miss_ns: StepTime
     """A line in local memory."""
-    busy_miss_ns: Nanoseconds
+    busy_miss_ns: StepTime
     """The same for DMA reads while the root complex is busy."""
-    remote_ns: Nanoseconds
+    remote_ns: StepTime
     """On top of `miss_ns`, memory on another socket."""
-    remote_dirty_ns: Nanoseconds
+    remote_dirty_ns: StepTime
     """On top of `miss_ns`, a line that is dirty in another socket's cache."""
-    ownership_ns: Nanoseconds
+    ownership_ns: StepTime
     """A full-line write that misses: getting ownership, memory local to the card."""
-    remote_ownership_ns: Nanoseconds
+    remote_ownership_ns: StepTime
     """The same for memory on another socket."""
-    untouched_ns: Nanoseconds
+    untouched_ns: StepTime
     """Memory that was never written since it was allocated, until its first write (directory state; inferred)."""
     refresh: Refresh
     """Refresh, which makes the slow second mode of the latencies."""
@@ -133,18 +146,18 @@ class Iommu(Part):
 
     tlb: IoTlb
     """Its IO-TLB."""
-    walk_ns: Nanoseconds
+    walk_ns: StepTime
     """One page walk."""
-    walkers: Count
+    walkers: int = Field(ge=1, le=4096)
     """Walks that can go on at the same time."""
-    walker_busy_ns: Nanoseconds
+    walker_busy_ns: StepTime
     """Time for which a walker is occupied by one walk."""
     busy_walk_spread: Share
     """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
     find all or nothing of what it needs in the caches."""
-    pending_walks: Count
+    pending_walks: int = Field(ge=1, le=65_536)
     """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
-    same_page_stall_ns: Nanoseconds
+    same_page_stall_ns: StepTime
     """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
 
 
@@ -195,7 +208,7 @@ class IdleStates(Part):
     wake_floor_ns: Nanoseconds
     """Least latency of a read that had to wake the machine, without the card's part of it and without waiting for
     a write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits."""
-    clusters: list[WakeCluster]
+    clusters: list[WakeCluster] = Field(max_length=64)
     """Slower wake-ups; the rest are plain."""
     stalls: Stalls
     """Stalls of milliseconds."""
@@ -211,9 +224,9 @@ class IdleStates(Part):
 class Host(Part):
     """A host, as its calibration or its data sheet describes it."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    sockets: Count
+    sockets: int = Field(ge=1, le=64)
     """Processor sockets, each with its own last-level cache and memory."""
     root_complex: RootComplex
     """The root complex that the card is attached to."""

@@ -83,8 +83,9 @@ impl Card {
         let workers_bind = workers < tags + buffers + 2;
         // The request whose credit is needed had its data before the one before it got its tag.
         let root = &system.host.root_complex;
-        let credits = root.non_posted_header_credits as usize;
-        let credits_bind = credits < tags || Picoseconds::from_ns(root.credit_return_ns) > least_read;
+        let credits = root.non_posted_header_credits.count().map(|count| count as usize);
+        let credits_bind =
+            |count: &usize| *count < tags || Picoseconds::from_ns(root.credit_return_ns) > least_read;
         Self {
             left: test.transactions.saturating_sub(first),
             head: Head::default(),
@@ -99,8 +100,8 @@ impl Card {
             clock: machine.request_clock(),
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
-            credits: credits_bind.then(|| Ring::new(credits)),
-            dllp_bytes: device.uplink_dllp_bytes,
+            credits: credits.filter(credits_bind).map(Ring::new),
+            dllp_bytes: machine.uplink_dllp_bytes(),
             arrivals: Vec::new(),
             acknowledged: 0,
             engine_free: Picoseconds::ZERO,
