@@ -4,7 +4,7 @@ use crate::memory::Memory;
 use crate::process::{Exchanged, Process, ProcessError};
 use crate::wire::{Access, Completion, Credit, Items, Request, Surroundings};
 use pcie_driver::{Transport, TransportError};
-use pcie_sim::profile::System;
+use pcie_sim::profile::{Credits, System};
 use pcie_sim::{Answer, RootPort};
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
@@ -63,9 +63,9 @@ impl<'a> Link<'a> {
             let complex = &system.host.root_complex;
             items.credits.push(Credit {
                 clock: 0,
-                posted_headers: complex.posted_header_credits,
-                posted_data: complex.posted_data_credits,
-                non_posted_headers: complex.non_posted_header_credits,
+                posted_headers: credits(complex.posted_header_credits),
+                posted_data: credits(complex.posted_data_credits),
+                non_posted_headers: credits(complex.non_posted_header_credits),
             });
         }
         Self {
@@ -210,6 +210,11 @@ impl<'a> Link<'a> {
         }
         Ok(values)
     }
+}
+
+/// Credits as a number; without a limit, more than can ever be in use.
+fn credits(credits: Credits) -> u32 {
+    credits.count().unwrap_or(1 << 30)
 }
 
 fn surroundings(system: &System, root: &RootPort<'_>, react: u32) -> Surroundings {
