@@ -84,6 +84,7 @@ pub fn run_messages(
 ) -> Result<(), MessageRunError> {
     suite.validate()?;
     manifest.set("suite", suite.name.clone());
+    manifest.set("tests", suite.tests.len());
     manifest.set("device", json!({"name": device.name()}));
     let mut store = Store::create(path, &manifest, overwrite)?;
     let total = suite.tests.len();

@@ -123,6 +123,7 @@ impl Runner<'_> {
         let (device, host) = make();
         manifest.set("suite", self.suite.name.clone());
         manifest.set("suite_digest", self.digest());
+        manifest.set("tests", self.suite.tests.len());
         manifest.set("options", json!({"samples": self.options.samples, "engine": self.options.engine}));
         manifest.set("device", json!(device.facts()));
         manifest.set("host", json!(host.facts()));

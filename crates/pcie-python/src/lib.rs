@@ -19,6 +19,7 @@ mod error {
 mod fabric;
 mod fabric_runtime;
 mod model;
+mod output;
 mod prediction;
 mod run;
 mod store;
@@ -29,10 +30,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
-    module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
     fabric::register(module)?;
     fabric_runtime::register(module)?;
     model::register(module)?;
+    output::register(module)?;
+    store::register(module)?;
     run::register(module)
 }

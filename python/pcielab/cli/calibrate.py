@@ -39,9 +39,9 @@ def calibrate(
     # Imported here because SciPy takes a while to load, which the other commands need not wait for.
     from pcielab.calibrate import calibrate as calibrate_machine
     from pcielab.calibrate import read_measured
-    from pcielab.outputs import refuse_existing, write_file
+    from pcielab.outputs import check_file, write_file
 
-    refuse_existing(output, overwrite=overwrite)
+    check_file(output, overwrite=overwrite)
     measured = read_measured(source, pack)
     with Bar() as bar:
         found = calibrate_machine(

@@ -33,13 +33,11 @@ def compare(
     # Imported here because drawing takes a second to load, which the other commands need not wait for.
     from pcielab.compare import compare as compare_stores
     from pcielab.compare import draw
-    from pcielab.outputs import refuse_existing, refuse_store, write_file
+    from pcielab.outputs import check_file, write_file
 
     if output is not None:
-        refuse_existing(output, overwrite=overwrite)
+        check_file(output, overwrite=overwrite)
     comparison = compare_stores(open_store(run_a), open_store(run_b))
-    if output is not None:
-        refuse_store(output, run_a, run_b)
     if comparison.alone_a or comparison.alone_b:
         messages.print(
             f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", highlight=False

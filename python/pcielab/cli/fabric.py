@@ -12,6 +12,7 @@ from pcielab import fabric
 from pcielab.cli.output import Cell, Format, print_frame, print_rows
 from pcielab.errors import InputError
 from pcielab.fabric import Estimate, Fabric
+from pcielab.outputs import check_file
 from pcielab.store import open_store
 
 app = typer.Typer(help="Routable fabrics: what each flow gets, and who limits whom.", no_args_is_help=True)
@@ -117,6 +118,7 @@ def explain(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the tree with the loads on its edges.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Who limits whom: what each flow would get if another stopped, or if a link were doubled.
@@ -129,6 +131,8 @@ def explain(
 
     `pcielab fabric explain fabrex-u55c --picture tree.svg`
     """
+    if picture is not None:
+        check_file(picture, overwrite=overwrite)
     chosen = fabric.load(file)
     listed = chosen.flows(flows)
     found = fabric.estimate(chosen, listed, method.value)
@@ -139,15 +143,15 @@ def explain(
     else:
         print_frame(changes, output_format)
     if picture is not None:
-        _draw(chosen, found, picture)
+        _draw(chosen, found, picture, overwrite=overwrite)
 
 
-def _draw(chosen: Fabric, found: Estimate, path: Path) -> None:
+def _draw(chosen: Fabric, found: Estimate, path: Path, *, overwrite: bool) -> None:
     # Imported here because drawing takes a second to load, which the other commands need not wait for.
     from pcielab.fabric.picture import tree
     from pcielab.report import save_figure
 
-    save_figure(tree(chosen, found), path, overwrite=True)
+    save_figure(tree(chosen, found), path, overwrite=overwrite)
     typer.echo(f"wrote {path}", err=True)
 
 

@@ -9,6 +9,7 @@ import typer
 from pcielab import profiles
 from pcielab.cli.output import Format, print_rows
 from pcielab.errors import InputError
+from pcielab.outputs import check_file, write_file
 from pcielab.profiles import Kind
 from pcielab.profiles.listing import Listing, listing, shipped_rows
 from pcielab.profiles.skeleton import skeleton
@@ -80,15 +81,11 @@ def make_skeleton(
         text = lspci.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"--lspci {lspci}: cannot be read: {error.strerror}") from None
-    if output.exists() and not overwrite:
-        raise InputError(f"-o {output}: exists: name another file, or give --overwrite")
+    check_file(output, overwrite=overwrite)
     try:
         made = skeleton(text, output.stem, device, host, card)
     except InputError as error:
         raise InputError(f"--lspci {lspci}: {error}") from None
-    try:
-        output.write_text(made.text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"-o {output}: cannot be written: {error.strerror}") from None
+    write_file(output, made.text.encode(), overwrite=overwrite)
     chosen = f"{made.function.slot} {made.function.title}"
     typer.echo(f"{output}: {chosen}; host {made.host}, card {made.card}: uncalibrated", err=True)

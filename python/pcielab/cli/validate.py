@@ -52,11 +52,11 @@ def validate(
     """
     # Imported here because drawing takes a second to load, which the other commands need not wait for.
     from pcielab.calibrate.measured import read_pack
-    from pcielab.outputs import refuse_existing, write_file
+    from pcielab.outputs import check_file, write_file
     from pcielab.validate import draw_worst, score, write_bands
 
     if output is not None:
-        refuse_existing(output, overwrite=overwrite)
+        check_file(output, overwrite=overwrite)
     excluded = read_pack(exclude) if exclude is not None else set()
     system = resolve(profile)
     with tempfile.TemporaryDirectory() as folder:

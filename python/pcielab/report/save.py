@@ -7,8 +7,8 @@ from typing import Any
 import vl_convert
 
 from pcielab.errors import InputError
+from pcielab.outputs import write_file
 from pcielab.report.figures.frame import Figure
-from pcielab.report.output import write_file
 from pcielab.report.style import Theme, configuration
 
 FIGURE_FORMATS = ("png", "svg", "pdf", "html")
@@ -50,4 +50,4 @@ def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", ove
         content = vl_convert.vegalite_to_pdf(spec)
     else:
         content = vl_convert.vegalite_to_html(spec, bundle=True)
-    write_file(path, content, overwrite=overwrite)
+    write_file(path, content.encode() if isinstance(content, str) else content, overwrite=overwrite)
