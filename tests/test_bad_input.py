@@ -129,7 +129,7 @@ def test_a_test_is_described_whole_and_once(
         (("--stride", "2"), ("--stride 2", "only a strided pattern")),
         (("--outstanding", "0"), ("--outstanding 0", "give 1 to 4294967295")),
         (("--transactions", "99999999999"), ("--transactions 99999999999", "give 1 to 4294967295")),
-        (("--transactions", "many"), ("--transactions", "integer")),
+        (("--transactions", "many"), ("--transactions", "not a valid int")),
     ],
 )
 def test_a_test_that_cannot_be_is_refused(

@@ -70,7 +70,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_a_store_that_can(
     system, whole = uninterrupted
     output = tmp_path / "run.db"
     stopped = stop_after(5, signal.SIGINT, output, *run(system, output, "--jobs", "2"))
-    assert (stopped.exit_code, stopped.stdout) == (1, "")
+    assert (stopped.exit_code, stopped.stdout) == (130, "")
     assert str(output) in stopped.stderr
     assert "--resume" in stopped.stderr
     assert "Traceback" not in stopped.stderr

@@ -14,11 +14,11 @@ What the command line does, as functions:
 frames does not wait for them.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pcielab._core import __version__
 from pcielab.errors import InputError, RunError
+from pcielab.on_demand import names_on_demand
 
 if TYPE_CHECKING:
     from pcielab.profiles.resolve import ResolvedSystem, resolve
@@ -42,21 +42,12 @@ __all__ = [
     "single_test",
 ]
 
-_HOMES = {
-    "ResolvedSystem": "pcielab.profiles",
-    "Store": "pcielab.store",
-    "Suite": "pcielab.suites",
-    "load_message_suite": "pcielab.suites",
-    "load_suite": "pcielab.suites",
-    "open_store": "pcielab.store",
-    "resolve": "pcielab.profiles",
-    "simulate": "pcielab.simulation",
-    "simulate_messages": "pcielab.simulation",
-    "single_test": "pcielab.suites",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'pcielab' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "pcielab.profiles": ["ResolvedSystem", "resolve"],
+        "pcielab.simulation": ["simulate", "simulate_messages"],
+        "pcielab.store": ["Store", "open_store"],
+        "pcielab.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],
+    },
+)

@@ -1,9 +1,9 @@
 """Output files and folders: what is there is refused, or replaced once its successor exists.
 
-Everything is made in a hidden folder beside its place, synced, and then moved there in one step; `crates/pcie-output`
-is the writer behind this and behind the stores. Only regular files are replaced, and a store only by another store. A
-link is followed; a terminal, a device or a pipe is written into, and `-` is stdout. What a killed command left beside
-an output is removed by the next one that writes there.
+Everything is made in a hidden folder beside its place, synced, and then moved there in one step;
+`crates/pcie-output` is the writer behind this and behind the stores. Only regular files are replaced, and a store
+only by another store. A link is followed; a terminal, a device or a pipe is written into, and `-` is stdout. What
+a killed command left beside an output is removed by the next one that writes there.
 
 A command checks its outputs before the work is done for them, and writes when it is.
 """

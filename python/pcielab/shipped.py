@@ -1,14 +1,49 @@
-"""Where the profiles and suites that come with pcielab are.
+"""What comes with pcielab: where it is, which kinds there are, and the names of each. Read without checking it.
 
-They live at the top of the repository, where people look for them. `shipped_data` holds links to those folders;
-building a wheel follows the links, so that the same path works in an editable install and in an installed wheel.
+Profiles and suites live at the top of the repository, where people look for them. `shipped_data` holds links to
+those folders; building a wheel follows the links, so that the same path works in an editable install and in an
+installed wheel.
 """
 
+import tomllib
 from pathlib import Path
 
 _ROOT = Path(__file__).parent / "shipped_data"
+
+PROFILE_FOLDERS = {
+    "system": "systems",
+    "host": "hosts",
+    "device": "devices",
+    "link": "links",
+    "nic": "nics",
+    "messages": "pio",
+    "fabric": "fabrics",
+}
+"""Kinds of profiles, and the folder of each; `messages` are those of a core and the device that it sends to."""
+SUITE_FOLDERS = {"transfers": ".", "messages": "messages", "fabric": "fabric"}
+"""Kinds of suites, by what their tests send, and the folder of each."""
 
 
 def directory(kind: str) -> Path:
     """The folder of what is shipped of one kind: `profiles` or `suites`."""
     return _ROOT / kind
+
+
+def profile_files(kind: str) -> dict[str, Path]:
+    """The files of a kind of profiles by name."""
+    return _files(directory("profiles") / PROFILE_FOLDERS[kind])
+
+
+def suite_files(kind: str) -> dict[str, Path]:
+    """The files of a kind of suites by name."""
+    return _files(directory("suites") / SUITE_FOLDERS[kind])
+
+
+def title(path: Path) -> str:
+    """What a shipped file says of itself in one line."""
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    return str(content.get("title") or content["description"])
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pcielab import __version__, _core
-from pcielab.errors import InputError, RunError
+from pcielab.errors import InputError, StoppedError
 from pcielab.model import MessageProfile
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.suites import MessageSuite, Suite
@@ -79,7 +79,7 @@ def simulate(
 
     Raises:
         InputError: The system or suite cannot be run, or the output exists or cannot be written.
-        RunError: The run was stopped or failed; what was finished is in the store.
+        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
     if seed < 0 or seed >= 1 << 63:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
@@ -102,7 +102,7 @@ def simulate(
             progress=progress,
         )
     except KeyboardInterrupt:
-        raise RunError(
+        raise StoppedError(
             f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
         ) from None
 
@@ -130,7 +130,7 @@ def simulate_messages(
 
     Raises:
         InputError: The system or suite cannot be run, or the output exists or cannot be written.
-        RunError: The run was stopped or failed; what was finished is in the store.
+        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
     if seed < 0 or seed >= 1 << 63:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
@@ -150,4 +150,4 @@ def simulate_messages(
             progress=progress,
         )
     except KeyboardInterrupt:
-        raise RunError(f"{output}: interrupted: what is finished is kept") from None
+        raise StoppedError(f"{output}: interrupted: what is finished is kept") from None

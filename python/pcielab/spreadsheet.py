@@ -4,7 +4,10 @@ Texts of stores and fabrics come from others. One that begins as a formula does 
 spreadsheets take for "this is text".
 """
 
-import pandas as pd
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMULA_BEGINS = ("=", "+", "-", "@", "\t", "\r")
 """What the first character of a formula can be, as spreadsheets read a CSV file."""
@@ -15,11 +18,9 @@ def guarded(text: str) -> str:
     return f"'{text}" if text.startswith(FORMULA_BEGINS) else text
 
 
-def guarded_frame(frame: pd.DataFrame) -> pd.DataFrame:
+def guarded_frame(frame: "pd.DataFrame") -> "pd.DataFrame":
     """A frame with all texts guarded, those in its head too; numbers stay as they are."""
-    texts = frame.select_dtypes(exclude="number")
-    shown = {
-        column: texts[column].map(lambda cell: guarded(cell) if isinstance(cell, str) else cell)
-        for column in texts
-    }
-    return frame.assign(**shown).rename(columns={column: guarded(str(column)) for column in frame.columns})
+    shown = frame.copy()
+    for column in frame.select_dtypes(exclude="number"):
+        shown[column] = frame[column].map(lambda cell: guarded(cell) if isinstance(cell, str) else cell)
+    return shown.rename(columns={column: guarded(str(column)) for column in frame.columns})

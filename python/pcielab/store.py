@@ -1,7 +1,8 @@
 """Reading a store as data frames, for notebooks and for everything in pcielab that shows numbers.
 
-`docs/reference/store.md` documents the file. The compiled half reads it, whole and checked against its digests, and
-writes it; this module makes frames of it.
+`docs/reference/store.md` documents the file. The compiled half writes it, and reads it, whole and checked against
+its digests; this module makes frames of it. pandas is loaded with the first frame, which many commands never ask
+for.
 """
 
 import json
@@ -9,12 +10,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 METRICS = (
     "time",
@@ -74,7 +76,7 @@ class Store:
     @cached_property
     def done(self) -> int:
         """How many tests have come to their end, whatever it was."""
-        return int((self.tests["status"] != "interrupted").sum())
+        return sum(status != "interrupted" for *_, status, _ in self._contents.tests())
 
     @property
     def incomplete(self) -> bool:
@@ -83,8 +85,8 @@ class Store:
 
     @property
     def extent(self) -> str:
-        """How many tests there are, as it is shown: `81 tests`, or `5 of 81 tests` where the store is incomplete."""
-        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self.tests))
+        """How many tests there are, in words: `81 tests`, or `5 of 81 tests` where the store is incomplete."""
+        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._contents.tests()))
         return f"{number} {'test' if number == '1' else 'tests'}"
 
     @cached_property
@@ -95,11 +97,13 @@ class Store:
         return contents
 
     @cached_property
-    def tests(self) -> pd.DataFrame:
+    def tests(self) -> "pd.DataFrame":
         """One row per test, in suite order.
 
         The columns are id, family, name, one per parameter (such as `operation` or `size_bytes`), status, message.
         """
+        import pandas as pd
+
         rows = self._contents.tests()
         records = [
             {"id": test, "family": family, "name": name} | self._parameters(test, parameters)
@@ -127,14 +131,16 @@ class Store:
         return parsed
 
     @cached_property
-    def scalar_rows(self) -> pd.DataFrame:
+    def scalar_rows(self) -> "pd.DataFrame":
         """Every number as a row: test, subject (empty for the test as a whole), metric, unit, value."""
+        import pandas as pd
+
         columns = ("test", "subject", "metric", "unit", "value")
         frame = pd.DataFrame(dict(zip(columns, self._contents.scalars(), strict=True)))
         return frame.astype({"test": "int64", "value": "float64"})
 
     @cached_property
-    def scalars(self) -> pd.DataFrame:
+    def scalars(self) -> "pd.DataFrame":
         """`tests`, with one column more for each metric of a test as a whole (`bandwidth`, `median`, ...).
 
         Values are in the units of `units`; a test that lacks a metric has NaN. The parameter `transactions`, how
@@ -151,7 +157,7 @@ class Store:
         """The unit of each metric: `{"median": "ns", "bandwidth": "Gb/s", ...}`; `1` for a count."""
         return dict(zip(self.scalar_rows["metric"], self.scalar_rows["unit"], strict=True))
 
-    def distribution(self, test_id: int, metric: str = "latency") -> pd.DataFrame:
+    def distribution(self, test_id: int, metric: str = "latency") -> "pd.DataFrame":
         """The histogram of a test: bin (in ticks, rising), count, `<metric>_ns`, cdf. Empty if it has none.
 
         Args:
@@ -161,6 +167,8 @@ class Store:
         Raises:
             InputError: Its tick is no fraction.
         """
+        import pandas as pd
+
         tick_text, bins, counted = self._contents.distribution(test_id, metric) or ("1", [], [])
         bin_, counts = pd.Series(bins, dtype="int64"), pd.Series(counted, dtype="int64")
         try:
@@ -176,13 +184,15 @@ class Store:
             }
         )
 
-    def series(self, test_id: int, metric: str = "latency") -> pd.DataFrame:
+    def series(self, test_id: int, metric: str = "latency") -> "pd.DataFrame":
         """Numbers of a test in order, such as its first latencies in ticks: index, value. Empty if it has none.
 
         Args:
             test_id: The test's `id`.
             metric: What was measured.
         """
+        import pandas as pd
+
         values = pd.Series(self._contents.series(test_id, metric), dtype="float64")
         return pd.DataFrame({"index": range(len(values)), "value": values})
 

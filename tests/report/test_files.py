@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pcielab.cli import app
+from pcielab.cli.commands import app
 from pcielab.errors import InputError
 from pcielab.report import figures, save_figure, write_report
 

@@ -5,12 +5,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.cli.progress import Bar
-
-messages = Console(stderr=True)
 
 
 def calibrate(
@@ -36,9 +32,9 @@ def calibrate(
 
     Rows may be missing: what they would have told is kept from a typical host, and marked in the profile.
     """
-    # Imported here because SciPy takes a while to load, which the other commands need not wait for.
     from pcielab.calibrate import calibrate as calibrate_machine
     from pcielab.calibrate import read_measured
+    from pcielab.cli.progress import Bar
     from pcielab.outputs import check_file, write_file
 
     check_file(output, overwrite=overwrite)
@@ -63,10 +59,10 @@ def calibrate(
     ]
     print_rows(rows, output_format, title=f"{found.system['name']}, calibrated from {len(found.rows)} rows")
     for warning in found.warnings:
-        messages.print(f"warning: {warning}", highlight=False, markup=False)
+        typer.echo(f"warning: {warning}", err=True)
     if found.not_identified:
         kept = f"not identified by these rows, as on {found.facts.base_host}: {', '.join(found.not_identified)}"
-        messages.print(kept, highlight=False, markup=False)
+        typer.echo(kept, err=True)
 
 
 def _name(output: Path) -> str:

@@ -4,17 +4,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.store import Store, open_store
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pcielab.compare import Comparison
-
-messages = Console(stderr=True)
+    from pcielab.store import Store
 
 
 def compare(
@@ -30,18 +27,16 @@ def compare(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
 ) -> None:
     """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary."""
-    # Imported here because drawing takes a second to load, which the other commands need not wait for.
     from pcielab.compare import compare as compare_stores
     from pcielab.compare import draw
     from pcielab.outputs import check_file, write_file
+    from pcielab.store import open_store
 
     if output is not None:
         check_file(output, overwrite=overwrite)
     comparison = compare_stores(open_store(run_a), open_store(run_b))
     if comparison.alone_a or comparison.alone_b:
-        messages.print(
-            f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", highlight=False
-        )
+        typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
     title = f"A: {_named(comparison.a)}\nB: {_named(comparison.b)}"
@@ -52,7 +47,7 @@ def compare(
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
 
 
-def _named(store: Store) -> str:
+def _named(store: "Store") -> str:
     return f"{store.title} ({store.origin})"
 
 

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
+from pcielab import shipped
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.profiles import print_listing
-from pcielab.profiles.listing import listing, shipped_rows
 
-app = typer.Typer(help="What tests can run on: back ends and their cards.", no_args_is_help=True)
+app = typer.Typer()
 
 Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
@@ -17,7 +17,8 @@ Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.
 def list_devices(output_format: Formats = Format.TABLE) -> None:
     """List the back ends and the cards that each knows; `sim` is the simulator."""
     rows: list[dict[str, Cell]] = [
-        {"device": "sim", "card": row["name"], "title": row["title"]} for row in shipped_rows(["device"])
+        {"device": "sim", "card": name, "title": shipped.title(path)}
+        for name, path in shipped.profile_files("device").items()
     ]
     print_rows(rows, output_format)
 
@@ -27,4 +28,6 @@ def show(
     card: Annotated[str, typer.Argument(help="A card, or a file (*.toml).")], output_format: Formats = Format.TABLE
 ) -> None:
     """Print every value of a card with where it comes from."""
+    from pcielab.profiles.listing import listing
+
     print_listing(listing("device", card), output_format)

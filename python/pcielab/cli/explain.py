@@ -5,22 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from pcielab import model
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
-from pcielab.model import Answer
 from pcielab.quantities import parse_range
 
 if TYPE_CHECKING:
     from pcielab.explain import Facts, Row
+    from pcielab.model import Answer
     from pcielab.model.answers import Bound
-
-messages = Console(stderr=True)
 
 _BOUNDS: tuple["Bound", ...] = (
     "wire-upstream",
@@ -108,7 +104,7 @@ def explain(
     print_rows(rows, output_format, options.title)
 
 
-def _answers(options: ModelOptions, sizes: list[int], nic: str | None) -> Iterator[tuple[int, str, Answer]]:
+def _answers(options: ModelOptions, sizes: list[int], nic: str | None) -> Iterator[tuple[int, str, "Answer"]]:
     if nic is None:
         for row in model.bandwidth(options.link, sizes, accounting=options.accounting, limits=options.limits):
             yield from ((row.size_bytes, "read", row.read), (row.size_bytes, "write", row.write))
@@ -133,14 +129,13 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
-    # Imported here because reading stores takes half a second to load, which a link's options need not wait for.
     from pcielab.explain import explain_run
     from pcielab.store import open_store
 
     store = open_store(path)
     explanation = explain_run(store, tests)
     for note in explanation.notes:
-        messages.print(escape(note), highlight=False, soft_wrap=True)
+        typer.echo(note, err=True)
     shown = _narrow if output_format is Format.TABLE else _wide
     title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {_link(explanation.facts)}"
     print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)

@@ -4,14 +4,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pcielab.exporters import EXPORTERS, Exporter, export
 from pcielab.store import open_store
 
-app = typer.Typer(help="Write a store in a format that other tools read.", no_args_is_help=True)
-
-messages = Console(stderr=True)
+app = typer.Typer()
 
 
 def _add(exporter: Exporter) -> None:
@@ -22,7 +19,7 @@ def _add(exporter: Exporter) -> None:
         overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     ) -> None:
         export(open_store(run), exporter.name, output, overwrite=overwrite)
-        messages.print(f"wrote {output}", highlight=False, markup=False)
+        typer.echo(f"wrote {output}", err=True)
 
 
 for _exporter in EXPORTERS.values():

@@ -3,19 +3,19 @@
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
-from pcielab import fabric
 from pcielab.cli.output import Cell, Format, print_frame, print_rows
 from pcielab.errors import InputError
-from pcielab.fabric import Estimate, Fabric
-from pcielab.outputs import check_file
-from pcielab.store import open_store
 
-app = typer.Typer(help="Routable fabrics: what each flow gets, and who limits whom.", no_args_is_help=True)
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pcielab.fabric import Estimate, Fabric
+
+app = typer.Typer()
 
 File = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A shipped fabric, or a file (*.toml).")]
 FlowsOption = Annotated[
@@ -38,6 +38,8 @@ MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
 @app.command("list")
 def list_fabrics(output_format: FormatOption = Format.TABLE) -> None:
     """List the shipped fabrics with their sets of flows."""
+    from pcielab import fabric
+
     loaded = [fabric.load(name) for name in fabric.names()]
     rows: list[dict[str, Cell]] = [
         {"name": one.name, "title": one.title, "flows": " ".join([*one.file.flows.sets, *one.file.flows.files])}
@@ -49,6 +51,8 @@ def list_fabrics(output_format: FormatOption = Format.TABLE) -> None:
 @app.command()
 def schema() -> None:
     """Print the JSON Schema of a fabric file, for editors and generators."""
+    from pcielab import fabric
+
     typer.echo(json.dumps(fabric.json_schema(), indent=1))
 
 
@@ -78,6 +82,8 @@ def estimate(
 
     `pcielab fabric estimate mine.toml --flows many.parquet --format csv`
     """
+    from pcielab import fabric
+
     chosen = fabric.load(file)
     listed = chosen.flows(flows)
     if rounds:
@@ -90,8 +96,10 @@ def estimate(
     print_frame(shown, output_format, f"{chosen.title} (modelled, {method.value})")
 
 
-def _round_rows(chosen: Fabric, flows: pd.DataFrame) -> list[dict[str, Cell]]:
+def _round_rows(chosen: "Fabric", flows: "pd.DataFrame") -> list[dict[str, Cell]]:
     """Both tables of figure 16 and the result of each round, as rows of one shape."""
+    from pcielab import fabric
+
     rows: list[dict[str, Cell]] = []
     for number, tables in enumerate(fabric.rounds(chosen, flows), start=1):
         for entry in tables["edges"]:
@@ -131,6 +139,9 @@ def explain(
 
     `pcielab fabric explain fabrex-u55c --picture tree.svg`
     """
+    from pcielab import fabric
+    from pcielab.outputs import check_file
+
     if picture is not None:
         check_file(picture, overwrite=overwrite)
     chosen = fabric.load(file)
@@ -146,8 +157,7 @@ def explain(
         _draw(chosen, found, picture, overwrite=overwrite)
 
 
-def _draw(chosen: Fabric, found: Estimate, path: Path, *, overwrite: bool) -> None:
-    # Imported here because drawing takes a second to load, which the other commands need not wait for.
+def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, overwrite: bool) -> None:
     from pcielab.fabric.picture import tree
     from pcielab.report import save_figure
 
@@ -190,6 +200,9 @@ def run_fabric(
 
     `pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db`
     """
+    from pcielab import fabric
+    from pcielab.store import open_store
+
     chosen = fabric.load(file)
     if suite is not None:
         if flows is not None:

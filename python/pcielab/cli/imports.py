@@ -4,14 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from pcielab.importers import import_pcie_bench
-from pcielab.store import open_store
-
-app = typer.Typer(help="Make a store from measurements taken elsewhere.", no_args_is_help=True)
-
-messages = Console(stderr=True)
+app = typer.Typer()
 
 
 @app.command("pcie-bench")
@@ -23,5 +17,8 @@ def pcie_bench(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the store if it exists.")] = False,
 ) -> None:
     """Read a directory in the published pcie-bench format, all of it."""
+    from pcielab.importers import import_pcie_bench
+    from pcielab.store import open_store
+
     import_pcie_bench(directory, output, overwrite=overwrite)
-    messages.print(f"{len(open_store(output).tests)} tests imported: {output}", highlight=False, markup=False)
+    typer.echo(f"{len(open_store(output).tests)} tests imported: {output}", err=True)

@@ -1,21 +1,21 @@
 """`pcielab model`: bounds in closed form."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab import model
+from pcielab import model, shipped
 from pcielab.cli import model_pio
 from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
-from pcielab.model import Answer, Ethernet, Gap
+from pcielab.model.link import Ethernet, Gap
 from pcielab.quantities import parse_range
 
-app = typer.Typer(
-    help="Bounds in closed form: what a link, a host and a device should give, and which bound binds.",
-    no_args_is_help=True,
-)
+if TYPE_CHECKING:
+    from pcielab.model import Answer
+
+app = typer.Typer()
 
 Sizes = Annotated[
     str, typer.Option("--sizes", help="Bytes: 64, 60,61,77, or first:last[:step].", metavar="LIST|RANGE")
@@ -83,7 +83,7 @@ def nic(
     options: ModelOptions,
     nics: Annotated[
         list[str],
-        typer.Argument(help=f"{', '.join(model.shipped_nics())}, or .toml files.", metavar="NAME|FILE..."),
+        typer.Argument(help=f"{', '.join(shipped.profile_files('nic'))}, or .toml files.", metavar="NAME|FILE..."),
     ],
     sizes: FrameSizes = "64,128,256,512,1024,1500",
     line: Line = 40.0,
@@ -184,7 +184,7 @@ def sizing(
     print_rows(rows, output_format, f"modelled: {line:g}GbE, DMAs of {nic or 'packets alone'}")
 
 
-def _gbps(answer: Answer | None) -> float | None:
+def _gbps(answer: "Answer | None") -> float | None:
     return answer.gbps if answer else None
 
 

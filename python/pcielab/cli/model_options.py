@@ -14,7 +14,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from pcielab.errors import InputError
-from pcielab.model import Accounting, Limits, Link
+from pcielab.model.link import Accounting, Limits, Link
 from pcielab.quantities import parse_bytes
 
 

@@ -2,15 +2,18 @@
 
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab import model
+from pcielab import model, shipped
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.model import Accounting, Link, MessageProfile
+from pcielab.model.link import Accounting, Link
 from pcielab.quantities import parse_bytes, parse_range
+
+if TYPE_CHECKING:
+    from pcielab.model import MessageProfile, Messages
 
 
 class Show(StrEnum):
@@ -40,7 +43,7 @@ def pio(
         ),
     ] = Show.MESSAGES,
     profile: Annotated[
-        str, typer.Option("--profile", help=f"{', '.join(model.shipped_message_profiles())}, or a .toml file.")
+        str, typer.Option("--profile", help=f"{', '.join(shipped.profile_files('messages'))}, or a .toml file.")
     ] = "kpio-2012",
     flushes: Annotated[int, typer.Option("--flushes", min=0, help="Partial flushes in each message.")] = 0,
     buffers: Annotated[int | None, _option("--buffers", "Write-combining buffers of the core.", "Machine")] = None,
@@ -92,7 +95,7 @@ def pio(
 
 
 def _rows(
-    show: Show, profile: MessageProfile, link: Link, payloads: list[int], flushes: int, accounting: Accounting
+    show: Show, profile: "MessageProfile", link: Link, payloads: list[int], flushes: int, accounting: Accounting
 ) -> list[dict[str, Cell]]:
     if show is Show.CROSSINGS:
         found = model.crossings(profile, link=link, accounting=accounting)
@@ -120,7 +123,7 @@ def _rows(
     return [row for answer in answers for row in rows_of(answer)]
 
 
-def _ways(answer: model.Messages) -> list[dict[str, Cell]]:
+def _ways(answer: "Messages") -> list[dict[str, Cell]]:
     ways = {
         "uncached": answer.uncached,
         "write-combined": answer.write_combined,
@@ -144,7 +147,7 @@ def _ways(answer: model.Messages) -> list[dict[str, Cell]]:
     ]
 
 
-def _steps(answer: model.Messages) -> list[dict[str, Cell]]:
+def _steps(answer: "Messages") -> list[dict[str, Cell]]:
     steps = [
         ("write-combined", "payload", answer.write_combined.latency_ns),
         ("descriptors", "doorbell", 0.0),

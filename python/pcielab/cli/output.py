@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.table import Table
 
 Cell: TypeAlias = str | int | float | bool | None
 
@@ -51,7 +47,6 @@ def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None 
 
 
 def _write_csv(frame: "pd.DataFrame") -> None:
-    # Imported here because the other commands need not wait for it.
     import pyarrow
     import pyarrow.csv
 
@@ -76,6 +71,13 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
         writer.writeheader()
         writer.writerows(rows)
         return
+    _print_table(rows, columns, title)
+
+
+def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str | None) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
     width = Console().width if sys.stdout.isatty() else _UNLIMITED_WIDTH
     texts = [
         [column.replace("_", " ") for column in columns],
@@ -92,16 +94,21 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
     Console(width=max(width, Console(width=_UNLIMITED_WIDTH).measure(table).maximum)).print(table)
 
 
-def _one_above_the_other(texts: list[list[str]]) -> Table:
+def _one_above_the_other(texts: list[list[str]]) -> "Table":
     """A single row that is too wide, as names and values below each other."""
+    from rich.table import Table
+
     table = Table(show_header=False)
     for name, value in zip(*texts, strict=True):
         table.add_row(name, value)
     return table
 
 
-def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> Table:
+def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> "Table":
     """A table; where it must be narrow, texts are broken at spaces and hyphens, and the frame is left off."""
+    from rich import box
+    from rich.table import Table
+
     columns = list(zip(*texts, strict=True))
     framed = sum(map(_least, columns)) + _frame(columns) <= width
     table = (

@@ -2,19 +2,20 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from pcielab import profiles
-from pcielab.cli.output import Format, print_rows
+from pcielab import shipped
+from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
-from pcielab.outputs import check_file, write_file
-from pcielab.profiles import Kind
-from pcielab.profiles.listing import Listing, listing, shipped_rows
-from pcielab.profiles.skeleton import skeleton
 
-app = typer.Typer(help="Descriptions of links, hosts, cards and whole systems.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from pcielab.profiles.listing import Listing
+
+app = typer.Typer()
+
+Kind: TypeAlias = Literal["system", "host", "device", "link"]
 
 Kinds = Annotated[Kind, typer.Option("--kind", help="Kind of profile.")]
 Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
@@ -24,7 +25,7 @@ Sets = Annotated[
 ]
 
 
-def print_listing(shown: Listing, output_format: Format) -> None:
+def print_listing(shown: "Listing", output_format: Format) -> None:
     """Print a profile: its values, and for people where each part as a whole comes from."""
     print_rows([{**row} for row in shown.values], output_format, title=shown.title)
     if output_format is Format.TABLE:
@@ -37,7 +38,12 @@ def list_profiles(
     output_format: Formats = Format.TABLE,
 ) -> None:
     """List the shipped profiles."""
-    print_rows([{**row} for row in shipped_rows([kind] if kind else profiles.KINDS)], output_format)
+    rows: list[dict[str, Cell]] = [
+        {"kind": one, "name": name, "title": shipped.title(path)}
+        for one in ([kind] if kind else shipped.PROFILE_FOLDERS)
+        for name, path in shipped.profile_files(one).items()
+    ]
+    print_rows(rows, output_format)
 
 
 @app.command()
@@ -54,14 +60,20 @@ def show(
             raise InputError(f"--resolved: only a system is resolved, not a {kind}")
         if output_format is Format.CSV:
             raise InputError("--resolved: a resolved system is printed as JSON, not as csv: leave --format away")
+        from pcielab import profiles
+
         typer.echo(profiles.resolve(name, sets or ()).to_json())
         return
+    from pcielab.profiles.listing import listing
+
     print_listing(listing(kind, name, sets or ()), output_format)
 
 
 @app.command()
 def schema(kind: Annotated[Kind, typer.Argument(help="Kind of profile.")]) -> None:
     """Print the JSON Schema of a kind of file, for editors and generators."""
+    from pcielab import profiles
+
     typer.echo(json.dumps(profiles.json_schema(kind), indent=1))
 
 
@@ -77,6 +89,9 @@ def make_skeleton(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
+    from pcielab.outputs import check_file, write_file
+    from pcielab.profiles.skeleton import skeleton
+
     try:
         text = lspci.read_text(encoding="utf-8", errors="replace")
     except OSError as error:

@@ -5,11 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-
-from pcielab.store import open_store
-
-_messages = Console(stderr=True)
 
 
 class FigureFormat(StrEnum):
@@ -33,8 +28,8 @@ def report(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
 ) -> None:
     """Write a report as one HTML file: what was run on what, the paper's figures, every row; no network."""
-    # Imported here because drawing takes a second to load, which the other commands need not wait for.
     from pcielab.report import write_report
+    from pcielab.store import open_store
 
     written = write_report(
         [open_store(path) for path in runs],
@@ -45,4 +40,4 @@ def report(
         overwrite=overwrite,
     )
     for path in written:
-        _messages.print(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", highlight=False, markup=False)
+        typer.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)

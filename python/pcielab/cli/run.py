@@ -2,19 +2,15 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from pcielab.cli.output import Format, print_rows
-from pcielab.cli.progress import Bar
 from pcielab.errors import InputError, RunError
-from pcielab.model import load_message_profile
-from pcielab.profiles import resolve
-from pcielab.simulation import simulate, simulate_messages
-from pcielab.store import open_store
-from pcielab.suites import Suite, is_message_suite, load_message_suite, load_suite, single_test
+
+if TYPE_CHECKING:
+    from pcielab.suites import Suite
 
 
 class Samples(StrEnum):
@@ -31,7 +27,9 @@ class Engine(StrEnum):
     REFERENCE = "reference"
 
 
-def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object]) -> Suite:
+def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object]) -> "Suite":
+    from pcielab.suites import load_suite, single_test
+
     if test is None:
         given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
         if given:
@@ -44,6 +42,8 @@ def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object
 
 
 def _single_row(path: Path) -> dict[str, str | int | float | None]:
+    from pcielab.store import open_store
+
     store = open_store(path)
     row = store.scalars.iloc[0]
     wanted = ["bandwidth", "bandwidth_low", "bandwidth_high", "rate", "average", "median", "minimum", "p95", "p99"]
@@ -66,6 +66,11 @@ def _run_messages(
     overwrite: bool,
     single: dict[str, object],
 ) -> None:
+    from pcielab.cli.progress import Bar
+    from pcielab.model import load_message_profile
+    from pcielab.simulation import simulate_messages
+    from pcielab.suites import load_message_suite
+
     given = [f"--{name.replace('_', '-')}" for name, value in single.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)}: describes a single test: leave it out with --suite {suite}")
@@ -75,7 +80,7 @@ def _run_messages(
     machine = load_message_profile(profile)
     with Bar() as bar:
         simulate_messages(machine, chosen, output, sets=sets, seed=seed, overwrite=overwrite, progress=bar.update)
-    Console(stderr=True).print(f"{len(chosen.tests)} tests simulated on {machine.name}: {output}", highlight=False)
+    typer.echo(f"{len(chosen.tests)} tests simulated on {machine.name}: {output}", err=True)
 
 
 def run(
@@ -142,6 +147,11 @@ def run(
 
         pcielab run --suite kpio -o messages.db
     """
+    from pcielab.cli.progress import Bar
+    from pcielab.profiles import resolve
+    from pcielab.simulation import simulate
+    from pcielab.suites import is_message_suite
+
     if device != "sim":
         raise InputError(f"--device {device}: unknown: give sim")
     single: dict[str, object] = {
@@ -181,14 +191,14 @@ def run(
 
 def _tell(output: Path, system: str) -> None:
     """Say on stderr what became of the tests; a single one that gave a number has been printed."""
+    from pcielab.store import open_store
+
     tests = open_store(output).tests
     without = tests[tests["status"] != "ok"]
-    messages = Console(stderr=True)
     if len(tests) > 1 or len(without):
-        simulated = f"{len(tests) - len(without)} tests simulated on {system}: {output}"
-        messages.print(simulated, highlight=False, markup=False)
+        typer.echo(f"{len(tests) - len(without)} tests simulated on {system}: {output}", err=True)
     for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
-        messages.print(f"{len(rows)} {status}: {message}", highlight=False, markup=False)
+        typer.echo(f"{len(rows)} {status}: {message}", err=True)
     failed = int((tests["status"] == "failed").sum())
     if failed:
         raise RunError(f"{output}: {failed} tests failed")

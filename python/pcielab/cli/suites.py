@@ -4,10 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pcielab import suites
 from pcielab.cli.output import Cell, Format, print_rows
 
-app = typer.Typer(help="Lists of tests.", no_args_is_help=True)
+app = typer.Typer()
 
 Formats = Annotated[
     Format, typer.Option("--format", help="Table: one row a family. CSV and JSON: one row a test, in run order.")
@@ -19,6 +18,8 @@ def list_suites(
     output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
 ) -> None:
     """List the shipped suites."""
+    from pcielab import suites
+
     rows: list[dict[str, Cell]] = []
     for name in suites.names():
         suite = suites.load_suite(name)
@@ -35,6 +36,8 @@ def show(
     output_format: Formats = Format.TABLE,
 ) -> None:
     """Show the families of a suite, or all its tests."""
+    from pcielab import suites
+
     suite = suites.load_message_suite(name) if suites.is_message_suite(name) else suites.load_suite(name)
     if output_format is Format.TABLE:
         print_rows(_families(suite.tests), output_format, title=f"{suite.title}: {len(suite.tests)} tests")

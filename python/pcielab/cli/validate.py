@@ -5,19 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.cli.progress import Bar
-from pcielab.profiles import ResolvedSystem, resolve
-from pcielab.simulation import simulate
-from pcielab.store import Store, open_store
-from pcielab.suites import load_suite
 
 if TYPE_CHECKING:
+    from pcielab.profiles import ResolvedSystem
+    from pcielab.store import Store
     from pcielab.validate import Score
-
-messages = Console(stderr=True)
 
 
 def validate(
@@ -50,9 +44,9 @@ def validate(
     difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths
     lie in the middle 90 % of the twin's own, over several seeds.
     """
-    # Imported here because drawing takes a second to load, which the other commands need not wait for.
     from pcielab.calibrate.measured import read_pack
     from pcielab.outputs import check_file, write_file
+    from pcielab.profiles import resolve
     from pcielab.validate import draw_worst, score, write_bands
 
     if output is not None:
@@ -73,14 +67,13 @@ def validate(
     title = f"{system.system.name} (simulated) against {measured.title} ({measured.origin})"
     print_rows(rows, output_format, title=title)
     if result.excluded or result.missing:
-        messages.print(
-            f"{result.excluded} rows left out, {result.missing} measured rows not predicted", highlight=False
-        )
+        typer.echo(f"{result.excluded} rows left out, {result.missing} measured rows not predicted", err=True)
 
 
-def _measured(source: Path, folder: Path) -> Store:
+def _measured(source: Path, folder: Path) -> "Store":
     """The measured run: a store as it is, a folder imported."""
     from pcielab.importers import import_pcie_bench
+    from pcielab.store import open_store
 
     if not source.is_dir():
         return open_store(source)
@@ -88,7 +81,12 @@ def _measured(source: Path, folder: Path) -> Store:
     return open_store(folder / "measured.db")
 
 
-def _run(system: ResolvedSystem, path: Path, seed: int) -> Store:
+def _run(system: "ResolvedSystem", path: Path, seed: int) -> "Store":
+    from pcielab.cli.progress import Bar
+    from pcielab.simulation import simulate
+    from pcielab.store import open_store
+    from pcielab.suites import load_suite
+
     with Bar() as bar:
         simulate(system, load_suite("paper"), path, seed=seed, resume=True, progress=bar.update)
     return open_store(path)

@@ -1,8 +1,11 @@
 """A store as one table: a row per test, the origin first, units in the names of the columns."""
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from pcielab.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SUFFIXES = {"ns": "_ns", "B": "_bytes", "Gb/s": "_gbps", "1/s": "_per_second", "1": ""}
 """What the unit of a metric adds to its name."""
@@ -11,7 +14,7 @@ COUNTS = ("B", "1")
 """The units of metrics that are whole numbers."""
 
 
-def table(store: Store) -> pd.DataFrame:
+def table(store: Store) -> "pd.DataFrame":
     """One row per test, in suite order: origin, test, parameters, status, metrics such as `median_ns`."""
     frame = store.scalars.copy()
     for metric, unit in store.units.items():

@@ -98,7 +98,7 @@ class FabricSuite(Part):
 
 def suite_names() -> list[str]:
     """The shipped suites of fabrics."""
-    return sorted(path.stem for path in (shipped.directory("suites") / "fabric").glob("*.toml"))
+    return list(shipped.suite_files("fabric"))
 
 
 def load_fabric_suite(name_or_path: str) -> FabricSuite:
@@ -109,10 +109,11 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     """
     path = Path(name_or_path).expanduser()
     if not name_or_path.endswith(".toml"):
-        path = shipped.directory("suites") / "fabric" / f"{name_or_path}.toml"
-        if not path.is_file():
+        found = shipped.suite_files("fabric").get(name_or_path)
+        if found is None:
             remedy = suggestion(name_or_path, suite_names())
             raise InputError(f"no fabric suite is named {name_or_path!r}: {remedy}; a file is given by its path")
+        path = found
     content: dict[str, Any] = read_toml(path)
     try:
         return FabricSuite.model_validate(content)

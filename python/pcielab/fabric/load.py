@@ -66,7 +66,7 @@ class Fabric:
 
 def names() -> list[str]:
     """The shipped fabrics."""
-    return sorted(path.stem for path in (shipped.directory("profiles") / "fabrics").glob("*.toml"))
+    return list(shipped.profile_files("fabric"))
 
 
 def load(name_or_path: str) -> Fabric:
@@ -77,12 +77,13 @@ def load(name_or_path: str) -> Fabric:
     """
     path = Path(name_or_path).expanduser()
     if not (name_or_path.endswith(".toml") or "/" in name_or_path):
-        path = shipped.directory("profiles") / "fabrics" / f"{name_or_path}.toml"
-        if not path.is_file():
+        found = shipped.profile_files("fabric").get(name_or_path)
+        if found is None:
             remedy = suggestion(name_or_path, names())
             raise InputError(
                 f"no fabric is named {name_or_path!r}: {remedy}; a file is given by its path (*.toml)"
             )
+        path = found
     if not path.is_file():
         raise InputError(f"{path}: no such fabric")
     try:

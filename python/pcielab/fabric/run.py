@@ -12,7 +12,7 @@ import pandas as pd
 
 from pcielab import __version__
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError, RunError
+from pcielab.errors import InputError, StoppedError
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.files import Flow
 from pcielab.fabric.load import Fabric
@@ -35,7 +35,8 @@ def run(
 
     Raises:
         InputError: A flow cannot exist, or the output exists or cannot be written.
-        RunError: It was interrupted, or writing failed.
+        RunError: Writing failed.
+        StoppedError: It was interrupted.
     """
     manifest = {
         "origin": "simulated",
@@ -60,11 +61,11 @@ def run(
         except KeyboardInterrupt:
             if replaced or not done:
                 kept = "what was there is kept" if replaced else "nothing is kept"
-                raise RunError(
+                raise StoppedError(
                     f"{output}: interrupted after {done} of {len(points)} simulations: {kept}"
                 ) from None
     if done < len(points):
-        raise RunError(f"{output}: interrupted: {done} of {len(points)} simulations are kept")
+        raise StoppedError(f"{output}: interrupted: {done} of {len(points)} simulations are kept")
 
 
 def _simulated(fabric: Fabric, point: Point, seed: int) -> Simulated:

@@ -9,23 +9,29 @@
 Sizes are in bytes, rates in Gb/s, times in ns. Everything is modelled, nothing measured.
 """
 
-from pcielab.model.answers import (
-    Answer,
-    Bandwidth,
-    Ceiling,
-    Crossing,
-    Crossings,
-    Loopback,
-    Messages,
-    NicThroughput,
-    PathSizing,
-    Sending,
-    Sizing,
-)
-from pcielab.model.message_questions import crossings, loopback, messages
-from pcielab.model.messages import MessageProfile, load_message_profile, shipped_message_profiles
-from pcielab.model.nic import NicProfile, Step, load_nic, shipped_nics
-from pcielab.model.questions import Accounting, Ethernet, Gap, Limits, Link, bandwidth, nic, sizing
+from typing import TYPE_CHECKING
+
+from pcielab.on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from pcielab.model.answers import (
+        Answer,
+        Bandwidth,
+        Ceiling,
+        Crossing,
+        Crossings,
+        Loopback,
+        Messages,
+        NicThroughput,
+        PathSizing,
+        Sending,
+        Sizing,
+    )
+    from pcielab.model.link import Accounting, Ethernet, Gap, Limits, Link
+    from pcielab.model.message_profiles import MessageProfile, load_message_profile, shipped_message_profiles
+    from pcielab.model.message_questions import crossings, loopback, messages
+    from pcielab.model.nics import NicProfile, Step, load_nic, shipped_nics
+    from pcielab.model.questions import bandwidth, nic, sizing
 
 __all__ = [
     "Accounting",
@@ -58,3 +64,27 @@ __all__ = [
     "shipped_nics",
     "sizing",
 ]
+
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "pcielab.model.answers": [
+            "Answer",
+            "Bandwidth",
+            "Ceiling",
+            "Crossing",
+            "Crossings",
+            "Loopback",
+            "Messages",
+            "NicThroughput",
+            "PathSizing",
+            "Sending",
+            "Sizing",
+        ],
+        "pcielab.model.message_questions": ["crossings", "loopback", "messages"],
+        "pcielab.model.message_profiles": ["MessageProfile", "load_message_profile", "shipped_message_profiles"],
+        "pcielab.model.nics": ["NicProfile", "Step", "load_nic", "shipped_nics"],
+        "pcielab.model.link": ["Accounting", "Ethernet", "Gap", "Limits", "Link"],
+        "pcielab.model.questions": ["bandwidth", "nic", "sizing"],
+    },
+)

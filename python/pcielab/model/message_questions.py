@@ -8,8 +8,9 @@ from pydantic import TypeAdapter
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.model.answers import Crossings, Loopback, Messages
-from pcielab.model.messages import MessageProfile
-from pcielab.model.questions import Accounting, Link, model_json, question_json
+from pcielab.model.link import Accounting, Link
+from pcielab.model.message_profiles import MessageProfile
+from pcielab.model.questions import model_json, question_json
 
 _MESSAGES = TypeAdapter(list[Messages])
 _CROSSINGS = TypeAdapter(list[Crossings])

@@ -1,72 +1,20 @@
-"""Questions to the model: what they are made of, and the functions that ask them."""
+"""Questions to the model: the functions that ask them."""
 
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from enum import StrEnum
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.model.answers import Bandwidth, NicThroughput, Sizing
-from pcielab.model.nic import NicProfile
+from pcielab.model.link import Accounting, Ethernet, Limits, Link
 
-
-class Accounting(StrEnum):
-    """`spec` is a true ceiling; `sigcomm18` reproduces the 2018 paper's numbers, quirks included."""
-
-    SPEC = "spec"
-    SIGCOMM18 = "sigcomm18"
-
-
-class Gap(StrEnum):
-    """The idle time between Ethernet packets: what senders leave, or the least a receiver must bear."""
-
-    STANDARD = "standard"
-    MINIMUM = "minimum"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Link:
-    """A link as its two ends negotiated it."""
-
-    generation: int
-    lanes: int
-    mps_bytes: int
-    mrrs_bytes: int
-    rcb_bytes: int = 64
-    address_bits: int = 64
-    ecrc: bool = False
-    flit_mode: bool | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """What bounds a device besides the wire. What is left out does not bind."""
-
-    round_trip_ns: float | None = None
-    tags: int | None = None
-    dmas_in_flight: int | None = None
-    posted_header_credits: int | None = None
-    posted_data_credits: int | None = None
-    non_posted_header_credits: int | None = None
-    credit_return_ns: float | None = None
-    device_mdmas_per_s: float | None = None
-    ack_interval_symbols: int | None = None
-    update_fc_interval_symbols: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ethernet:
-    """A line; with `vlan`, frames carry a tag there that the NIC strips and adds."""
-
-    line_gbps: float = 40.0
-    vlan: bool = False
-    gap: Gap = Gap.STANDARD
-
+if TYPE_CHECKING:
+    from pcielab.model.nics import NicProfile
 
 _INTEGERS = 1 << 32
 _BANDWIDTHS = TypeAdapter(list[Bandwidth])
@@ -92,7 +40,7 @@ def bandwidth(
 
 
 def nic(
-    device: NicProfile,
+    device: "NicProfile",
     link: Link,
     frames_bytes: Sequence[int],
     *,
@@ -115,7 +63,7 @@ def sizing(
     latencies_ns: Sequence[float],
     *,
     ethernet: Ethernet | None = None,
-    device: NicProfile | None = None,
+    device: "NicProfile | None" = None,
     clock_ghz: float | None = None,
 ) -> list[Sizing]:
     """What a device must hold in flight for each frame size and each latency of one DMA."""

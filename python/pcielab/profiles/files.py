@@ -17,7 +17,6 @@ from pcielab.profiles.system import Placement
 
 Kind: TypeAlias = Literal["system", "host", "device", "link"]
 KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
-FOLDERS: dict[Kind, str] = {"system": "systems", "host": "hosts", "device": "devices", "link": "links"}
 
 
 class Document(Part):

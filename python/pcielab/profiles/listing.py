@@ -1,13 +1,13 @@
 """Profiles as rows: what is shipped, and every value of one with where it comes from."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pcielab.errors import InputError
 from pcielab.profiles.files import Kind
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import locate, names
+from pcielab.profiles.read import locate
 from pcielab.profiles.resolve import check_file, resolve
 
 _HEAD = {"title", "provenance", "base"}
@@ -22,15 +22,6 @@ class Listing:
     """Where each part comes from as a whole: part, source, notes."""
     values: list[dict[str, str]]
     """Every value: key, value, and what is known of it in particular."""
-
-
-def shipped_rows(kinds: Iterable[Kind]) -> list[dict[str, str]]:
-    """One row for each shipped profile: kind, name, title."""
-    return [
-        {"kind": kind, "name": name, "title": check_file(kind, locate(kind, name)).title}
-        for kind in kinds
-        for name in names(kind)
-    ]
 
 
 def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = ()) -> Listing:

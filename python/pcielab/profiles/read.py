@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pcielab import shipped
 from pcielab.errors import InputError
-from pcielab.profiles.files import FOLDERS, Kind
+from pcielab.profiles.files import Kind
 from pcielab.validation import suggestion
 
 Table: TypeAlias = dict[str, Any]
@@ -28,7 +28,7 @@ class Raw:
 
 def names(kind: Kind) -> list[str]:
     """The shipped profiles of a kind."""
-    return sorted(path.stem for path in (shipped.directory("profiles") / FOLDERS[kind]).glob("*.toml"))
+    return list(shipped.profile_files(kind))
 
 
 def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
@@ -38,13 +38,13 @@ def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
         if not path.is_file():
             raise InputError(f"{path}: no such {kind} profile")
         return path
-    path = shipped.directory("profiles") / FOLDERS[kind] / f"{reference}.toml"
-    if not path.is_file():
+    found = shipped.profile_files(kind).get(reference)
+    if found is None:
         remedy = suggestion(reference, names(kind))
         raise InputError(
             f"no {kind} profile is named {reference!r}: {remedy}; a file is given by its path (*.toml)"
         )
-    return path
+    return found
 
 
 def read_toml(path: Path) -> Table:

@@ -9,18 +9,14 @@ import pytest
 from pcielab import _core, profiles, shipped
 from pcielab.errors import InputError
 from pcielab.profiles import changes, files, read
-from pcielab.profiles.files import FOLDERS, Kind
+from pcielab.profiles.files import Kind
 
 SYSTEMS = profiles.names("system")
 MEASURED = [
     *("snb", "snb-iommu", "ib-000", "ib-000-iommu", "ib-000-nosp", "ib-011", "ib-011-iommu", "ib-011-nosp"),
     *("hsw2620", "hsw2620-iommu", "hsw2620-nosp", "e3"),
 ]
-FILES = [
-    (kind, path)
-    for kind in profiles.KINDS
-    for path in sorted((shipped.directory("profiles") / FOLDERS[kind]).glob("*.toml"))
-]
+FILES = [(kind, path) for kind in profiles.KINDS for path in shipped.profile_files(kind).values()]
 
 
 def test_the_promised_systems_are_there() -> None:

@@ -4,10 +4,15 @@
 test that a command line describes. What a test does to a machine belongs to the simulator.
 """
 
-from pcielab.suites.benchmark import BENCHMARKS, Parameters, Test
-from pcielab.suites.load import Suite, load_suite, names
-from pcielab.suites.messages import MessageSuite, is_message_suite, load_message_suite, message_suite_names
-from pcielab.suites.single import single_test
+from typing import TYPE_CHECKING
+
+from pcielab.on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from pcielab.suites.benchmark import BENCHMARKS, Parameters, Test
+    from pcielab.suites.load import Suite, load_suite, names
+    from pcielab.suites.messages import MessageSuite, is_message_suite, load_message_suite, message_suite_names
+    from pcielab.suites.single import single_test
 
 __all__ = [
     "BENCHMARKS",
@@ -22,3 +27,18 @@ __all__ = [
     "names",
     "single_test",
 ]
+
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "pcielab.suites.benchmark": ["BENCHMARKS", "Parameters", "Test"],
+        "pcielab.suites.load": ["Suite", "load_suite", "names"],
+        "pcielab.suites.messages": [
+            "MessageSuite",
+            "is_message_suite",
+            "load_message_suite",
+            "message_suite_names",
+        ],
+        "pcielab.suites.single": ["single_test"],
+    },
+)

@@ -41,7 +41,7 @@ class Suite:
 
 def names() -> list[str]:
     """The shipped suites."""
-    return sorted(path.stem for path in shipped.directory("suites").glob("*.toml"))
+    return list(shipped.suite_files("transfers"))
 
 
 def load_suite(name_or_path: str) -> Suite:
@@ -74,8 +74,8 @@ def _locate(reference: str) -> Path:
         if not path.is_file():
             raise InputError(f"{path}: no such suite")
         return path
-    path = shipped.directory("suites") / f"{reference}.toml"
-    if not path.is_file():
+    found = shipped.suite_files("transfers").get(reference)
+    if found is None:
         remedy = suggestion(reference, names())
         raise InputError(f"no suite is named {reference!r}: {remedy}; a file is given by its path (*.toml)")
-    return path
+    return found

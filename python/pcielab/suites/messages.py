@@ -145,7 +145,7 @@ class MessageSuite:
 
 def message_suite_names() -> list[str]:
     """The shipped suites of messages."""
-    return sorted(path.stem for path in _directory().glob("*.toml"))
+    return list(shipped.suite_files("messages"))
 
 
 def is_message_suite(name_or_path: str) -> bool:
@@ -165,9 +165,7 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     Raises:
         InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
     """
-    path = Path(name_or_path).expanduser()
-    if name_or_path in message_suite_names():
-        path = _directory() / f"{name_or_path}.toml"
+    path = shipped.suite_files("messages").get(name_or_path) or Path(name_or_path).expanduser()
     try:
         file = MessageSuiteFile.model_validate(read_toml(path))
     except ValidationError as error:
@@ -178,7 +176,3 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     return suite
-
-
-def _directory() -> Path:
-    return shipped.directory("suites") / "messages"

@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
-from pcielab.model.questions import Link
+from pcielab.model.link import Link
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.profiles.part import Count, Nanoseconds, Part, Size32
 from pcielab.profiles.provenance import Provenance
@@ -160,7 +160,7 @@ class MessageProfile(Part):
 
 def shipped_message_profiles() -> list[str]:
     """Names that `load_message_profile` knows."""
-    return sorted(path.stem for path in _directory().glob("*.toml"))
+    return list(shipped.profile_files("messages"))
 
 
 def load_message_profile(name_or_file: str | Path) -> MessageProfile:
@@ -171,12 +171,13 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     """
     path = Path(name_or_file)
     if path.suffix != ".toml":
-        path = _directory() / f"{name_or_file}.toml"
-        if str(name_or_file) not in shipped_message_profiles():
+        found = shipped.profile_files("messages").get(str(name_or_file))
+        if found is None:
             remedy = suggestion(str(name_or_file), shipped_message_profiles())
             raise InputError(
                 f"no profile of messages is named {str(name_or_file)!r}: {remedy}; or give a .toml file"
             )
+        path = found
     try:
         profile = MessageProfile.model_validate(read_toml(path))
         _core.model_check_messages(json.dumps(profile.as_question()))
@@ -186,7 +187,3 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
         message = str(error)
         raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from error
     return profile
-
-
-def _directory() -> Path:
-    return shipped.directory("profiles") / "pio"

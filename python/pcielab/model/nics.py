@@ -55,7 +55,7 @@ class NicProfile(_Table):
 
 def shipped_nics() -> list[str]:
     """Names that `load_nic` knows."""
-    return sorted(path.stem for path in _directory().glob("*.toml"))
+    return list(shipped.profile_files("nic"))
 
 
 def load_nic(name_or_file: str | Path) -> NicProfile:
@@ -66,10 +66,11 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     """
     path = Path(name_or_file)
     if path.suffix != ".toml":
-        path = _directory() / f"{name_or_file}.toml"
-        if str(name_or_file) not in shipped_nics():
+        found = shipped.profile_files("nic").get(str(name_or_file))
+        if found is None:
             names = ", ".join(shipped_nics())
             raise InputError(f"NIC {str(name_or_file)!r} is unknown: give {names}, or a .toml file")
+        path = found
     try:
         profile = NicProfile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         _core.model_check_nic(json.dumps(profile.as_question()))
@@ -82,7 +83,3 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     return profile
-
-
-def _directory() -> Path:
-    return shipped.directory("profiles") / "nics"
