@@ -35,7 +35,11 @@ def test_lists_are_rows() -> None:
         "kpio": "1400",
         "paper": "2472",
         "quick": "81",
+        "rpciebench": "408",
     }
+    assert {row["kind"] for row in suites} == {"transfers", "messages", "fabric"}
+    profiles = json.loads(run("profiles", "list", "--format", "json").stdout)
+    assert {"nic", "messages", "fabric"} < {row["kind"] for row in profiles}
     devices = json.loads(run("devices", "list", "--format", "json").stdout)
     assert {"device": "sim", "card": "nfp6000"}.items() <= devices[-2].items()
 
@@ -60,8 +64,41 @@ def test_suites_show_prints_every_test_for_programs() -> None:
     assert "bw_dma_off_rd_cold" in run("suites", "show", "paper").stdout
 
 
-def test_schema_is_json() -> None:
-    assert json.loads(run("profiles", "schema", "host").stdout)["title"] == "HostFile"
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("hsw2620", "host.llc.slices", "6"),
+        ("gen3-x8", "lanes", "8"),
+        ("nfp6000", "name", "nfp6000"),
+        ("gen5-server", "sockets", "1"),
+        ("niantic-dpdk", "step.0.path", "tx"),
+        ("exanic-2018", "core.write_combining_buffers", "10"),
+        ("walk-through", "mps_bytes", "128"),
+    ],
+)
+def test_show_finds_a_profile_of_any_kind(name: str, key: str, value: str) -> None:
+    rows = json.loads(run("profiles", "show", name, "--format", "json").stdout)
+    assert {row["key"]: row["value"] for row in rows}[key] == value
+
+
+def test_show_of_a_name_that_two_kinds_have_says_so() -> None:
+    system = run("profiles", "show", "kpio-2012", "--format", "json")
+    assert "--kind messages" in system.stderr
+    messages = run("profiles", "show", "kpio-2012", "--kind", "messages", "--format", "json")
+    assert messages.stderr == ""
+    assert system.stdout != messages.stdout
+
+
+def test_suites_show_finds_a_suite_of_any_kind() -> None:
+    rows = list(csv.DictReader(io.StringIO(run("suites", "show", "rpciebench", "--format", "csv").stdout)))
+    assert len(rows) == 408
+    assert rows[1]["sweep"] == "F1.size_bytes"
+    assert "1400 tests" in run("suites", "show", "kpio").stdout
+
+
+@pytest.mark.parametrize("kind", ["host", "nic", "messages", "fabric"])
+def test_schema_is_json(kind: str) -> None:
+    assert json.loads(run("profiles", "schema", kind).stdout)["additionalProperties"] is False
 
 
 def test_a_skeleton_is_written_once(tmp_path: Path) -> None:
@@ -85,11 +122,13 @@ def test_a_skeleton_is_written_once(tmp_path: Path) -> None:
         (("profiles", "show", "snb", "--set", "host.iommu.walk_us=1"), "the key is walk_ns"),
         (("profiles", "show", "gen3-x8", "--kind", "link", "--resolved"), "only a system is resolved"),
         (("profiles", "show", "snb", "--resolved", "--format", "csv"), "printed as JSON, not as csv"),
-        (("profiles", "show", "nowhere.toml"), "no such system profile"),
+        (("profiles", "show", "nowhere.toml"), "nowhere.toml: no such profile"),
         (("suites", "show", "papr"), "did you mean paper?"),
         (("devices", "show", "nfp"), "did you mean nfp6000?"),
         (("profiles", "skeleton", "--lspci", "nowhere.txt", "-o", "mine.toml"), "cannot be read"),
-        (("profiles", "schema", "fabric"), "fabric"),
+        (("profiles", "schema", "suite"), "'suite'"),
+        (("profiles", "show", "simple-nic", "--set", "name=mine"), "only a system's values"),
+        (("suites", "show", "nowhere.toml"), "nowhere.toml: no such suite"),
     ],
 )
 def test_bad_input_is_explained_with_exit_code_2(

@@ -30,6 +30,8 @@ class Function:
     registers: dict[str, str]
     """Text of each decoded register, continuation lines included: `DevCtl`, `LnkSta`, `AERCap`..."""
     text: str
+    line: int = 1
+    """Where the block begins in the text that it is from."""
 
     @property
     def is_endpoint(self) -> bool:
@@ -111,15 +113,15 @@ def parse(text: str) -> list[Function]:
     Raises:
         InputError: The text shows none.
     """
-    blocks: list[list[str]] = []
-    for line in text.splitlines():
+    blocks: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
         if _SLOT.match(line):
-            blocks.append([line])
+            blocks.append((number, [line]))
         elif blocks and line.strip():
-            blocks[-1].append(line)
+            blocks[-1][1].append(line)
     if not blocks:
         raise InputError("no PCI function in this text: give the output of lspci -vvv")
-    return [_function(block) for block in blocks]
+    return [_function(block, number) for number, block in blocks]
 
 
 def find(functions: Iterable[Function], device: str | None = None) -> Function:
@@ -144,17 +146,19 @@ def find(functions: Iterable[Function], device: str | None = None) -> Function:
     raise InputError(f"{device}: {len(fitting)} functions fit: name one by its slot: {slots}")
 
 
-def _function(block: list[str]) -> Function:
+def _function(block: list[str], number: int) -> Function:
     slot, _, title = block[0].partition(" ")
-    registers: dict[str, str] = {}
+    registers: dict[str, list[str]] = {}
     name = ""
     for line in block[1:]:
         register = _REGISTER.match(line.expandtabs())
         if register:
-            name = register["name"]
-            registers.setdefault(name, register["value"])
+            # Of registers of one name, the first counts: `Caps` is in several capabilities.
+            name = "" if register["name"] in registers else register["name"]
+            registers.setdefault(register["name"], [register["value"]])
         elif name and not line.lstrip().startswith("Capabilities:"):
-            registers[name] += f" {line.strip()}"
+            registers[name].append(line.strip())
         else:
             name = ""
-    return Function(slot, title, registers, "\n".join(block))
+    joined = {name: " ".join(parts) for name, parts in registers.items()}
+    return Function(slot, title, joined, "\n".join(block), number)

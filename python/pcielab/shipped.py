@@ -7,10 +7,14 @@ installed wheel.
 
 import tomllib
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 _ROOT = Path(__file__).parent / "shipped_data"
 
-PROFILE_FOLDERS = {
+ProfileKind: TypeAlias = Literal["system", "host", "device", "link", "nic", "messages", "fabric"]
+SuiteKind: TypeAlias = Literal["transfers", "messages", "fabric"]
+
+PROFILE_FOLDERS: dict[ProfileKind, str] = {
     "system": "systems",
     "host": "hosts",
     "device": "devices",
@@ -20,7 +24,7 @@ PROFILE_FOLDERS = {
     "fabric": "fabrics",
 }
 """Kinds of profiles, and the folder of each; `messages` are those of a core and the device that it sends to."""
-SUITE_FOLDERS = {"transfers": ".", "messages": "messages", "fabric": "fabric"}
+SUITE_FOLDERS: dict[SuiteKind, str] = {"transfers": ".", "messages": "messages", "fabric": "fabric"}
 """Kinds of suites, by what their tests send, and the folder of each."""
 
 
@@ -29,12 +33,12 @@ def directory(kind: str) -> Path:
     return _ROOT / kind
 
 
-def profile_files(kind: str) -> dict[str, Path]:
+def profile_files(kind: ProfileKind) -> dict[str, Path]:
     """The files of a kind of profiles by name."""
     return _files(directory("profiles") / PROFILE_FOLDERS[kind])
 
 
-def suite_files(kind: str) -> dict[str, Path]:
+def suite_files(kind: SuiteKind) -> dict[str, Path]:
     """The files of a kind of suites by name."""
     return _files(directory("suites") / SUITE_FOLDERS[kind])
 

@@ -89,6 +89,11 @@ class Store:
         number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._contents.tests()))
         return f"{number} {'test' if number == '1' else 'tests'}"
 
+    @property
+    def described(self) -> str:
+        """Title and origin, and how much there is of the run where it is incomplete."""
+        return f"{self.title} ({self.origin}{f', {self.extent}' if self.incomplete else ''})"
+
     @cached_property
     def _contents(self) -> _core.StoreContents:
         contents = _core.read_store(self.path)
@@ -207,6 +212,21 @@ class Store:
             record = json.loads(text)
             record["parameters"] = self._parameters(record["id"], record["parameters"])
             yield record
+
+
+def drop_damaged_tests(path: str | Path) -> list[str]:
+    """Take damaged tests out of a store, so that `resume` does them again; nothing else is lost.
+
+    Args:
+        path: The store's file.
+
+    Returns:
+        Which ones, in words.
+
+    Raises:
+        InputError: More than tests is damaged, another process has the store open, or it is none.
+    """
+    return _core.drop_damaged_tests(path)
 
 
 def open_store(path: str | Path) -> Store:

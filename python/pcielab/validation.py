@@ -62,6 +62,11 @@ def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseMode
     return here
 
 
+def json_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a kind of file, for editors and for people who generate files."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
+
+
 def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: str = "") -> InputError:
     """One `InputError` for everything pydantic found; `where` names the file, `prefix` leads every key."""
     details = error.errors(include_url=False, include_context=True)

@@ -1,17 +1,24 @@
 //! What a device must be able to do to be benchmarked.
 
-use pcie_time::TickLength;
-use pcie_workload::Test;
-use serde::Serialize;
+use crate::facts::{Condition, DeviceFacts};
+use crate::stop::Stop;
+use pcie_time::{Draws, Stream};
+use pcie_workload::{AddressList, Test};
 use std::ops::ControlFlow;
 use thiserror::Error;
 
 /// A card that can run the micro-benchmarks: simulated, in RTL, or real.
 ///
-/// Results come in slices, in order, and the receiver says after each whether it wants more.
+/// Results come in slices, in order, and the receiver says after each whether it wants more. A slice of a real device takes
+/// 100 ms of wall time or less, and every wait in it ends by the deadline of the device's facts.
 pub trait Device {
-    /// What the device says of itself.
+    /// What the device is.
     fn facts(&self) -> DeviceFacts;
+
+    /// What changes about it, read now: before and after a run and after each test.
+    fn conditions(&mut self) -> Vec<Condition> {
+        Vec::new()
+    }
 
     /// Says which test of which suite comes next, before anything is prepared for it.
     fn begin(&mut self, start: Start<'_>);
@@ -48,14 +55,22 @@ pub trait Device {
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError>;
 
-    /// Whether anything of a test, or of what prepared it, can be seen after the host's thrash before the next.
+    /// Whether anything of a test, or of what prepared it, can be seen after the host's thrash before the next, so that
+    /// tests done elsewhere have to be passed over. Only what is simulated knows that it can.
     fn remembers(&self) -> bool {
-        true
+        false
     }
 
-    /// A test was done in an earlier run, or elsewhere: takes on the state in which it leaves things, where the device has
-    /// a way to.
+    /// A test was done in an earlier run, or elsewhere: takes on the state in which it leaves things.
     fn pass_over(&mut self, _test: &Test) {}
+
+    /// Brings the device back after it failed, so that the next test can work.
+    ///
+    /// # Errors
+    /// It cannot: the device is lost.
+    fn recover(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
 }
 
 /// Where in a run a test stands.
@@ -63,47 +78,19 @@ pub trait Device {
 pub struct Start<'a> {
     /// Place in the suite, counted from 0.
     pub position: u64,
+    /// Names the run: the addresses that a test visits are drawn with it.
+    pub seed: u64,
     /// The test.
     pub test: &'a Test,
+    /// Asked for when the run is to end: a device may keep a clone of it to look at, or to wait with.
+    pub stop: &'a Stop,
 }
 
-/// What a device says of itself.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DeviceFacts {
-    /// Its name.
-    pub name: String,
-    /// Its timer: length of a tick as a fraction, and clock cycles in it.
-    pub timer: TimerFacts,
-    /// Longest transfer of the DMA path, bytes.
-    pub dma_transfer_bytes_most: u32,
-    /// Longest transfer of the command path, bytes; null without one.
-    pub command_transfer_bytes_most: Option<u32>,
-    /// DMAs in flight at most.
-    pub outstanding: u32,
-}
-
-/// The timer of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct TimerFacts {
-    /// Length of a tick, ns: numerator.
-    pub numerator_ns: u64,
-    /// Length of a tick, ns: denominator.
-    pub denominator: u64,
-    /// Clock cycles in a tick.
-    pub cycles: u64,
-}
-
-impl TimerFacts {
-    /// The length of a tick.
+impl Start<'_> {
+    /// The addresses that the test visits, the same on every device.
     #[must_use]
-    pub fn tick(self) -> TickLength {
-        TickLength { numerator_ns: self.numerator_ns, denominator: self.denominator }
-    }
-
-    /// The length of a tick as the store writes it, such as `40/3`.
-    #[must_use]
-    pub fn as_fraction(self) -> String {
-        format!("{}/{}", self.numerator_ns, self.denominator)
+    pub fn addresses(&self) -> AddressList {
+        AddressList::new(self.test, Draws::new(self.seed, self.position, Stream::Addresses))
     }
 }
 
@@ -128,10 +115,13 @@ pub struct BandwidthSlice {
 /// Why a device did not run a test.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum DeviceError {
-    /// It lacks something that the test needs.
+    /// It lacks something that the test needs; names the limit.
     #[error("{0}")]
     NotSupported(String),
-    /// It failed.
+    /// It failed, and may work again.
     #[error("{0}")]
     Failed(String),
+    /// It is gone: the run ends here, and the test stays undone.
+    #[error("{0}")]
+    Lost(String),
 }

@@ -1,27 +1,36 @@
 //! The bench: what a device and a host must be able to do, statistics of what they return, and the runner that takes a
-//! suite through them into a store. The simulator as a device and a host is here too.
+//! suite through them into a store. It knows no device of its own.
 //!
 //! The method is that of the pcie-bench paper (SIGCOMM 2018, section 4): prepare the caches, run one test, reduce what it
 //! returned, go on to the next.
+//!
+//! A back end implements [`Backend`], which opens a [`Bench`]: a [`Device`] and a [`Host`]. [`Benchmarks`] is a suite on
+//! one, [`run`] carries it out.
 
+mod backend;
+mod benchmarks;
 mod device;
+mod facts;
 mod host;
 mod messages;
 mod outcome;
-mod prediction;
 mod runner;
 mod sampling;
-mod simulated;
-mod simulated_messages;
 mod statistics;
+mod stop;
+mod work;
 
-pub use device::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start};
-pub use host::{Host, HostFacts};
-pub use messages::{MessageDevice, MessageProgress, MessageResult, MessageRunError, run_messages};
+pub use backend::{Backend, Bench, OpenError};
+pub use benchmarks::Benchmarks;
+pub use device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
+pub use facts::{
+    CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, TimerFacts,
+};
+pub use host::Host;
+pub use messages::{Crossed, MessageDevice, MessageResult, Messages};
 pub use outcome::Outcome;
-pub use prediction::{Effort, Prediction, PredictionError, Predictor};
-pub use runner::{Options, Progress, RunError, Runner};
+pub use runner::{Options, Progress, RunError, run};
 pub use sampling::Samples;
-pub use simulated::{SimulatedDevice, SimulatedHost, simulated_bench};
-pub use simulated_messages::SimulatedMessages;
 pub use statistics::Histogram;
+pub use stop::Stop;
+pub use work::{Asked, Pulse, Work, Worker};

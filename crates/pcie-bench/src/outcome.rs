@@ -1,6 +1,7 @@
 //! What became of a test, reduced to what the store keeps.
 
-use crate::device::{BandwidthSlice, DeviceError, LatencySlice, TimerFacts};
+use crate::device::{BandwidthSlice, DeviceError, LatencySlice};
+use crate::facts::{Condition, TimerFacts};
 use crate::sampling::{
     Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
 };
@@ -35,15 +36,34 @@ impl From<DeviceError> for Outcome {
         let status = match error {
             DeviceError::NotSupported(_) => Status::NotSupported,
             DeviceError::Failed(_) => Status::Failed,
+            DeviceError::Lost(_) => Status::Interrupted,
         };
-        Self {
-            status,
-            message: Some(error.to_string()),
-            scalars: vec![],
-            distributions: vec![],
-            series: vec![],
-        }
+        Self::without_numbers(status, error.to_string())
     }
+}
+
+impl Outcome {
+    /// A test that was not carried to its end: a resumed run does it again.
+    pub(crate) fn interrupted(message: &str) -> Self {
+        Self::without_numbers(Status::Interrupted, message.to_owned())
+    }
+
+    fn without_numbers(status: Status, message: String) -> Self {
+        Self { status, message: Some(message), scalars: vec![], distributions: vec![], series: vec![] }
+    }
+
+    /// Adds the conditions that a test was done under, as far as they are known.
+    pub(crate) fn add_conditions(&mut self, conditions: &[Condition]) {
+        self.scalars.extend(conditions.iter().filter_map(|condition| {
+            let (metric, unit) = (condition.metric.clone(), condition.unit.clone());
+            Some(Scalar { subject: "condition".into(), metric, unit, value: condition.value? })
+        }));
+    }
+}
+
+/// What a device returned that cannot be: no number is made of it.
+fn refused(what: &str) -> DeviceError {
+    DeviceError::Failed(format!("the device returned {what}"))
 }
 
 fn scalar(metric: &str, unit: &str, value: f64) -> Scalar {
@@ -95,7 +115,16 @@ impl LatencyGatherer {
         }
     }
 
-    pub(crate) fn outcome(self, timer: TimerFacts) -> Outcome {
+    pub(crate) fn outcome(self, timer: TimerFacts) -> Result<Outcome, DeviceError> {
+        if self.histogram.count() == 0 {
+            return Err(refused("no latency"));
+        }
+        if self.histogram.count() > self.asked {
+            return Err(refused("more latencies than were asked for"));
+        }
+        if !self.elapsed_ns.is_finite() || self.elapsed_ns < 0.0 {
+            return Err(refused("a time that cannot be"));
+        }
         let tick = timer.tick();
         let in_ns = |ticks: f64| tick.in_ns(ticks);
         let quantile = |q| in_ns(f64::from(self.histogram.quantile(q)));
@@ -124,13 +153,13 @@ impl LatencyGatherer {
             values: self.first.iter().copied().map(f64::from).collect(),
         };
         let unsettled = self.histogram.count() < self.asked && !average_is_settled(&self.averages);
-        Outcome {
+        Ok(Outcome {
             status: Status::Ok,
             message: unsettled.then(|| UNSETTLED.to_owned()),
             scalars,
             distributions: vec![distribution],
             series: if self.details { vec![series] } else { vec![] },
-        }
+        })
     }
 }
 
@@ -160,7 +189,13 @@ impl BandwidthGatherer {
         }
     }
 
-    pub(crate) fn outcome(self, test: &Test) -> Outcome {
+    pub(crate) fn outcome(self, test: &Test) -> Result<Outcome, DeviceError> {
+        if self.transactions == 0 || self.transactions > test.transactions {
+            return Err(refused(&format!("{} transactions of {}", self.transactions, test.transactions)));
+        }
+        if !self.elapsed_ns.is_finite() || self.elapsed_ns <= 0.0 {
+            return Err(refused("a time that cannot be"));
+        }
         // Of a read-write test one direction counts, as in the published suite.
         let counted =
             if test.operation == Operation::BwRdwr { self.transactions / 2 } else { self.transactions };
@@ -181,6 +216,6 @@ impl BandwidthGatherer {
         }
         let unsettled = self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
         let message = unsettled.then(|| UNSETTLED.to_owned());
-        Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] }
+        Ok(Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] })
     }
 }

@@ -1,32 +1,44 @@
-//! The runner: takes a suite, test by test, through a device and a host into a store.
+//! The runner: takes the tests of a suite, one by one, through what carries them out into a store.
 //!
-//! Every job has a device and a host of its own and goes through the whole suite, carrying out its share of the tests and
-//! passing over the others, so that each test finds the state that the ones before it left, whoever carried them out.
+//! Every job has a worker of its own and goes through the whole suite, carrying out its share of the tests and passing over
+//! the others, so that each test finds the state that the ones before it left, whoever carried them out. The store has a
+//! thread of its own too. Neither can hold up the run: what does not end in time after it was told to stop is left behind.
 
-use crate::device::{Device, DeviceError, Start};
-use crate::host::Host;
-use crate::outcome::{BandwidthGatherer, LatencyGatherer, Outcome};
-use crate::sampling::Samples;
-use pcie_sim::Engine;
-use pcie_store::{Manifest, Status, Store, TestRecord};
-use pcie_workload::{CacheState, Suite, SuiteError, Test};
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
+mod events;
+mod identity;
+mod job;
+mod opening;
+mod pulse;
+mod recorder;
+
+pub use pulse::Pulse;
+
+use crate::backend::OpenError;
+use crate::stop::Stop;
+use crate::work::Work;
+use events::Event;
+use job::{Job, Share};
+use opening::Opened;
+use pcie_store::{Manifest, Status};
+use pcie_workload::{MessageSuiteError, SuiteError};
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 use thiserror::Error;
+
+/// How often progress is told, and stops and deadlines are looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// What jobs have, once told to stop, before the store is closed without them.
+const JOBS_GRACE: Duration = Duration::from_millis(500);
+/// What the store has after that before the run is given up without it.
+const STORE_GRACE: Duration = Duration::from_millis(400);
 
 /// How a suite is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many of the transactions are carried out.
-    pub samples: Samples,
-    /// What simulates bandwidth tests, where the device is simulated.
-    pub engine: Engine,
-    /// Tests carried out side by side; 1 for real devices.
+    /// Tests carried out side by side.
     pub jobs: usize,
     /// Go on with a store that is there.
     pub resume: bool,
@@ -51,9 +63,28 @@ pub enum RunError {
     /// The suite is wrong.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The suite of messages is wrong.
+    #[error(transparent)]
+    MessageSuite(#[from] MessageSuiteError),
+    /// The parameters of a test cannot be written down.
+    #[error("parameters of a test: {0}")]
+    Parameters(#[from] serde_json::Error),
     /// The store failed or is not the right one.
     #[error(transparent)]
     Store(#[from] pcie_store::Error),
+    /// There is nothing to carry the tests out with.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// More jobs than there can be benches.
+    #[error("jobs = {asked}: {kind} carries out {most} at a time: give {most} or fewer")]
+    TooManyJobs {
+        /// Jobs asked for.
+        asked: usize,
+        /// Jobs that there can be.
+        most: usize,
+        /// What carries them out.
+        kind: String,
+    },
     /// The store that was to be gone on with is of another run.
     #[error(
         "{path}: --resume: {key} is {stored} in the store, but {asked} in this run: give the same, or another output"
@@ -68,6 +99,29 @@ pub enum RunError {
         /// What was asked for.
         asked: String,
     },
+    /// The device went away, or could not be brought back.
+    #[error("{device} was lost{at}: {reason}; what is finished is kept, and --resume goes on with the rest")]
+    Lost {
+        /// The device.
+        device: String,
+        /// In which test, as ` in FAMILY NAME`.
+        at: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The device did not answer in time and was given up.
+    #[error(
+        "{device} did not answer for {seconds:.1} s{at}, and was given up: what is finished is kept, and --resume goes on \
+         with the rest"
+    )]
+    Silent {
+        /// The device.
+        device: String,
+        /// In which test, as ` in FAMILY NAME`.
+        at: String,
+        /// For how long.
+        seconds: f64,
+    },
     /// Stopped on request.
     #[error("interrupted after {done} of {total} tests; --resume goes on with the rest")]
     Interrupted {
@@ -78,254 +132,175 @@ pub enum RunError {
     },
 }
 
-/// Manifest keys that must be the same for a run to be gone on with.
-const IDENTITY: [&str; 7] = ["version", "suite", "suite_digest", "system", "seed", "options", "device"];
-
-/// A suite and how it is to be run.
-#[derive(Debug)]
-pub struct Runner<'a> {
-    /// The tests.
-    pub suite: &'a Suite,
-    /// How.
-    pub options: Options,
+/// Carries out `work` into the store at `path`.
+///
+/// `manifest` says what is run on what; the runner adds what the work and its workers say of themselves. `progress` is
+/// called after every test, and every tenth of a second; breaking off stops the run and leaves a store that can be gone on
+/// with. It returns within a second of that, and soon after a device overran its deadline, whatever device and store do.
+///
+/// # Errors
+/// See [`RunError`]. A test that fails is not an error: it is recorded as failed.
+pub fn run(
+    work: Arc<dyn Work>,
+    options: Options,
+    path: &Path,
+    manifest: Manifest,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<(), RunError> {
+    let stop = Stop::default();
+    let result = opening::open(&work, options, path, manifest, &stop, progress)
+        .and_then(|opened| Run::start(work, options, opened, &stop).finish(progress));
+    // Whatever waits for a run that has ended need not wait any longer.
+    stop.request();
+    result
 }
 
-struct Done {
-    position: usize,
-    outcome: Outcome,
+/// A run that is going on.
+struct Run {
+    work: Arc<dyn Work>,
+    device: String,
+    stop: Stop,
+    /// Asked for when the store is to be closed without the jobs that are still at work.
+    finish: Stop,
+    events: Receiver<Event>,
+    pulses: Vec<Pulse>,
+    names: Vec<(String, String)>,
+    jobs_at_work: usize,
+    recorder_at_work: bool,
+    state: Progress,
+    failure: Option<RunError>,
+    stopping_since: Option<Instant>,
 }
 
-impl Runner<'_> {
-    /// Runs the suite into the store at `path`.
-    ///
-    /// `manifest` says what is run on what; the runner adds what device and host say of themselves. `make` gives each job
-    /// its device and host. `progress` is called after every test, and every tenth of a second; breaking off stops the run
-    /// and leaves a store that can be gone on with.
-    ///
-    /// # Errors
-    /// See [`RunError`]. A test that fails is not an error: it is recorded as failed.
-    pub fn run<D: Device, H: Host>(
-        &self,
-        path: &Path,
-        manifest: Manifest,
-        make: impl Fn() -> (D, H) + Sync,
-        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(), RunError> {
-        self.suite.validate()?;
-        let manifest = self.describe(manifest, &make);
-        let (mut store, finished) = self.open(path, &manifest)?;
-        let result = self.run_jobs(&mut store, &finished, &make, progress);
-        store.close()?;
-        result
-    }
-
-    fn describe<D: Device, H: Host>(&self, mut manifest: Manifest, make: impl Fn() -> (D, H)) -> Manifest {
-        let (device, host) = make();
-        manifest.set("suite", self.suite.name.clone());
-        manifest.set("suite_digest", self.digest());
-        manifest.set("tests", self.suite.tests.len());
-        manifest.set("options", json!({"samples": self.options.samples, "engine": self.options.engine}));
-        manifest.set("device", json!(device.facts()));
-        manifest.set("host", json!(host.facts()));
-        manifest
-    }
-
-    /// Tells one list of tests from another (FNV-1a over their JSON).
-    fn digest(&self) -> String {
-        let text = serde_json::to_string(&self.suite.tests).unwrap_or_default();
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
-        format!("{hash:016x}")
-    }
-
-    fn open(&self, path: &Path, manifest: &Manifest) -> Result<(Store, BTreeSet<u64>), RunError> {
-        if !self.options.resume || !path.exists() {
-            return Ok((Store::create(path, manifest, self.options.overwrite)?, BTreeSet::new()));
+impl Run {
+    /// Sets the jobs and the recorder to work.
+    fn start(work: Arc<dyn Work>, options: Options, opened: Opened, stop: &Stop) -> Self {
+        let Opened { first, store, tests, finished, device, events, sender } = opened;
+        let total = tests.len();
+        let names = tests.iter().map(|test| (test.family.clone(), test.name.clone())).collect();
+        let state = Progress { done: finished.len(), total, last: None };
+        let finish = Stop::default();
+        let jobs = options.jobs.clamp(1, total.max(1));
+        let results = recorder::start(store, tests, jobs, stop.clone(), finish.clone(), sender.clone());
+        let share = Arc::new(Share::new(finished, total));
+        let mut pulses = vec![first.pulse.clone()];
+        first.go_on(Arc::clone(&share), results.clone());
+        for _ in 1..jobs {
+            let pulse = Pulse::default();
+            pulses.push(pulse.clone());
+            let job = Job { stop: stop.clone(), pulse, events: sender.clone() };
+            job.start(Arc::clone(&work), Arc::clone(&share), results.clone());
         }
-        let resumed = Store::open_for_resume(path)?;
-        for key in IDENTITY {
-            let (stored, asked) = (resumed.manifest.get(key), manifest.get(key));
-            if stored != asked {
-                // A digest says nothing to people: what differs is the tests.
-                let named = if key == "suite_digest" { "list of tests (digest)" } else { key };
-                let (key, stored, asked) = first_difference(named.to_owned(), stored, asked);
-                return Err(RunError::OtherRun {
-                    path: path.display().to_string(),
-                    key,
-                    stored: shortened(stored),
-                    asked: shortened(asked),
-                });
+        Self {
+            work,
+            device,
+            stop: stop.clone(),
+            finish,
+            events,
+            pulses,
+            names,
+            jobs_at_work: jobs,
+            recorder_at_work: true,
+            state,
+            failure: None,
+            stopping_since: None,
+        }
+    }
+
+    /// Looks after the run until everything has ended or was given up.
+    fn finish(mut self, progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<(), RunError> {
+        while self.jobs_at_work > 0 || self.recorder_at_work {
+            match self.events.recv_timeout(TICK) {
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if progress(&self.state).is_break() {
+                self.stop_now();
+            }
+            self.look_at_deadlines();
+            if self.is_given_up() {
+                break;
             }
         }
-        Ok((resumed.store, resumed.finished))
-    }
-
-    fn run_jobs<D: Device, H: Host>(
-        &self,
-        store: &mut Store,
-        finished: &BTreeSet<u64>,
-        make: &(impl Fn() -> (D, H) + Sync),
-        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(), RunError> {
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
-        let (sender, receiver) = mpsc::channel::<Done>();
-        let total = self.suite.tests.len();
-        let mut state = Progress { done: finished.len(), total, last: None };
-        let mut failure = None;
-        std::thread::scope(|scope| {
-            for _ in 0..self.options.jobs.clamp(1, total.max(1)) {
-                let sender = sender.clone();
-                let (next, stop) = (&next, &stop);
-                scope.spawn(move || {
-                    let (device, host) = make();
-                    Job { suite: self.suite, samples: self.options.samples, device, host, stop }
-                        .work(next, finished, &sender);
-                });
-            }
-            drop(sender);
-            loop {
-                match receiver.recv_timeout(Duration::from_millis(100)) {
-                    Ok(done) => {
-                        if done.outcome.status != Status::Interrupted {
-                            state.done += 1;
-                        }
-                        let test = &self.suite.tests[done.position];
-                        state.last = Some((test.family.clone(), test.name.clone()));
-                        if let Err(error) = store.write_test(&self.record(done)) {
-                            failure.get_or_insert(error);
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-                if progress(&state).is_break() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-            }
-        });
-        match failure {
-            Some(error) => Err(error.into()),
-            None if state.done < total => Err(RunError::Interrupted { done: state.done, total }),
+        let Progress { done, total, .. } = self.state;
+        match self.failure {
+            Some(error) => Err(error),
+            None if done < total => Err(RunError::Interrupted { done, total }),
             None => Ok(()),
         }
     }
 
-    fn record(&self, done: Done) -> TestRecord {
-        let test = &self.suite.tests[done.position];
-        TestRecord {
-            id: done.position as u64,
-            family: test.family.clone(),
-            name: test.name.clone(),
-            parameters: serde_json::to_string(&test.parameters).unwrap_or_default(),
-            status: done.outcome.status,
-            message: done.outcome.message,
-            scalars: done.outcome.scalars,
-            distributions: done.outcome.distributions,
-            series: done.outcome.series,
-        }
-    }
-}
-
-/// Follows two values that differ down to the first key, in the order of names, whose values differ.
-fn first_difference<'a>(
-    key: String,
-    stored: Option<&'a Value>,
-    asked: Option<&'a Value>,
-) -> (String, Option<&'a Value>, Option<&'a Value>) {
-    if let (Some(Value::Object(left)), Some(Value::Object(right))) = (stored, asked) {
-        let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
-        // The name says most: a system of another name differs in many values.
-        let named = std::iter::once("name").filter(|name| left.contains_key(*name));
-        for inner in named.chain(keys.into_iter().map(String::as_str)) {
-            if left.get(inner) != right.get(inner) {
-                return first_difference(format!("{key}.{inner}"), left.get(inner), right.get(inner));
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Stored { position, status } => {
+                if status != Status::Interrupted {
+                    self.state.done += 1;
+                }
+                self.state.last = self.names.get(position).cloned();
             }
-        }
-    }
-    (key, stored, asked)
-}
-
-fn shortened(value: Option<&Value>) -> String {
-    let text = value.map_or_else(|| "missing".to_owned(), Value::to_string);
-    if text.len() > 60 { format!("{}...", text.chars().take(57).collect::<String>()) } else { text }
-}
-
-/// One of the jobs that share a suite.
-struct Job<'a, D, H> {
-    suite: &'a Suite,
-    samples: Samples,
-    device: D,
-    host: H,
-    stop: &'a AtomicBool,
-}
-
-impl<D: Device, H: Host> Job<'_, D, H> {
-    fn work(mut self, next: &AtomicUsize, finished: &BTreeSet<u64>, results: &mpsc::Sender<Done>) {
-        let mut mine = next.fetch_add(1, Ordering::Relaxed);
-        for (position, record) in self.suite.tests.iter().enumerate() {
-            if self.stop.load(Ordering::Relaxed) {
-                return;
+            Event::NotOpened(error) => self.fail(error.into()),
+            Event::NotStored(error) => self.fail(error.into()),
+            Event::Lost { position, reason } => {
+                let (device, at) = (self.device.clone(), self.place(position));
+                self.fail(RunError::Lost { device, at, reason });
             }
-            let test = &record.parameters;
-            let is_mine = position == mine;
-            if is_mine {
-                mine = next.fetch_add(1, Ordering::Relaxed);
+            Event::JobEnded => {
+                self.jobs_at_work -= 1;
+                // Nothing more can come: the store is closed without waiting for a channel to be.
+                if self.jobs_at_work == 0 {
+                    self.finish.request();
+                }
             }
-            let carried_out = is_mine && !finished.contains(&(position as u64));
-            if !carried_out && !self.device.remembers() {
-                continue;
-            }
-            let prepared = self.prepare(position, test);
-            if !carried_out {
-                self.device.pass_over(test);
-                continue;
-            }
-            let outcome = prepared.and_then(|()| self.carry_out(test)).unwrap_or_else(Outcome::from);
-            if results.send(Done { position, outcome }).is_err() {
-                return;
+            Event::RecorderEnded(result) => {
+                self.recorder_at_work = false;
+                if let Err(error) = result {
+                    self.fail(error.into());
+                }
             }
         }
     }
 
-    /// Brings the caches into the state that the test asks for.
-    fn prepare(&mut self, position: usize, test: &Test) -> Result<(), DeviceError> {
-        self.device.begin(Start { position: position as u64, test });
-        self.host.thrash()?;
-        match test.cache {
-            CacheState::Cold => Ok(()),
-            CacheState::DeviceThrash => self.device.thrash(),
-            CacheState::DeviceWarm => self.device.warm(test.window_bytes),
-            CacheState::HostWarm => self.host.warm(test.window_bytes),
+    /// Gives up a device that overran its deadline. One that was told to stop is not waited for in any case.
+    fn look_at_deadlines(&mut self) {
+        if self.stopping_since.is_some() {
+            return;
+        }
+        if let Some((position, silent)) = self.pulses.iter().find_map(Pulse::overdue) {
+            let (device, at) = (self.device.clone(), self.place(Some(position)));
+            self.fail(RunError::Silent { device, at, seconds: silent.as_secs_f64() });
         }
     }
 
-    fn carry_out(&mut self, test: &Test) -> Result<Outcome, DeviceError> {
-        let stop = self.stop;
-        let unless_stopped = |flow: ControlFlow<()>| {
-            if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { flow }
-        };
-        let outcome = if test.operation.is_latency() {
-            let mut gatherer = LatencyGatherer::new(test, self.samples);
-            self.device.latency(test, &mut |slice| unless_stopped(gatherer.take(slice)))?;
-            gatherer.outcome(self.device.facts().timer)
-        } else {
-            let mut gatherer = BandwidthGatherer::new(self.samples);
-            self.device.bandwidth(test, &mut |slice| unless_stopped(gatherer.take(slice)))?;
-            gatherer.outcome(test)
-        };
-        if stop.load(Ordering::Relaxed) {
-            let message = Some("stopped before it was complete".to_owned());
-            return Ok(Outcome {
-                status: Status::Interrupted,
-                message,
-                scalars: vec![],
-                distributions: vec![],
-                series: vec![],
-            });
+    /// Whether what is still at work has had its time. Closes the store without the jobs on the way.
+    fn is_given_up(&self) -> bool {
+        let Some(since) = self.stopping_since else { return false };
+        if since.elapsed() > JOBS_GRACE {
+            self.finish.request();
+            // A job that will not end needs no more time than the store does to be closed without it.
+            return !self.recorder_at_work || since.elapsed() > JOBS_GRACE + STORE_GRACE;
         }
-        Ok(outcome)
+        false
+    }
+
+    /// The first thing that went wrong is what is told.
+    fn fail(&mut self, error: RunError) {
+        self.failure.get_or_insert(error);
+        self.stop_now();
+    }
+
+    fn stop_now(&mut self) {
+        self.stop.request();
+        self.stopping_since.get_or_insert_with(Instant::now);
+    }
+
+    fn place(&self, position: Option<usize>) -> String {
+        let named = position.and_then(|position| self.names.get(position));
+        named.map_or_else(String::new, |(family, name)| {
+            format!(" in {family} {name} of suite {}", self.work.suite())
+        })
     }
 }
+
+#[cfg(test)]
+mod tests;

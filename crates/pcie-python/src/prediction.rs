@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 
-use pcie_bench::{PredictionError, Predictor as Inner};
+use pcie_bench_sim::{PredictionError, Predictor as Inner};
 use pyo3::prelude::*;
 
 use crate::error::{InputError, RunError};

@@ -1,13 +1,13 @@
 //! Running suites on the simulated machine, and checking what would be run. Systems and suites come as JSON.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pcie_bench::{
-    MessageRunError, Options, Progress, RunError as Failure, Runner, Samples, SimulatedMessages,
-    run_messages, simulated_bench,
+    Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Samples, Work, run,
 };
+use pcie_bench_sim::{Simulated, SimulatedMessages};
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
 use pcie_store::Manifest;
@@ -78,32 +78,49 @@ fn run_simulated(
     overwrite: bool,
     progress: Py<PyAny>,
 ) -> PyResult<()> {
-    let machine = Arc::new(machine(system)?);
+    let machine = machine(system)?;
     let suite: Suite = parse("suite", suite)?;
     let samples: Samples = parse("samples", &format!("\"{samples}\""))?;
     let engine: Engine = parse("engine", &format!("\"{engine}\""))?;
+    let backend = Arc::new(Simulated::new(machine, samples, engine));
+    let work = Benchmarks::new(suite, samples, seed, backend).map_err(|error| raised(error.into()))?;
+    carry_out(py, Arc::new(work), Options { jobs, resume, overwrite }, &path, manifest, &progress)
+}
+
+/// Carries out work from Python: signals and exceptions of `progress` stop it.
+fn carry_out(
+    py: Python<'_>,
+    work: Arc<dyn Work>,
+    options: Options,
+    path: &Path,
+    manifest: &str,
+    progress: &Py<PyAny>,
+) -> PyResult<()> {
     let manifest = Manifest::from_entries(parse("manifest", manifest)?).map_err(crate::store::raised)?;
-    let runner = Runner { suite: &suite, options: Options { samples, engine, jobs, resume, overwrite } };
-    let mut raised = None;
+    let mut exception = None;
     let result = py.detach(|| {
-        let mut report = |state: &Progress| match Python::attach(|py| call(py, &progress, state)) {
+        let mut report = |state: &Progress| match Python::attach(|py| call(py, progress, state)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
-                raised.get_or_insert(error);
+                exception.get_or_insert(error);
                 ControlFlow::Break(())
             }
         };
-        let make = || simulated_bench(Arc::clone(&machine), seed, samples, engine);
-        runner.run(&path, manifest, make, &mut report)
+        run(work, options, path, manifest, &mut report)
     });
-    match (raised, result) {
-        (Some(error), _) => Err(error),
-        (None, Ok(())) => Ok(()),
-        (None, Err(Failure::Store(error))) => Err(crate::store::raised(error)),
-        (None, Err(error @ (Failure::Suite(_) | Failure::OtherRun { .. }))) => {
-            Err(InputError::new_err(error.to_string()))
-        }
-        (None, Err(error)) => Err(RunError::new_err(error.to_string())),
+    exception.map_or_else(|| result.map_err(raised), Err)
+}
+
+/// What went wrong, as the user's input or as a failure.
+fn raised(error: Failure) -> PyErr {
+    match error {
+        Failure::Store(error) => crate::store::raised(error),
+        Failure::Suite(_)
+        | Failure::MessageSuite(_)
+        | Failure::OtherRun { .. }
+        | Failure::TooManyJobs { .. }
+        | Failure::Open(OpenError::Unavailable(_)) => InputError::new_err(error.to_string()),
+        error => RunError::new_err(error.to_string()),
     }
 }
 
@@ -130,31 +147,11 @@ fn run_simulated_messages(
     progress: Py<PyAny>,
 ) -> PyResult<()> {
     let suite: MessageSuite = parse("suite", suite)?;
-    let manifest = Manifest::from_entries(parse("manifest", manifest)?).map_err(crate::store::raised)?;
-    let mut device = SimulatedMessages::new(parse("system", system)?, parse("profile", profile)?, seed)
+    let backend = SimulatedMessages::new(parse("system", system)?, parse("profile", profile)?, seed)
         .map_err(|error| InputError::new_err(error.to_string()))?;
-    let mut raised = None;
-    let result = py.detach(|| {
-        let mut report = |done: usize, total: usize, family: &str, name: &str| {
-            let last = Some((family.to_owned(), name.to_owned()));
-            let state = Progress { done, total, last };
-            match Python::attach(|py| call(py, &progress, &state)) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised.get_or_insert(error);
-                    ControlFlow::Break(())
-                }
-            }
-        };
-        run_messages(&suite, &mut device, &path, manifest, overwrite, &mut report)
-    });
-    match (raised, result) {
-        (Some(error), _) => Err(error),
-        (None, Ok(())) => Ok(()),
-        (None, Err(MessageRunError::Store(error))) => Err(crate::store::raised(error)),
-        (None, Err(error @ MessageRunError::Suite(_))) => Err(InputError::new_err(error.to_string())),
-        (None, Err(error)) => Err(RunError::new_err(error.to_string())),
-    }
+    let work = Messages::new(suite, Arc::new(backend)).map_err(|error| raised(error.into()))?;
+    let options = Options { jobs: 1, resume: false, overwrite };
+    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 
 fn call(py: Python<'_>, progress: &Py<PyAny>, state: &Progress) -> PyResult<()> {

@@ -15,6 +15,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StoreContents>()?;
     module.add_function(wrap_pyfunction!(read_store, module)?)?;
     module.add_function(wrap_pyfunction!(read_manifest, module)?)?;
+    module.add_function(wrap_pyfunction!(drop_damaged_tests, module)?)?;
     module.add_function(wrap_pyfunction!(check_new_store, module)?)
 }
 
@@ -181,6 +182,13 @@ fn read_store(py: Python<'_>, path: PathBuf) -> PyResult<StoreContents> {
 #[pyfunction]
 fn read_manifest(path: PathBuf) -> PyResult<String> {
     pcie_store::read_manifest(path).map(|manifest| json_of(&manifest)).map_err(raised)
+}
+
+/// Takes damaged tests out of a store, and says which.
+#[pyfunction]
+fn drop_damaged_tests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
+    let dropped = py.detach(|| Store::drop_damaged(path)).map_err(raised)?;
+    Ok(dropped.iter().map(ToString::to_string).collect())
 }
 
 /// Refuses a place where no store could be put, before the work for it is done.

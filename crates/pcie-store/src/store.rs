@@ -91,26 +91,26 @@ impl Store {
         Self::resumed(connection, path, contents)
     }
 
-    /// As [`Store::open_for_resume`], but a store of which only tests are damaged is first replaced by one without
-    /// them, so that they are done again.
+    /// Takes damaged tests out of a store, so that they are done again when the run is gone on with, and says which. A
+    /// store in which nothing is damaged stays as it is.
     ///
     /// # Errors
     /// [`Error::Damaged`] if more than tests are; else as [`Store::open_for_resume`].
-    pub fn open_to_repeat_damaged(path: impl AsRef<Path>) -> Result<Resumed> {
+    pub fn drop_damaged(path: impl AsRef<Path>) -> Result<Vec<Damage>> {
         let path = path.as_ref();
         let (connection, contents, damage) = left(path)?;
-        if damage.is_empty() {
-            return Self::resumed(connection, path, contents);
-        }
         if !damage.iter().all(|part| matches!(part, Damage::Test { .. } | Damage::Strays { .. })) {
             return Err(Error::Damaged { path: path.to_owned(), damage });
         }
-        let mut store = Self::create_beside(path, &contents.manifest, true)?;
-        contents.tests.iter().try_for_each(|test| store.write_test(test))?;
-        contents.attachments.iter().try_for_each(|(name, content)| store.attach(name, content))?;
-        drop(connection);
-        store.close()?;
-        Self::resumed(file::open(path)?, path, contents)
+        if !damage.is_empty() {
+            // Deleting in a damaged file may fail, or do more damage.
+            let mut store = Self::create_beside(path, &contents.manifest, true)?;
+            contents.tests.iter().try_for_each(|test| store.write_test(test))?;
+            contents.attachments.iter().try_for_each(|(name, content)| store.attach(name, content))?;
+            drop(connection);
+            store.close()?;
+        }
+        Ok(damage)
     }
 
     fn resumed(connection: Connection, path: &Path, contents: Contents) -> Result<Resumed> {

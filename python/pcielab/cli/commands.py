@@ -15,6 +15,10 @@ COMMANDS = {
         "explain:explain",
         "Which bound binds, and the slack of the others: of a run's tests, or of a link.",
     ),
+    "doctor": (
+        "doctor:doctor",
+        "Whether a machine's PCIe is what it should be, worst first, and what that costs.",
+    ),
     "run": ("run:run", "Run a suite, or one test, and keep the results in a store."),
     "calibrate": (
         "calibrate:calibrate",

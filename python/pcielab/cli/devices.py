@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from pcielab import shipped
+from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.profiles import print_listing
 
@@ -25,7 +26,13 @@ def list_devices(output_format: Formats = Format.TABLE) -> None:
 
 @app.command()
 def show(
-    card: Annotated[str, typer.Argument(help="A card, or a file (*.toml).")], output_format: Formats = Format.TABLE
+    card: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE", help="A card, or a file (*.toml).", autocompletion=profile_names("device")
+        ),
+    ],
+    output_format: Formats = Format.TABLE,
 ) -> None:
     """Print every value of a card with where it comes from."""
     from pcielab.profiles.listing import listing

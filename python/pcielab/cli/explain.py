@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model
+from pcielab.cli.completion import profile_names
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.quantities import parse_range
 
@@ -57,6 +59,7 @@ def explain(
             "--nic",
             help="Explain this NIC (a name or a .toml file); sizes are then Ethernet frames, FCS included.",
             metavar="NAME|FILE",
+            autocompletion=profile_names("nic"),
         ),
     ] = None,
     output_format: FormatOption = Format.TABLE,
@@ -130,9 +133,8 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     from pcielab.explain import explain_run
-    from pcielab.store import open_store
 
-    store = open_store(path)
+    store = opened(path)
     explanation = explain_run(store, tests)
     for note in explanation.notes:
         typer.echo(note, err=True)

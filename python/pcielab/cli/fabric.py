@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.output import Cell, Format, print_frame, print_rows
 from pcielab.errors import InputError
 
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-File = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A shipped fabric, or a file (*.toml).")]
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|FILE", help="A shipped fabric, or a file (*.toml).", autocompletion=profile_names("fabric")
+    ),
+]
 FlowsOption = Annotated[
     str | None,
     typer.Option("--flows", metavar="SET|FILE", help="A set of the fabric's file, or a CSV or Parquet file."),
@@ -178,7 +184,13 @@ def run_fabric(
     file: File,
     output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
     suite: Annotated[
-        str | None, typer.Option("--suite", metavar="NAME|FILE", help="Experiments: rpciebench, or a file.")
+        str | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME|FILE",
+            help="Experiments: rpciebench, or a file.",
+            autocompletion=suite_names("fabric"),
+        ),
     ] = None,
     flows: FlowsOption = None,
     discipline: Annotated[

@@ -6,6 +6,7 @@ import typer
 
 from pcielab import model, shipped
 from pcielab.cli import model_pio
+from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
@@ -83,7 +84,11 @@ def nic(
     options: ModelOptions,
     nics: Annotated[
         list[str],
-        typer.Argument(help=f"{', '.join(shipped.profile_files('nic'))}, or .toml files.", metavar="NAME|FILE..."),
+        typer.Argument(
+            help=f"{', '.join(shipped.profile_files('nic'))}, or .toml files.",
+            metavar="NAME|FILE...",
+            autocompletion=profile_names("nic"),
+        ),
     ],
     sizes: FrameSizes = "64,128,256,512,1024,1500",
     line: Line = 40.0,
@@ -140,7 +145,10 @@ def sizing(
     nic: Annotated[
         str | None,
         typer.Option(
-            "--nic", help="Count this NIC's descriptors too: a name or a .toml file.", metavar="NAME|FILE"
+            "--nic",
+            help="Count this NIC's descriptors too: a name or a .toml file.",
+            metavar="NAME|FILE",
+            autocompletion=profile_names("nic"),
         ),
     ] = None,
     clock_ghz: Annotated[

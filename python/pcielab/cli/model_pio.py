@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab import model, shipped
+from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.model.link import Accounting, Link
@@ -43,7 +44,13 @@ def pio(
         ),
     ] = Show.MESSAGES,
     profile: Annotated[
-        str, typer.Option("--profile", help=f"{', '.join(shipped.profile_files('messages'))}, or a .toml file.")
+        str,
+        typer.Option(
+            "--profile",
+            metavar="NAME|FILE",
+            help=f"{', '.join(shipped.profile_files('messages'))}, or a .toml file.",
+            autocompletion=profile_names("messages"),
+        ),
     ] = "kpio-2012",
     flushes: Annotated[int, typer.Option("--flushes", min=0, help="Partial flushes in each message.")] = 0,
     buffers: Annotated[int | None, _option("--buffers", "Write-combining buffers of the core.", "Machine")] = None,

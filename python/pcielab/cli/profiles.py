@@ -2,22 +2,21 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab import shipped
+from pcielab import catalog, shipped
+from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
+from pcielab.shipped import ProfileKind
 
 if TYPE_CHECKING:
     from pcielab.profiles.listing import Listing
 
 app = typer.Typer()
 
-Kind: TypeAlias = Literal["system", "host", "device", "link"]
-
-Kinds = Annotated[Kind, typer.Option("--kind", help="Kind of profile.")]
 Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 Sets = Annotated[
     list[str] | None,
@@ -34,10 +33,10 @@ def print_listing(shown: "Listing", output_format: Format) -> None:
 
 @app.command("list")
 def list_profiles(
-    kind: Annotated[Kind | None, typer.Option("--kind", help="Only this kind.")] = None,
+    kind: Annotated[ProfileKind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """List the shipped profiles."""
+    """List the shipped profiles of every kind."""
     rows: list[dict[str, Cell]] = [
         {"kind": one, "name": name, "title": shipped.title(path)}
         for one in ([kind] if kind else shipped.PROFILE_FOLDERS)
@@ -48,33 +47,42 @@ def list_profiles(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A shipped profile, or a file (*.toml).")],
-    kind: Kinds = "system",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A shipped profile of any kind, or a file (*.toml).",
+            autocompletion=profile_names(*shipped.PROFILE_FOLDERS),
+        ),
+    ],
+    kind: Annotated[
+        ProfileKind | None,
+        typer.Option("--kind", help="Where several have this name: the kind of profile.  [default: the first]"),
+    ] = None,
     sets: Sets = None,
     resolved: Annotated[bool, typer.Option("--resolved", help="The JSON that the simulator is given.")] = False,
     output_format: Formats = Format.TABLE,
 ) -> None:
     """Print every value of a profile with where it comes from; a system with its link, host and card."""
+    kinds = [kind] if kind else catalog.profile_kinds(name)
     if resolved:
-        if kind != "system":
-            raise InputError(f"--resolved: only a system is resolved, not a {kind}")
+        if kinds[0] != "system":
+            raise InputError(f"--resolved: only a system is resolved, not a {kinds[0]}")
         if output_format is Format.CSV:
             raise InputError("--resolved: a resolved system is printed as JSON, not as csv: leave --format away")
         from pcielab import profiles
 
         typer.echo(profiles.resolve(name, sets or ()).to_json())
         return
-    from pcielab.profiles.listing import listing
-
-    print_listing(listing(kind, name, sets or ()), output_format)
+    print_listing(catalog.profile_listing(kinds[0], name, sets or ()), output_format)
+    for other in kinds[1:]:
+        typer.echo(f"hint: there is a {other} profile {name}, too: --kind {other} shows it", err=True)
 
 
 @app.command()
-def schema(kind: Annotated[Kind, typer.Argument(help="Kind of profile.")]) -> None:
+def schema(kind: Annotated[ProfileKind, typer.Argument(help="Kind of profile.")]) -> None:
     """Print the JSON Schema of a kind of file, for editors and generators."""
-    from pcielab import profiles
-
-    typer.echo(json.dumps(profiles.json_schema(kind), indent=1))
+    typer.echo(json.dumps(catalog.profile_schema(kind), indent=1))
 
 
 @app.command("skeleton")

@@ -2,12 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from pcielab.cli.completion import choice, profile_names, suite_names
 from pcielab.cli.output import Format, print_rows
 from pcielab.errors import InputError, RunError
+from pcielab.suites import benchmark
 
 if TYPE_CHECKING:
     from pcielab.suites import Suite
@@ -90,6 +92,8 @@ def run(
         str | None,
         typer.Option(
             "--profile",
+            metavar="NAME|FILE",
+            autocompletion=profile_names("system", "messages"),
             help="System: a shipped one or a file [default: hsw2620]; for a suite of messages, a profile of core "
             "and device [default: kpio-2012].",
             show_default=False,
@@ -100,19 +104,25 @@ def run(
         typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
     ] = None,
     suite: Annotated[
-        str | None, typer.Option("--suite", help="Suite: a shipped one or a file [default: quick].")
+        str | None,
+        typer.Option(
+            "--suite",
+            metavar="NAME|FILE",
+            autocompletion=suite_names("transfers", "messages"),
+            help="Suite: a shipped one or a file [default: quick].",
+        ),
     ] = None,
-    test: Annotated[
-        str | None, typer.Option("--test", help="One test: lat-rd, lat-wrrd, bw-rd, bw-wr or bw-rdwr.")
+    test: Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")] = None,
+    path: Annotated[
+        str | None, choice("--path", get_args(benchmark.Path), "With --test: path through the card")
     ] = None,
-    path: Annotated[str | None, typer.Option("--path", help="With --test: dma or command.")] = None,
     size: Annotated[str | None, typer.Option("--size", help="With --test: transfer size, such as 64.")] = None,
     window: Annotated[str | None, typer.Option("--window", help="With --test: window, such as 8K or 64M.")] = None,
     cache: Annotated[
-        str | None, typer.Option("--cache", help="With --test: cold, device-thrash, device-warm or host-warm.")
+        str | None, choice("--cache", get_args(benchmark.Cache), "With --test: caches before it")
     ] = None,
     pattern: Annotated[
-        str | None, typer.Option("--pattern", help="With --test: fixed, sequential, strided or random.")
+        str | None, choice("--pattern", get_args(benchmark.Pattern), "With --test: order of the accesses")
     ] = None,
     host_offset: Annotated[int | None, typer.Option("--host-offset", help="With --test: bytes.")] = None,
     device_offset: Annotated[int | None, typer.Option("--device-offset", help="With --test: bytes.")] = None,
@@ -126,6 +136,9 @@ def run(
     jobs: Annotated[int, typer.Option("--jobs", help="Tests side by side; 0: one per core.")] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Names the run.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
+    repeat_damaged: Annotated[
+        bool, typer.Option("--repeat-damaged", help="With --resume: do tests again whose numbers are damaged.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
     output_format: Annotated[Format, typer.Option("--format", help="How the row of a single test is printed.")] = (
         Format.TABLE
@@ -171,6 +184,8 @@ def run(
         return
     chosen = _chosen_suite(suite, test, single)
     system = resolve(profile or "hsw2620", sets or ())
+    if repeat_damaged:
+        _drop_damaged(output, resume=resume)
     with Bar() as bar:
         simulate(
             system,
@@ -187,6 +202,16 @@ def run(
     if test is not None:
         print_rows([_single_row(output)], output_format, title=f"{system.system.title} (simulated)")
     _tell(output, system.system.name)
+
+
+def _drop_damaged(output: Path, *, resume: bool) -> None:
+    from pcielab.store import drop_damaged_tests
+
+    if not resume:
+        raise InputError("--repeat-damaged: only a store that is gone on with is repaired: give --resume as well")
+    if output.exists():
+        for damaged in drop_damaged_tests(output):
+            typer.echo(f"{output}: {damaged} was damaged and is done again", err=True)
 
 
 def _tell(output: Path, system: str) -> None:

@@ -1,10 +1,16 @@
 """`pcielab suites`: what is shipped, and the tests of a suite."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pcielab import catalog, shipped
+from pcielab.cli.completion import suite_names
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.shipped import SuiteKind
+
+if TYPE_CHECKING:
+    from pcielab.fabric import FabricSuite
 
 app = typer.Typer()
 
@@ -15,34 +21,67 @@ Formats = Annotated[
 
 @app.command("list")
 def list_suites(
+    kind: Annotated[SuiteKind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
 ) -> None:
-    """List the shipped suites."""
-    from pcielab import suites
-
-    rows: list[dict[str, Cell]] = []
-    for name in suites.names():
-        suite = suites.load_suite(name)
-        rows.append({"name": suite.name, "tests": len(suite.tests), "title": suite.title})
-    for name in suites.message_suite_names():
-        messages = suites.load_message_suite(name)
-        rows.append({"name": messages.name, "tests": len(messages.tests), "title": messages.title})
+    """List the shipped suites. Those of a fabric are for `fabric run`, the others for `run`."""
+    rows: list[dict[str, Cell]] = [
+        {"kind": one, "name": name, "tests": len(_tests(one, name)), "title": shipped.title(path)}
+        for one in ([kind] if kind else shipped.SUITE_FOLDERS)
+        for name, path in shipped.suite_files(one).items()
+    ]
     print_rows(rows, output_format)
 
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A shipped suite, or a file (*.toml).")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE",
+            help="A shipped suite of any kind, or a file (*.toml).",
+            autocompletion=suite_names(*shipped.SUITE_FOLDERS),
+        ),
+    ],
     output_format: Formats = Format.TABLE,
 ) -> None:
     """Show the families of a suite, or all its tests."""
+    tests = _tests(catalog.suite_kind(name), name)
+    if output_format is Format.TABLE:
+        print_rows(_families(tests), output_format, title=f"{name}: {len(tests)} tests")
+    else:
+        print_rows([_flat(test) for test in tests], output_format)
+
+
+def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:
+    """The tests of a suite: `family`, `name`, `parameters`."""
+    if kind == "fabric":
+        from pcielab import fabric
+
+        return _experiments(fabric.load_fabric_suite(name))
     from pcielab import suites
 
-    suite = suites.load_message_suite(name) if suites.is_message_suite(name) else suites.load_suite(name)
-    if output_format is Format.TABLE:
-        print_rows(_families(suite.tests), output_format, title=f"{suite.title}: {len(suite.tests)} tests")
-    else:
-        print_rows([_flat(test) for test in suite.tests], output_format)
+    suite = suites.load_message_suite(name) if kind == "messages" else suites.load_suite(name)
+    return suite.tests
+
+
+def _experiments(suite: "FabricSuite") -> list[dict[str, Any]]:
+    """The simulations of a suite of a fabric, each named by its series."""
+    return [
+        {
+            "family": point.experiment.family,
+            "name": point.experiment.series,
+            "parameters": {
+                "flows": " ".join(point.frame()["name"]),
+                "sweep": point.experiment.sweep,
+                "value": point.value,
+                "discipline": point.experiment.discipline,
+                "warm_up_us": point.experiment.warm_up_us,
+                "duration_us": point.experiment.duration_us,
+            },
+        }
+        for point in suite.points()
+    ]
 
 
 def _families(tests: list[dict[str, Any]]) -> list[dict[str, Cell]]:
@@ -54,7 +93,7 @@ def _families(tests: list[dict[str, Any]]) -> list[dict[str, Cell]]:
         {
             "family": family,
             "tests": len(members),
-            "benchmarks": " ".join(dict.fromkeys(test["name"] for test in members)),
+            "benchmarks": "; ".join(dict.fromkeys(test["name"] for test in members)),
         }
         for family, members in counted.items()
     ]

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
     from pcielab.profiles import ResolvedSystem
@@ -15,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def validate(
-    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="The twin: a shipped system or a file.")],
+    profile: Annotated[
+        str,
+        typer.Argument(
+            metavar="PROFILE", help="The twin: a shipped system or a file.", autocompletion=profile_names("system")
+        ),
+    ],
     source: Annotated[
         Path,
         typer.Argument(metavar="DIR|RUN", help="Measured rows: a folder in the published format, or a store."),
@@ -64,7 +71,7 @@ def validate(
             bands = write_bands(system.system, measured)
             inside = sum(band.inside for band in bands)
             rows.append(_row("write bandwidth inside its band", "share", "1", len(bands), inside / len(bands)))
-    title = f"{system.system.name} (simulated) against {measured.title} ({measured.origin})"
+    title = f"{system.system.name} (simulated) against {measured.described}"
     print_rows(rows, output_format, title=title)
     if result.excluded or result.missing:
         typer.echo(f"{result.excluded} rows left out, {result.missing} measured rows not predicted", err=True)
@@ -76,7 +83,7 @@ def _measured(source: Path, folder: Path) -> "Store":
     from pcielab.store import open_store
 
     if not source.is_dir():
-        return open_store(source)
+        return opened(source)
     import_pcie_bench(source, folder / "measured.db")
     return open_store(folder / "measured.db")
 

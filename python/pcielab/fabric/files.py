@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
+from pcielab import validation
 from pcielab.profiles.part import Count, Nanoseconds, Part, Size
 from pcielab.profiles.provenance import Provenance
 
@@ -237,5 +238,4 @@ class FabricFile(Part):
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a fabric file."""
-    schema = FabricFile.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return validation.json_schema(FabricFile)

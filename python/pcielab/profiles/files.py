@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
+from pcielab import validation
 from pcielab.profiles.card import Card
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
@@ -70,5 +71,4 @@ PARTS: dict[Kind, type[BaseModel]] = {"host": Host, "device": Card, "link": Link
 
 def json_schema(kind: Kind) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors and for people who generate profiles."""
-    schema = FILE_MODELS[kind].model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return validation.json_schema(FILE_MODELS[kind])

@@ -1,4 +1,4 @@
-"""Profiles as rows: what is shipped, and every value of one with where it comes from."""
+"""Profiles as rows: every value with where it comes from."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,9 +35,13 @@ def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = 
     if sets:
         raise InputError("--set: only a system's values can be changed, with its link, host and device")
     document = check_file(kind, locate(kind, name))
-    flat = _flat(document.model_dump(exclude=_HEAD))
-    values = [_value(*item, document.provenance.of(item[0])) for item in flat]
-    return Listing(document.title, [_source(kind, document.provenance)], values)
+    return document_listing(kind, document.title, document.provenance, document.model_dump(exclude=_HEAD))
+
+
+def document_listing(kind: str, title: str, provenance: Provenance, content: Mapping[str, Any]) -> Listing:
+    """The values of a single file, in nested tables, with where they come from."""
+    values = [_value(*item, provenance.of(item[0])) for item in _flat(dict(content))]
+    return Listing(title, [_source(kind, provenance)], values)
 
 
 def _source(part: str, provenance: Provenance) -> dict[str, str]:

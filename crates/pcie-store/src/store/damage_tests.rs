@@ -98,7 +98,10 @@ fn damaged_tests_are_done_again_only_if_asked_and_the_others_are_kept() {
     let (folder, path, contents) = store();
     change(&path, "UPDATE scalar SET value = 1 WHERE test IN (3, 30)");
     assert!(matches!(Store::open_for_resume(&path), Err(Error::Damaged { .. })));
-    let mut resumed = Store::open_to_repeat_damaged(&path).unwrap();
+    let dropped: Vec<_> = Store::drop_damaged(&path).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(dropped, ["test 3 (lat_cmd_sizes LAT_CMD_RD)", "test 30 (lat_cmd_sizes LAT_CMD_RD)"]);
+    assert!(Store::drop_damaged(&path).unwrap().is_empty());
+    let mut resumed = Store::open_for_resume(&path).unwrap();
     assert_eq!(resumed.manifest, contents.manifest);
     assert!(!resumed.finished.contains(&3) && !resumed.finished.contains(&30));
     assert_eq!(resumed.finished.len(), 38);
@@ -109,7 +112,7 @@ fn damaged_tests_are_done_again_only_if_asked_and_the_others_are_kept() {
     assert!(read(&path).unwrap() == contents);
     assert_eq!(files(&folder), ["run.db"]);
     change(&path, "UPDATE manifest SET value = '1' WHERE key = 'title'");
-    assert!(matches!(Store::open_to_repeat_damaged(&path), Err(Error::Damaged { .. })));
+    assert!(matches!(Store::drop_damaged(&path), Err(Error::Damaged { .. })));
 }
 
 /// Reads a store that was changed by `change`: it gives what was written, or is refused as the user's to mend, and
@@ -129,8 +132,7 @@ fn read_damaged(whole: &[u8], contents: &Contents, what: &str, change: impl FnOn
             true
         }
     };
-    if let Ok(resumed) = Store::open_to_repeat_damaged(&path) {
-        drop(resumed);
+    if Store::drop_damaged(&path).is_ok() {
         let kept = read(&path).unwrap();
         assert_eq!(kept.manifest, contents.manifest, "{what}");
         assert_eq!(kept.attachments, contents.attachments, "{what}");

@@ -2,10 +2,8 @@
 
 use super::*;
 
-use crate::device::Device;
-use crate::host::Host;
-use crate::sampling::Samples;
-use crate::simulated_bench;
+use crate::machine::simulated_bench;
+use pcie_bench::{BandwidthSlice, Bench, LatencySlice, Samples, Start, Stop};
 use pcie_workload::TestRecord;
 use std::sync::Arc;
 
@@ -40,12 +38,13 @@ fn predict(predictor: &mut Predictor, systems: Vec<System>, rows: &[usize]) -> V
 /// The same tests through device and host, as a run carries them out.
 fn run() -> Vec<f64> {
     let suite = suite();
-    let (mut device, mut host) =
-        simulated_bench(Arc::new(Machine::new(system()).unwrap()), 5, Samples::Full, Engine::Fast);
+    let Bench { mut device, mut host } =
+        simulated_bench(Arc::new(Machine::new(system()).unwrap()), Samples::Full, Engine::Fast);
+    let stop = Stop::default();
     let mut found = Vec::new();
     for (position, record) in suite.tests.iter().enumerate() {
         let test = &record.parameters;
-        device.begin(crate::Start { position: position as u64, test });
+        device.begin(Start { position: position as u64, seed: 5, test, stop: &stop });
         host.thrash().unwrap();
         match test.cache {
             CacheState::Cold => {}
@@ -55,13 +54,13 @@ fn run() -> Vec<f64> {
         }
         let mut sum = 0.0;
         if test.operation.is_latency() {
-            let mut gather = |slice: &crate::LatencySlice| {
+            let mut gather = |slice: &LatencySlice| {
                 sum += slice.ticks.iter().map(|ticks| f64::from(*ticks)).sum::<f64>();
                 ControlFlow::Continue(())
             };
             device.latency(test, &mut gather).unwrap();
         } else {
-            let mut gather = |slice: crate::BandwidthSlice| {
+            let mut gather = |slice: BandwidthSlice| {
                 sum += slice.elapsed_ns;
                 ControlFlow::Continue(())
             };

@@ -3,9 +3,10 @@
 //! The two share one simulated machine. Sampling is honest about the history within a test: batches start at places
 //! spread over the whole published run, each with the machine in the state in which the transactions before it leave it.
 
-use crate::device::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start, TimerFacts};
-use crate::host::{Host, HostFacts};
-use crate::sampling::Samples;
+use pcie_bench::{
+    BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, Host, HostFacts, LatencySlice, Samples, Start,
+    TimerFacts,
+};
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, Test};
@@ -26,7 +27,7 @@ const BANDWIDTH_WARM_UP: u64 = 2048;
 const PLACES: u64 = 4;
 
 #[derive(Debug)]
-struct Bench {
+struct Shared {
     machine: Arc<Machine>,
     state: State,
     key: TestKey,
@@ -36,31 +37,28 @@ struct Bench {
 
 /// The simulated card.
 #[derive(Debug)]
-pub struct SimulatedDevice {
-    bench: Rc<RefCell<Bench>>,
+struct SimulatedDevice {
+    bench: Rc<RefCell<Shared>>,
 }
 
 /// The simulated host.
 #[derive(Debug)]
-pub struct SimulatedHost {
-    bench: Rc<RefCell<Bench>>,
+struct SimulatedHost {
+    bench: Rc<RefCell<Shared>>,
 }
 
 /// A device and a host on one simulated machine, after boot.
-#[must_use]
-pub fn simulated_bench(
-    machine: Arc<Machine>,
-    seed: u64,
-    samples: Samples,
-    engine: Engine,
-) -> (SimulatedDevice, SimulatedHost) {
+pub(crate) fn simulated_bench(machine: Arc<Machine>, samples: Samples, engine: Engine) -> Bench {
     let state = machine.boot();
-    let key = TestKey { seed, test: 0 };
-    let bench = Rc::new(RefCell::new(Bench { machine, state, key, samples, engine }));
-    (SimulatedDevice { bench: Rc::clone(&bench) }, SimulatedHost { bench })
+    let key = TestKey { seed: 0, test: 0 };
+    let bench = Rc::new(RefCell::new(Shared { machine, state, key, samples, engine }));
+    Bench {
+        device: Box::new(SimulatedDevice { bench: Rc::clone(&bench) }),
+        host: Box::new(SimulatedHost { bench }),
+    }
 }
 
-impl Bench {
+impl Shared {
     /// The test as the card carries it out: its journal or counter may hold fewer transactions than asked for.
     fn carried_out(&self, test: &Test) -> Result<Test, DeviceError> {
         self.machine.supports(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
@@ -135,14 +133,18 @@ impl Device for SimulatedDevice {
                 denominator: timer.denominator,
                 cycles: timer.cycles,
             },
-            dma_transfer_bytes_most: card.dma.transfer_bytes_most,
-            command_transfer_bytes_most: card.command.as_ref().map(|command| command.transfer_bytes_most),
-            outstanding: card.dma.outstanding,
+            dma_transfer_bytes_most: Some(card.dma.transfer_bytes_most.into()),
+            command_transfer_bytes_most: card
+                .command
+                .as_ref()
+                .map(|command| command.transfer_bytes_most.into()),
+            outstanding: Some(card.dma.outstanding),
+            hardware: None,
         }
     }
 
     fn begin(&mut self, start: Start<'_>) {
-        self.bench.borrow_mut().key.test = start.position;
+        self.bench.borrow_mut().key = TestKey { seed: start.seed, test: start.position };
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
@@ -240,12 +242,13 @@ impl Host for SimulatedHost {
         let system = bench.machine.system();
         HostFacts {
             name: system.host.name.clone(),
-            sockets: system.host.sockets,
-            llc_bytes: system.host.llc.llc_bytes,
+            sockets: Some(system.host.sockets),
+            llc_bytes: Some(system.host.llc.llc_bytes),
             buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
-            device_socket: system.device_socket,
-            memory_socket: system.memory_socket,
-            program_socket: system.program_socket,
+            device_socket: Some(system.device_socket),
+            memory_socket: Some(system.memory_socket),
+            program_socket: Some(system.program_socket),
+            hardware: None,
         }
     }
 

@@ -1,7 +1,6 @@
 //! The simulator as a device that takes messages.
 
-use crate::device::DeviceError;
-use crate::messages::{MessageDevice, MessageResult};
+use pcie_bench::{Crossed, DeviceError, MessageDevice, MessageResult, Pulse, Stop};
 use pcie_model::pio::MessageProfile;
 use pcie_sim::pio::{
     DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine, MessageSystemError, Pace,
@@ -11,21 +10,26 @@ use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, Way};
+use serde_json::{Map, Value, json};
 
 /// Cores and a device on a simulated system.
-#[derive(Debug)]
-pub struct SimulatedMessages {
+#[derive(Clone, Debug)]
+pub(crate) struct MessageSystem {
     system: System,
     profile: MessageProfile,
     seed: u64,
 }
 
-impl SimulatedMessages {
+impl MessageSystem {
     /// Checks the system and the profile.
     ///
     /// # Errors
     /// Names what is wrong.
-    pub fn new(system: System, profile: MessageProfile, seed: u64) -> Result<Self, MessageSystemError> {
+    pub(crate) fn new(
+        system: System,
+        profile: MessageProfile,
+        seed: u64,
+    ) -> Result<Self, MessageSystemError> {
         MessageMachine::new(Machine::new(system.clone())?, profile.clone())?;
         Ok(Self { system, profile, seed })
     }
@@ -74,8 +78,8 @@ impl SimulatedMessages {
             latencies_ns: messages.iter().map(|message| message.latency().as_ns()).collect(),
             elapsed_ns: outcome.elapsed.as_ns(),
             cpu_ns: messages.iter().map(|message| (message.written - message.started).as_ns()).collect(),
-            downstream_bytes: outcome.wire_bytes,
-            dropped: outcome.dropped,
+            crossed: Some(Crossed { downstream_bytes: outcome.wire_bytes, ..Crossed::default() }),
+            dropped: Some(outcome.dropped),
             stalls_ns: vec![
                 ("buffers", outcome.stalls.buffers.as_ns()),
                 ("queue", outcome.stalls.queue.as_ns()),
@@ -86,7 +90,6 @@ impl SimulatedMessages {
                 ("last-store", after_first(|message| message.last_store)),
                 ("left-filter", after_first(|message| message.left)),
             ],
-            ..MessageResult::default()
         })
     }
 
@@ -108,9 +111,12 @@ impl SimulatedMessages {
         Ok(MessageResult {
             latencies_ns: messages.iter().map(|message| outcome.latency(message).as_ns()).collect(),
             elapsed_ns: outcome.elapsed.as_ns(),
-            downstream_bytes: outcome.downstream_bytes,
-            upstream_bytes: outcome.upstream_bytes,
-            control_bytes: outcome.control_bytes,
+            crossed: Some(Crossed {
+                downstream_bytes: outcome.downstream_bytes,
+                upstream_bytes: outcome.upstream_bytes,
+                control_bytes: outcome.control_bytes,
+            }),
+            dropped: Some(0),
             steps_ns: vec![
                 ("doorbell", 0.0),
                 ("descriptor-request", after_doorbell(|message| message.descriptor_request)),
@@ -125,12 +131,18 @@ impl SimulatedMessages {
     }
 }
 
-impl MessageDevice for SimulatedMessages {
-    fn name(&self) -> String {
-        self.profile.name.clone()
+impl MessageDevice for MessageSystem {
+    fn identity(&self) -> Map<String, Value> {
+        Map::from_iter([("device".to_owned(), json!({"name": self.profile.name}))])
     }
 
-    fn send(&mut self, position: u64, test: &MessageTest) -> Result<MessageResult, DeviceError> {
+    fn send(
+        &mut self,
+        position: u64,
+        test: &MessageTest,
+        _stop: &Stop,
+        _pulse: &Pulse,
+    ) -> Result<MessageResult, DeviceError> {
         let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
         let key = TestKey { seed: self.seed, test: position };
         match plan(test) {

@@ -1,0 +1,9 @@
+//! The simulated back end: pcie-sim's machine as a device and a host, its messages, and predictions of many variants of it.
+
+mod backend;
+mod machine;
+mod messages;
+mod prediction;
+
+pub use backend::{Simulated, SimulatedMessages};
+pub use prediction::{Effort, Prediction, PredictionError, Predictor};

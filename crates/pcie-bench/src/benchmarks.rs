@@ -1,0 +1,192 @@
+//! Suites of micro-benchmarks as the runner's work: prepare the caches, run one test, reduce what it returned.
+
+use crate::backend::{Backend, Bench, OpenError};
+use crate::device::{BandwidthSlice, DeviceError, LatencySlice, Start};
+use crate::facts::Condition;
+use crate::outcome::{BandwidthGatherer, LatencyGatherer, Outcome};
+use crate::sampling::Samples;
+use crate::stop::Stop;
+use crate::work::{Asked, Pulse, Work, Worker};
+use pcie_store::Origin;
+use pcie_workload::{CacheState, Suite, SuiteError, Test};
+use serde_json::{Map, Value, json};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A suite of micro-benchmarks on a back end.
+pub struct Benchmarks {
+    suite: Arc<Suite>,
+    samples: Samples,
+    seed: u64,
+    backend: Arc<dyn Backend>,
+}
+
+impl Benchmarks {
+    /// Takes a suite that a machine could carry out.
+    ///
+    /// # Errors
+    /// Names the first test that none could.
+    pub fn new(
+        suite: Suite,
+        samples: Samples,
+        seed: u64,
+        backend: Arc<dyn Backend>,
+    ) -> Result<Self, SuiteError> {
+        suite.validate()?;
+        Ok(Self { suite: Arc::new(suite), samples, seed, backend })
+    }
+}
+
+impl Work for Benchmarks {
+    fn suite(&self) -> &str {
+        &self.suite.name
+    }
+
+    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
+        let asked = |record: &pcie_workload::TestRecord| {
+            Ok(Asked {
+                family: record.family.clone(),
+                name: record.name.clone(),
+                parameters: serde_json::to_value(&record.parameters)?,
+            })
+        };
+        self.suite.tests.iter().map(asked).collect()
+    }
+
+    fn origin(&self) -> Origin {
+        self.backend.origin()
+    }
+
+    fn manifest(&self) -> Map<String, Value> {
+        let mut entries = Map::new();
+        entries.insert("options".into(), json!({"samples": self.samples}));
+        entries.insert("backend".into(), described(self.backend.kind(), self.backend.options()));
+        entries
+    }
+
+    fn jobs_most(&self) -> usize {
+        self.backend.jobs_most()
+    }
+
+    fn attachments(&self) -> Vec<(String, String)> {
+        self.backend.attachments()
+    }
+
+    fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
+        let bench = self.backend.open()?;
+        Ok(Box::new(OpenBench {
+            suite: Arc::clone(&self.suite),
+            samples: self.samples,
+            seed: self.seed,
+            bench,
+        }))
+    }
+}
+
+/// A back end as the manifest has it.
+pub(crate) fn described(kind: &str, options: Map<String, Value>) -> Value {
+    let mut entry = Map::new();
+    entry.insert("kind".into(), kind.into());
+    entry.extend(options);
+    Value::Object(entry)
+}
+
+struct OpenBench {
+    suite: Arc<Suite>,
+    samples: Samples,
+    seed: u64,
+    bench: Bench,
+}
+
+impl Worker for OpenBench {
+    fn identity(&self) -> Map<String, Value> {
+        let mut entries = Map::new();
+        entries.insert("device".into(), json!(self.bench.device.facts()));
+        entries.insert("host".into(), json!(self.bench.host.facts()));
+        entries
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        let mut conditions = self.bench.device.conditions();
+        conditions.extend(self.bench.host.conditions());
+        conditions
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.bench.device.facts().hardware?.deadline_ms.map(Duration::from_millis)
+    }
+
+    fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
+        let suite = Arc::clone(&self.suite);
+        let test = &suite.tests[position].parameters;
+        self.prepare(position, test, stop, pulse)?;
+        let outcome = self.measure(test, stop, pulse);
+        if stop.is_requested() {
+            return Ok(Outcome::interrupted("stopped before it was complete"));
+        }
+        let mut outcome = outcome?;
+        outcome.add_conditions(&self.conditions());
+        Ok(outcome)
+    }
+
+    fn remembers(&self) -> bool {
+        self.bench.device.remembers()
+    }
+
+    fn pass_over(&mut self, position: usize, stop: &Stop) {
+        let suite = Arc::clone(&self.suite);
+        let test = &suite.tests[position].parameters;
+        // What a device cannot prepare leaves no trace either.
+        let _ = self.prepare(position, test, stop, &Pulse::default());
+        self.bench.device.pass_over(test);
+    }
+
+    fn recover(&mut self) -> Result<(), DeviceError> {
+        self.bench.device.recover()
+    }
+}
+
+impl OpenBench {
+    /// Brings the caches into the state that the test asks for.
+    fn prepare(
+        &mut self,
+        position: usize,
+        test: &Test,
+        stop: &Stop,
+        pulse: &Pulse,
+    ) -> Result<(), DeviceError> {
+        let Bench { device, host } = &mut self.bench;
+        let start = Start { position: position as u64, seed: self.seed, test, stop };
+        device.begin(start);
+        host.begin(start);
+        pulse.beat();
+        host.thrash()?;
+        pulse.beat();
+        match test.cache {
+            CacheState::Cold => Ok(()),
+            CacheState::DeviceThrash => device.thrash(),
+            CacheState::DeviceWarm => device.warm(test.window_bytes),
+            CacheState::HostWarm => host.warm(test.window_bytes),
+        }?;
+        pulse.beat();
+        Ok(())
+    }
+
+    fn measure(&mut self, test: &Test, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
+        let unless_stopped = |flow: ControlFlow<()>| {
+            pulse.beat();
+            if stop.is_requested() { ControlFlow::Break(()) } else { flow }
+        };
+        let device = &mut self.bench.device;
+        if test.operation.is_latency() {
+            let mut gatherer = LatencyGatherer::new(test, self.samples);
+            device.latency(test, &mut |slice: &LatencySlice| unless_stopped(gatherer.take(slice)))?;
+            gatherer.outcome(device.facts().timer)
+        } else {
+            let mut gatherer = BandwidthGatherer::new(self.samples);
+            device.bandwidth(test, &mut |slice: BandwidthSlice| unless_stopped(gatherer.take(slice)))?;
+            gatherer.outcome(test)
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What devices and hosts say of themselves, in one shape: *identity*, which must be the same for a run to be gone on with,
+//! and *conditions*, which change while it runs.
+//!
+//! Simulated ones have their whole description in the profile; of real ones there is more to say: [`DeviceHardware`] and
+//! [`HostHardware`]. What is not known is null there, never a guess.
+
+use pcie_time::TickLength;
+use serde::{Deserialize, Serialize};
+
+/// What a device is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Its name.
+    pub name: String,
+    /// Its timer: length of a tick as a fraction, and clock cycles in it.
+    pub timer: TimerFacts,
+    /// Longest transfer of the DMA path, bytes; null without one.
+    pub dma_transfer_bytes_most: Option<u64>,
+    /// Longest transfer of the command path, bytes; null without one.
+    pub command_transfer_bytes_most: Option<u64>,
+    /// Transactions in flight at most; null where nobody knows.
+    pub outstanding: Option<u32>,
+    /// What else is to be said of one that exists.
+    #[serde(flatten)]
+    pub hardware: Option<DeviceHardware>,
+}
+
+/// What is to be said of a device that exists, or is emulated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeviceHardware {
+    /// Where it is: `0000:3b:00.0`, or a core, `cpu2`.
+    pub address: Option<String>,
+    /// PCI vendor.
+    pub vendor_id: Option<u16>,
+    /// PCI device.
+    pub device_id: Option<u16>,
+    /// Version of its firmware.
+    pub firmware: Option<String>,
+    /// Version of what drives it.
+    pub driver: Option<String>,
+    /// What its link can do at most.
+    pub link: Option<LinkFacts>,
+    /// Tests that it can carry out, by path and operation: `command lat-rd`.
+    pub operations: Vec<String>,
+    /// What is part of a latency, beside the transfer: `doorbell`, `descriptor`, `medium`, `poll`, `interrupt`, `timer`.
+    pub latency_includes: Vec<String>,
+    /// A device that is silent for so long is given up, ms.
+    pub deadline_ms: Option<u64>,
+}
+
+/// A PCIe link, as an importer writes it too.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkFacts {
+    /// Rate of a lane, GT/s.
+    pub rate_gtps: Option<f64>,
+    /// Lanes.
+    pub lanes: Option<u32>,
+    /// Largest payload of a TLP.
+    pub mps_bytes: Option<u32>,
+    /// Largest read request.
+    pub mrrs_bytes: Option<u32>,
+}
+
+/// The timer of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimerFacts {
+    /// Length of a tick, ns: numerator.
+    pub numerator_ns: u64,
+    /// Length of a tick, ns: denominator.
+    pub denominator: u64,
+    /// Clock cycles in a tick.
+    pub cycles: u64,
+}
+
+impl TimerFacts {
+    /// The length of a tick.
+    #[must_use]
+    pub fn tick(self) -> TickLength {
+        TickLength { numerator_ns: self.numerator_ns, denominator: self.denominator }
+    }
+
+    /// The length of a tick as the store writes it, such as `40/3`.
+    #[must_use]
+    pub fn as_fraction(self) -> String {
+        format!("{}/{}", self.numerator_ns, self.denominator)
+    }
+}
+
+/// What a host is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostFacts {
+    /// Its name.
+    pub name: String,
+    /// Sockets.
+    pub sockets: Option<u32>,
+    /// Last-level cache of a socket, bytes.
+    pub llc_bytes: Option<u64>,
+    /// Size of the buffer, bytes.
+    pub buffer_bytes: u64,
+    /// Socket of the device.
+    pub device_socket: Option<u32>,
+    /// Socket of the buffer.
+    pub memory_socket: Option<u32>,
+    /// Socket of the control program.
+    pub program_socket: Option<u32>,
+    /// What else is to be said of one that exists.
+    #[serde(flatten)]
+    pub hardware: Option<HostHardware>,
+}
+
+/// What is to be said of a host that exists, or is emulated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostHardware {
+    /// Model of the processor.
+    pub processor: Option<String>,
+    /// Caches that the control program's core can reach.
+    pub caches: Vec<CacheFacts>,
+    /// Name and release of the kernel.
+    pub kernel: Option<String>,
+    /// What the kernel was started with.
+    pub command_line: Option<String>,
+    /// Page size of the buffer.
+    pub page_bytes: Option<u64>,
+    /// NUMA node of the buffer.
+    pub node: Option<u32>,
+    /// Core that the control program is pinned to.
+    pub core: Option<u32>,
+    /// `off`, `super-pages` or `four-kib-pages`, for the device; null where nothing says it.
+    pub iommu: Option<String>,
+    /// How caches are made cold: `thrash` or `flush`.
+    pub cold: Option<String>,
+}
+
+/// A cache.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CacheFacts {
+    /// Level, from 1.
+    pub level: u32,
+    /// `data`, `instruction` or `unified`.
+    pub holds: String,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Processors that share it, as the kernel lists them: `0-7`.
+    pub shared_by: String,
+}
+
+/// Something about a device or host that changes while it runs: link state, clocks, temperature, throttling, load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// What, such as `temperature`.
+    pub metric: String,
+    /// Its unit, such as `C`; `1` for a count or a yes-or-no.
+    pub unit: String,
+    /// Its value; null where it cannot be read now.
+    pub value: Option<f64>,
+}
+
+impl Condition {
+    /// A condition that was read, or could not be.
+    #[must_use]
+    pub fn new(metric: &str, unit: &str, value: Option<f64>) -> Self {
+        Self { metric: metric.into(), unit: unit.into(), value: value.filter(|value| value.is_finite()) }
+    }
+}

@@ -1,0 +1,72 @@
+//! Whether a store is of the run that is to go on: what was asked, of what, and on what.
+
+use super::RunError;
+use crate::work::Asked;
+use pcie_store::Manifest;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Manifest keys that must be the same for a run to be gone on with.
+const IDENTITY: [&str; 12] = [
+    "version",
+    "origin",
+    "suite",
+    "suite_digest",
+    "system",
+    "messages",
+    "seed",
+    "options",
+    "backend",
+    "source",
+    "device",
+    "host",
+];
+
+/// Tells one list of tests from another (FNV-1a over their JSON).
+pub(super) fn digest(tests: &[Asked]) -> Result<String, serde_json::Error> {
+    let text = serde_json::to_string(tests)?;
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    Ok(format!("{hash:016x}"))
+}
+
+/// Refuses to go on with a store of another run; names the first thing that differs.
+pub(super) fn check(path: &Path, stored: &Manifest, asked: &Manifest) -> Result<(), RunError> {
+    let differs = |key: &&str| stored.get(key) != asked.get(key);
+    let Some(key) = IDENTITY.into_iter().find(|key| differs(key)) else { return Ok(()) };
+    // A digest says nothing to people: what differs is the tests.
+    let named = if key == "suite_digest" { "list of tests (digest)" } else { key };
+    let (key, stored, asked) = first_difference(named.to_owned(), stored.get(key), asked.get(key));
+    Err(RunError::OtherRun {
+        path: path.display().to_string(),
+        key,
+        stored: shortened(stored),
+        asked: shortened(asked),
+    })
+}
+
+/// Follows two values that differ down to the first key, in the order of names, whose values differ.
+fn first_difference<'a>(
+    key: String,
+    stored: Option<&'a Value>,
+    asked: Option<&'a Value>,
+) -> (String, Option<&'a Value>, Option<&'a Value>) {
+    if let (Some(Value::Object(left)), Some(Value::Object(right))) = (stored, asked) {
+        let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+        // The name says most: a system of another name differs in many values.
+        let named = std::iter::once("name").filter(|name| left.contains_key(*name));
+        for inner in named.chain(keys.into_iter().map(String::as_str)) {
+            if left.get(inner) != right.get(inner) {
+                return first_difference(format!("{key}.{inner}"), left.get(inner), right.get(inner));
+            }
+        }
+    }
+    (key, stored, asked)
+}
+
+fn shortened(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "missing".to_owned(), Value::to_string);
+    if text.len() > 60 { format!("{}...", text.chars().take(57).collect::<String>()) } else { text }
+}

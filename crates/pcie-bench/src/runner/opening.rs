@@ -1,0 +1,194 @@
+//! The beginning of a run: the first worker is opened, what it says of itself goes into the manifest, and the store is
+//! created or, where it is of the same run, gone on with.
+
+use super::events::Event;
+use super::identity;
+use super::job::{Ending, Job, Share};
+use super::pulse::Pulse;
+use super::recorder::Entry;
+use super::{Options, Progress, RunError, TICK};
+use crate::backend::OpenError;
+use crate::facts::Condition;
+use crate::stop::Stop;
+use crate::work::{Asked, Work};
+use pcie_store::{Manifest, Store};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+
+/// Everything that a run starts with.
+pub(super) struct Opened {
+    pub(super) first: FirstJob,
+    pub(super) store: Store,
+    pub(super) tests: Arc<[Asked]>,
+    pub(super) finished: BTreeSet<u64>,
+    /// What the device is called in messages.
+    pub(super) device: String,
+    pub(super) events: Receiver<Event>,
+    pub(super) sender: Sender<Event>,
+}
+
+/// The job whose worker was opened first, waiting for what it is to do. It ends when this is dropped.
+pub(super) struct FirstJob {
+    pub(super) pulse: Pulse,
+    orders: Sender<(Arc<Share>, SyncSender<Entry>)>,
+}
+
+impl FirstJob {
+    /// Sets it to work.
+    pub(super) fn go_on(self, share: Arc<Share>, results: SyncSender<Entry>) {
+        // A job that has ended has said so.
+        let _ = self.orders.send((share, results));
+    }
+}
+
+/// What the first worker says of itself.
+struct Introduction {
+    identity: Map<String, Value>,
+    conditions: Vec<Condition>,
+}
+
+/// Opens the first worker and the store.
+pub(super) fn open(
+    work: &Arc<dyn Work>,
+    options: Options,
+    path: &Path,
+    manifest: Manifest,
+    stop: &Stop,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Opened, RunError> {
+    if options.jobs > work.jobs_most() {
+        let kind =
+            work.manifest().get("backend").and_then(|backend| backend["kind"].as_str()).map(str::to_owned);
+        let kind = kind.unwrap_or_else(|| "this device".to_owned());
+        return Err(RunError::TooManyJobs { asked: options.jobs, most: work.jobs_most(), kind });
+    }
+    let tests: Arc<[Asked]> = work.tests()?.into();
+    let (sender, events) = mpsc::channel();
+    let (first, introductions) = start_first(Arc::clone(work), stop.clone(), sender.clone());
+    let state = Progress { done: 0, total: tests.len(), last: None };
+    let introduced = wait(&introductions, &state, stop, progress)?;
+    let manifest = complete(manifest, &**work, &tests, &introduced)?;
+    let stores = start_store(path, manifest, options, work.attachments(), introduced.conditions);
+    let (store, finished) = wait(&stores, &state, stop, progress)?;
+    let named = introduced.identity.get("device").and_then(|device| device["name"].as_str());
+    let device = named.unwrap_or("the device").to_owned();
+    Ok(Opened { first, store, tests, finished, device, events, sender })
+}
+
+fn start_first(
+    work: Arc<dyn Work>,
+    stop: Stop,
+    events: Sender<Event>,
+) -> (FirstJob, Receiver<Result<Introduction, RunError>>) {
+    let (introductions, introduced) = mpsc::channel();
+    let (orders, ordered) = mpsc::channel::<(Arc<Share>, SyncSender<Entry>)>();
+    let pulse = Pulse::default();
+    let job = Job { stop, pulse: pulse.clone(), events };
+    std::thread::spawn(move || {
+        let _ending = Ending(job.events.clone());
+        let mut worker = match work.open() {
+            Ok(worker) => worker,
+            Err(error) => return drop(introductions.send(Err(error.into()))),
+        };
+        let introduction = Introduction { identity: worker.identity(), conditions: worker.conditions() };
+        // Either end is gone where the run was refused meanwhile.
+        if introductions.send(Ok(introduction)).is_err() {
+            return;
+        }
+        let Ok((share, results)) = ordered.recv() else { return };
+        if job.work(&mut *worker, &share, &results).is_some() {
+            let after = worker.conditions();
+            if !after.is_empty() {
+                let _ = results.send(Entry::After(after));
+            }
+        }
+    });
+    (FirstJob { pulse, orders }, introduced)
+}
+
+/// Waits for what another thread makes, and leaves that thread behind where the run is stopped meanwhile.
+fn wait<T>(
+    made: &Receiver<Result<T, RunError>>,
+    state: &Progress,
+    stop: &Stop,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<T, RunError> {
+    loop {
+        match made.recv_timeout(TICK) {
+            Ok(made) => return made,
+            Err(RecvTimeoutError::Disconnected) => {
+                let reason = "opening it failed in a way that nobody foresaw".to_owned();
+                return Err(OpenError::Failed(reason).into());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if progress(state).is_break() {
+            stop.request();
+            return Err(RunError::Interrupted { done: 0, total: state.total });
+        }
+    }
+}
+
+fn complete(
+    mut manifest: Manifest,
+    work: &dyn Work,
+    tests: &[Asked],
+    introduced: &Introduction,
+) -> Result<Manifest, RunError> {
+    manifest.set("suite", work.suite());
+    manifest.set("suite_digest", identity::digest(tests)?);
+    manifest.set("tests", tests.len());
+    for (key, value) in work.manifest().iter().chain(&introduced.identity) {
+        manifest.set(key, value.clone());
+    }
+    Ok(manifest)
+}
+
+/// Opens the store in a thread of its own: a slow or locked file does not hold up a stop.
+fn start_store(
+    path: &Path,
+    manifest: Manifest,
+    options: Options,
+    attachments: Vec<(String, String)>,
+    conditions: Vec<Condition>,
+) -> Receiver<Result<(Store, BTreeSet<u64>), RunError>> {
+    let (sender, stores) = mpsc::channel();
+    let path = path.to_owned();
+    std::thread::spawn(move || {
+        let opened = open_store(&path, manifest, options, &attachments, &conditions);
+        // Nobody waits for it any more where the run was stopped.
+        let _ = sender.send(opened);
+    });
+    stores
+}
+
+fn open_store(
+    path: &Path,
+    mut manifest: Manifest,
+    options: Options,
+    attachments: &[(String, String)],
+    conditions: &[Condition],
+) -> Result<(Store, BTreeSet<u64>), RunError> {
+    let (mut store, finished) = if options.resume && path.exists() {
+        let resumed = Store::open_for_resume(path)?;
+        identity::check(path, &resumed.manifest, &manifest)?;
+        (resumed.store, resumed.finished)
+    } else {
+        if !conditions.is_empty() {
+            manifest.set("conditions_before", json!(conditions));
+        }
+        (Store::create(path, &manifest, options.overwrite)?, BTreeSet::new())
+    };
+    for (name, content) in attachments {
+        match store.attach(name, content) {
+            // A run that was killed here may have got to some of them.
+            Err(pcie_store::Error::AttachmentExists { .. }) => (),
+            attached => attached?,
+        }
+    }
+    Ok((store, finished))
+}

@@ -1,0 +1,104 @@
+//! The thread that owns the store and writes what the jobs hand over.
+
+use super::events::Event;
+use crate::facts::Condition;
+use crate::outcome::Outcome;
+use crate::stop::Stop;
+use crate::work::Asked;
+use pcie_store::{Store, TestRecord};
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::time::Duration;
+
+/// How often the request to finish is looked at where nothing comes.
+const TICK: Duration = Duration::from_millis(20);
+
+/// What a job hands over.
+pub(super) enum Entry {
+    /// What became of a test.
+    Test { position: usize, outcome: Outcome },
+    /// The conditions that the run ended in.
+    After(Vec<Condition>),
+}
+
+struct Recorder {
+    store: Store,
+    tests: Arc<[Asked]>,
+    entries: Receiver<Entry>,
+    finish: Stop,
+    events: Sender<Event>,
+}
+
+/// Starts the recorder; jobs hand over through what is returned. No more results wait there than there are jobs.
+pub(super) fn start(
+    store: Store,
+    tests: Arc<[Asked]>,
+    jobs: usize,
+    stop: Stop,
+    finish: Stop,
+    events: Sender<Event>,
+) -> SyncSender<Entry> {
+    let (sender, entries) = mpsc::sync_channel(jobs);
+    let recorder = Recorder { store, tests, entries, finish, events: events.clone() };
+    std::thread::spawn(move || {
+        let result = recorder.record(&stop);
+        // Nobody listens any more where the run was given up.
+        let _ = events.send(Event::RecorderEnded(result));
+    });
+    sender
+}
+
+impl Recorder {
+    /// Writes what comes until nothing can come any more, then closes the store. After the first write that fails nothing
+    /// more is written.
+    fn record(mut self, stop: &Stop) -> Result<(), pcie_store::Error> {
+        while let Some(entry) = self.next() {
+            if let Err(error) = self.write(entry) {
+                stop.request();
+                let _ = self.events.send(Event::NotStored(error));
+                break;
+            }
+        }
+        // Jobs that wait to hand over something wait no longer.
+        drop(self.entries);
+        self.store.close()
+    }
+
+    fn next(&self) -> Option<Entry> {
+        loop {
+            match self.entries.recv_timeout(TICK) {
+                Ok(entry) => return Some(entry),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if self.finish.is_requested() => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn write(&mut self, entry: Entry) -> Result<(), pcie_store::Error> {
+        match entry {
+            Entry::After(conditions) => self.store.set_manifest("conditions_after", &json!(conditions)),
+            Entry::Test { position, outcome } => {
+                let status = outcome.status;
+                self.store.write_test(&record(position, &self.tests[position], outcome))?;
+                let _ = self.events.send(Event::Stored { position, status });
+                Ok(())
+            }
+        }
+    }
+}
+
+fn record(position: usize, test: &Asked, outcome: Outcome) -> TestRecord {
+    TestRecord {
+        id: position as u64,
+        family: test.family.clone(),
+        name: test.name.clone(),
+        parameters: test.parameters.to_string(),
+        status: outcome.status,
+        message: outcome.message,
+        scalars: outcome.scalars,
+        distributions: outcome.distributions,
+        series: outcome.series,
+    }
+}

@@ -1,0 +1,301 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use super::*;
+use crate::device::DeviceError;
+use crate::facts::Condition;
+use crate::outcome::Outcome;
+use crate::work::{Asked, Worker};
+use pcie_store::{Origin, Scalar, Store};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use tempfile::TempDir;
+
+/// What happens in one of the tests of [`Rigged`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Happens {
+    Works,
+    Fails,
+    FailsForGood,
+    IsLost,
+    Panics,
+    /// Ends when told to.
+    WaitsForTheStop,
+    /// Never ends, whatever it is told.
+    IsSilent,
+}
+
+/// Work of tests that go as they are told to.
+struct Rigged {
+    tests: Vec<Happens>,
+    device: Value,
+    jobs_most: usize,
+    opened: Mutex<usize>,
+    carried_out: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Rigged {
+    fn new(tests: &[Happens]) -> Self {
+        Self {
+            tests: tests.to_vec(),
+            device: json!({"name": "rig"}),
+            jobs_most: 1,
+            opened: Mutex::default(),
+            carried_out: Arc::default(),
+        }
+    }
+}
+
+impl Work for Rigged {
+    fn suite(&self) -> &str {
+        "rigged"
+    }
+
+    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
+        let asked = |position: usize| Asked {
+            family: "family".into(),
+            name: format!("TEST_{position}"),
+            parameters: json!({"position": position}),
+        };
+        Ok((0..self.tests.len()).map(asked).collect())
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::Emulated
+    }
+
+    fn manifest(&self) -> Map<String, Value> {
+        Map::from_iter([("backend".to_owned(), json!({"kind": "rigged"}))])
+    }
+
+    fn jobs_most(&self) -> usize {
+        self.jobs_most
+    }
+
+    fn attachments(&self) -> Vec<(String, String)> {
+        vec![("rig.txt".into(), "as it stands".into())]
+    }
+
+    fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
+        *self.opened.lock().unwrap() += 1;
+        Ok(Box::new(Rig {
+            tests: self.tests.clone(),
+            device: self.device.clone(),
+            carried_out: Arc::clone(&self.carried_out),
+        }))
+    }
+}
+
+struct Rig {
+    tests: Vec<Happens>,
+    device: Value,
+    carried_out: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Worker for Rig {
+    fn identity(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("device".to_owned(), self.device.clone()),
+            ("host".to_owned(), json!({"name": "here"})),
+        ])
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        vec![Condition::new("temperature", "C", Some(40.0)), Condition::new("clock", "MHz", None)]
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        Some(Duration::from_millis(300))
+    }
+
+    fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
+        self.carried_out.lock().unwrap().push(position);
+        match self.tests[position] {
+            Happens::Works => Ok(Outcome {
+                status: Status::Ok,
+                message: None,
+                scalars: vec![Scalar {
+                    subject: String::new(),
+                    metric: "place".into(),
+                    unit: "1".into(),
+                    value: position as f64,
+                }],
+                distributions: vec![],
+                series: vec![],
+            }),
+            Happens::Fails | Happens::FailsForGood => Err(DeviceError::Failed("it smells burnt".into())),
+            Happens::IsLost => Err(DeviceError::Lost("nobody answers".into())),
+            // Without the hook, which may take its time to print a trace.
+            Happens::Panics => std::panic::resume_unwind(Box::new("as rigged")),
+            Happens::WaitsForTheStop => {
+                while !stop.wait(Duration::from_millis(100)) {
+                    pulse.beat();
+                }
+                Ok(Outcome::interrupted("stopped"))
+            }
+            Happens::IsSilent => loop {
+                std::thread::sleep(Duration::from_secs(60));
+            },
+        }
+    }
+
+    fn recover(&mut self) -> Result<(), DeviceError> {
+        let last = *self.carried_out.lock().unwrap().last().unwrap();
+        match self.tests[last] {
+            Happens::FailsForGood => Err(DeviceError::Failed("no reset helped".into())),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn place() -> (TempDir, PathBuf) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.db");
+    (directory, path)
+}
+
+fn try_run(work: Rigged, path: &Path, resume: bool) -> Result<(), RunError> {
+    let options = Options { jobs: 1, resume, overwrite: false };
+    run(Arc::new(work), options, path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(()))
+}
+
+fn finished(path: &Path) -> Vec<u64> {
+    Store::open_for_resume(path).unwrap().finished.into_iter().collect()
+}
+
+#[test]
+fn a_bench_is_opened_once_and_says_what_it_is() {
+    let (_directory, path) = place();
+    let work = Arc::new(Rigged::new(&[Happens::Works, Happens::Works]));
+    let options = Options { jobs: 1, resume: false, overwrite: false };
+    let asked = Arc::clone(&work);
+    let progress = &mut |_: &Progress| ControlFlow::Continue(());
+    run(asked, options, &path, Manifest::new(Origin::Emulated), progress).unwrap();
+    assert_eq!(*work.opened.lock().unwrap(), 1);
+    let manifest = Store::open_for_resume(&path).unwrap().manifest;
+    let text = |key: &str| manifest.get(key).map(Value::to_string).unwrap_or_default();
+    assert_eq!(text("backend"), r#"{"kind":"rigged"}"#);
+    assert_eq!((text("device"), text("host")), (r#"{"name":"rig"}"#.into(), r#"{"name":"here"}"#.into()));
+    let conditions =
+        r#"[{"metric":"temperature","unit":"C","value":40.0},{"metric":"clock","unit":"MHz","value":null}]"#;
+    assert_eq!(
+        (text("conditions_before").as_str(), text("conditions_after").as_str()),
+        (conditions, conditions)
+    );
+}
+
+#[test]
+fn a_failure_is_recorded_and_the_run_goes_on() {
+    let (_directory, path) = place();
+    try_run(Rigged::new(&[Happens::Works, Happens::Fails, Happens::Works]), &path, false).unwrap();
+    assert_eq!(finished(&path), [0, 1, 2]);
+}
+
+#[test]
+fn a_lost_device_ends_the_run_and_its_test_is_done_again() {
+    for (happens, reason) in [
+        (Happens::IsLost, "nobody answers"),
+        (Happens::Panics, "nobody foresaw"),
+        (Happens::FailsForGood, "no reset helped"),
+    ] {
+        let (_directory, path) = place();
+        let error =
+            try_run(Rigged::new(&[Happens::Works, happens, Happens::Works]), &path, false).unwrap_err();
+        let told = error.to_string();
+        assert!(told.starts_with("rig was lost") && told.contains(reason), "{told}");
+        let expected: &[u64] = if happens == Happens::FailsForGood { &[0, 1] } else { &[0] };
+        assert_eq!(finished(&path), expected, "{happens:?}");
+        try_run(Rigged::new(&[Happens::Works; 3]), &path, true).unwrap();
+        assert_eq!(finished(&path), [0, 1, 2]);
+    }
+}
+
+#[test]
+fn a_silent_device_is_given_up_at_its_deadline() {
+    let (_directory, path) = place();
+    let started = Instant::now();
+    let error =
+        try_run(Rigged::new(&[Happens::Works, Happens::IsSilent, Happens::Works]), &path, false).unwrap_err();
+    assert!(started.elapsed() < Duration::from_millis(2_300), "{:?}", started.elapsed());
+    let told = error.to_string();
+    assert!(told.starts_with("rig did not answer for 0.") && told.contains("TEST_1"), "{told}");
+    assert_eq!(finished(&path), [0]);
+}
+
+#[test]
+fn a_stop_is_heeded_within_a_second_whatever_the_device_does() {
+    for happens in [Happens::WaitsForTheStop, Happens::IsSilent] {
+        let (_directory, path) = place();
+        let asked = Instant::now();
+        let options = Options { jobs: 1, resume: false, overwrite: false };
+        let work = Arc::new(Rigged::new(&[Happens::Works, happens]));
+        let error = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |state| {
+            if state.done == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap_err();
+        assert!(asked.elapsed() < Duration::from_secs(1), "{happens:?}: {:?}", asked.elapsed());
+        assert!(matches!(error, RunError::Interrupted { done: 1, total: 2 }), "{error}");
+        assert_eq!(finished(&path), [0]);
+    }
+}
+
+#[test]
+fn what_is_done_is_not_done_again_and_other_devices_are_refused() {
+    let (_directory, path) = place();
+    try_run(Rigged::new(&[Happens::Works; 2]), &path, false).unwrap();
+    let again = Rigged::new(&[Happens::Works; 2]);
+    let carried_out = Arc::clone(&again.carried_out);
+    try_run(again, &path, true).unwrap();
+    assert!(carried_out.lock().unwrap().is_empty());
+    let other =
+        Rigged { device: json!({"name": "rig", "firmware": "2"}), ..Rigged::new(&[Happens::Works; 2]) };
+    let told = try_run(other, &path, true).unwrap_err().to_string();
+    assert!(told.contains("device.firmware is missing in the store, but \"2\" in this run"), "{told}");
+}
+
+#[test]
+fn more_jobs_than_benches_are_refused() {
+    let (_directory, path) = place();
+    let options = Options { jobs: 4, resume: false, overwrite: false };
+    let work = Arc::new(Rigged::new(&[Happens::Works]));
+    let told = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(()))
+        .unwrap_err()
+        .to_string();
+    assert_eq!(told, "jobs = 4: rigged carries out 1 at a time: give 1 or fewer");
+    assert!(!path.exists());
+}
+
+#[test]
+fn results_wait_for_a_slow_store_no_more_than_jobs_allow_and_a_stop_does_not_wait_for_it() {
+    let (_directory, path) = place();
+    let work = Rigged::new(&[Happens::Works; 200]);
+    let carried_out = Arc::clone(&work.carried_out);
+    let mut lock = None;
+    let mut stopped_at = None;
+    let result = {
+        let path = path.clone();
+        let options = Options { jobs: 1, resume: false, overwrite: false };
+        run(Arc::new(work), options, &path.clone(), Manifest::new(Origin::Emulated), &mut |state| {
+            // Another program takes the database as soon as something is in it.
+            if state.done >= 1 && lock.is_none() {
+                let other = rusqlite::Connection::open(&path).unwrap();
+                other.execute_batch("BEGIN IMMEDIATE; UPDATE test SET message = 'held';").unwrap();
+                lock = Some((other, state.done, Instant::now()));
+            }
+            match &lock {
+                Some((_, _, since)) if since.elapsed() > Duration::from_millis(500) => {
+                    stopped_at.get_or_insert_with(Instant::now);
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            }
+        })
+    };
+    assert!(matches!(result.unwrap_err(), RunError::Interrupted { .. }));
+    assert!(stopped_at.unwrap().elapsed() < Duration::from_secs(1));
+    // One in the recorder's hand, one in the channel, one in the job's; some were written before the lock was taken.
+    let (connection, _, _) = lock.unwrap();
+    let written: i64 = connection.query_row("SELECT count(*) FROM test", [], |row| row.get(0)).unwrap();
+    let done = carried_out.lock().unwrap().len();
+    assert!(done as i64 <= written + 3, "{done} done, {written} written");
+}

@@ -1,0 +1,49 @@
+"""What a Tab offers: shipped profiles and suites with their titles, and words where there is a choice of them.
+
+Where nothing fits, shells offer files.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import typer
+
+from pcielab import shipped
+from pcielab.shipped import ProfileKind, SuiteKind
+
+Completion: TypeAlias = Callable[[str], list[tuple[str, str]]]
+
+
+def profile_names(*kinds: ProfileKind) -> Completion:
+    """Offers shipped profiles of these kinds."""
+    return _titled(lambda: (shipped.profile_files(kind) for kind in kinds))
+
+
+def suite_names(*kinds: SuiteKind) -> Completion:
+    """Offers shipped suites of these kinds."""
+    return _titled(lambda: (shipped.suite_files(kind) for kind in kinds))
+
+
+def _titled(listed: Callable[[], Iterable[dict[str, Path]]]) -> Completion:
+    def complete(incomplete: str) -> list[tuple[str, str]]:
+        return [
+            (name, shipped.title(path))
+            for files in listed()
+            for name, path in files.items()
+            if name.startswith(incomplete)
+        ]
+
+    return complete
+
+
+def choice(option: str, words: Sequence[str], text: str) -> Any:
+    """An option that takes one of a few words: they are in its help, and a Tab offers them.
+
+    What is given is checked by the library, whose messages say more than that it is not one of them.
+    """
+
+    def complete(incomplete: str) -> list[str]:
+        return [word for word in words if word.startswith(incomplete)]
+
+    return typer.Option(option, help=f"{text}: {', '.join(words)}.", metavar="WORD", autocompletion=complete)

@@ -1,0 +1,160 @@
+"""`pcielab doctor`: whether a machine's PCIe is what it should be."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcielab.cli.output import Cell, Format, print_rows
+
+if TYPE_CHECKING:
+    from pcielab.doctor import Examination, Finding, Tree
+
+
+def doctor(
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RUN",
+            help="A store with a sys-lspci.txt in it, or a file that --save wrote. Without it, this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    lspci: Annotated[
+        Path | None, typer.Option("--lspci", metavar="FILE", help="Read the text of `sudo lspci -vvv` instead.")
+    ] = None,
+    sysfs: Annotated[
+        Path | None, typer.Option("--sysfs", metavar="DIR", help="Read a copy of /sys instead of this machine's.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write what was read to a file, to be looked at elsewhere."),
+    ] = None,
+    tree: Annotated[
+        bool, typer.Option("--tree", help="Show the tree, with what each link carries, before the findings.")
+    ] = False,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            "--watch", metavar="SECONDS", min=0.1, max=86_400, help="Read twice, and find what changes in between."
+        ),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a finding is serious.")] = False,
+    output_format: Annotated[Format, typer.Option("--format", help="How findings are printed.")] = Format.TABLE,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the file of --save if it exists.")
+    ] = False,
+) -> None:
+    """Read a machine's PCIe tree and say what is wrong with it, worst first, and what that costs by the model.
+
+    Nothing is written to any device. As root it sees everything; other users are told what they do not see.
+
+    Examples:
+    `pcielab doctor`
+
+    `sudo pcielab doctor --tree --watch 30`
+
+    `pcielab doctor --lspci lspci.txt --format json`
+
+    `sudo pcielab doctor --save machine.json`, and elsewhere `pcielab doctor machine.json`
+
+    `pcielab doctor measured.db --strict`
+    """
+    from pcielab.doctor import examine
+    from pcielab.outputs import check_file
+
+    _refuse_two_machines(run, lspci, sysfs, watch)
+    if save is not None:
+        check_file(save, overwrite=overwrite)
+    machine = _read(run, lspci, sysfs)
+    more: list[Finding] = []
+    if watch is not None:
+        machine, more = _watched(machine, watch)
+    if save is not None:
+        _save(machine, save, overwrite=overwrite)
+    examination = examine(machine, more)
+    _print(examination, machine, output_format, with_tree=tree)
+    if strict and examination.is_serious:
+        raise typer.Exit(1)
+
+
+def _refuse_two_machines(run: Path | None, lspci: Path | None, sysfs: Path | None, watch: float | None) -> None:
+    from pcielab.errors import InputError
+
+    given = sum(source is not None for source in (run, lspci, sysfs))
+    if given > 1:
+        raise InputError("RUN, --lspci, --sysfs: each is a machine of its own: give one of them")
+    if given and watch is not None:
+        raise InputError("--watch: reads this machine twice: leave out RUN, --lspci and --sysfs")
+
+
+def _read(run: Path | None, lspci: Path | None, sysfs: Path | None) -> "Tree":
+    from pcielab.doctor import read_file, read_lspci_file, read_sysfs
+
+    if lspci is not None:
+        return read_lspci_file(lspci)
+    return read_sysfs(sysfs) if run is None else read_file(run)
+
+
+def _watched(before: "Tree", seconds: float) -> tuple["Tree", "list[Finding]"]:
+    """A second reading, and what has changed since the first."""
+    import time
+
+    from pcielab.cli.progress import Bar
+    from pcielab.doctor import changes, read_sysfs
+
+    end = time.monotonic() + seconds
+    typer.echo(f"reading again in {seconds:g} s", err=True)
+    with Bar() as bar:
+        while (left := end - time.monotonic()) > 0:
+            bar.update(int(seconds - left), int(seconds), "watching")
+            time.sleep(min(left, 1.0))
+    after = read_sysfs()
+    return after, changes(before, after, seconds)
+
+
+def _save(machine: "Tree", path: Path, *, overwrite: bool) -> None:
+    from pcielab import __version__
+    from pcielab.doctor import saved
+    from pcielab.outputs import write_file
+
+    write_file(path, saved(machine, __version__), overwrite=overwrite)
+    typer.echo(f"wrote {path}", err=True)
+
+
+def _print(examination: "Examination", tree: "Tree", output_format: Format, *, with_tree: bool) -> None:
+    from pcielab.doctor.branches import branches
+    from pcielab.doctor.text import describe, draw
+
+    if output_format is Format.JSON:
+        shown = examination.model_copy(update={"tree": tuple(branches(tree))}) if with_tree else examination
+        typer.echo(shown.model_dump_json(indent=1))
+        return
+    for line in examination.unseen:
+        typer.echo(f"not seen: {line}", err=True)
+    if output_format is Format.CSV:
+        print_rows([_row(finding) for finding in examination.findings], output_format)
+        return
+    if with_tree:
+        typer.echo(draw(tree))
+    typer.echo(describe(examination, tree, shutil.get_terminal_size((110, 24)).columns))
+
+
+def _row(finding: "Finding") -> dict[str, Cell]:
+    first = finding.losses[0] if finding.losses else None
+    return {
+        "severity": finding.severity.value,
+        "sureness": finding.sureness.value,
+        "rule": finding.rule,
+        "cause": finding.cause,
+        "device": finding.device,
+        "port": finding.port,
+        "what": finding.what,
+        "operation": first.operation if first else None,
+        "size_bytes": first.size_bytes if first else None,
+        "now_gbps": first.now_gbps if first else None,
+        "could_gbps": first.could_gbps if first else None,
+        "added_latency_ns": finding.added_latency_ns,
+        "remedy": finding.remedy,
+    }

@@ -1,0 +1,122 @@
+"""What commands load before they begin: people wait for it with every help, every Tab and every small question."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from pcielab.cli.commands import COMMANDS, app
+
+FRAMES = ["altair", "jinja2", "numpy", "pandas", "pyarrow", "scipy", "vl_convert"]
+MODELS = ["pydantic"]
+SPY = """
+import contextlib, io, json, os, sys
+from pcielab.cli import main
+heavy, done = set(json.loads(sys.argv[1])), []
+for words, environment in json.loads(sys.argv[2]):
+    sys.argv = ["pcielab", *words]
+    os.environ.update(environment)
+    with contextlib.redirect_stdout(io.StringIO()) as printed, contextlib.suppress(SystemExit):
+        main()
+    done.append([printed.getvalue(), sorted(heavy & sys.modules.keys())])
+json.dump(done, sys.stdout)
+"""
+"""Runs commands one after the other in a process that has loaded nothing else."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a command printed, and which heavy modules there were after it and those before it."""
+
+    words: str
+    printed: str
+    loaded: list[str]
+
+
+def spied(commands: list[tuple[list[str], dict[str, str]]], heavy: list[str]) -> list[Seen]:
+    """Run commands, given as words and environment."""
+    script = [sys.executable, "-c", SPY, json.dumps(heavy), json.dumps(commands)]
+    done = subprocess.run(script, stdout=subprocess.PIPE, check=True)
+    found = json.loads(done.stdout)
+    return [Seen(" ".join(words), *seen) for (words, _), seen in zip(commands, found, strict=True)]
+
+
+def every_command() -> Iterator[list[str]]:
+    """The words of every command and every group."""
+
+    def below(group: Any, words: list[str]) -> Iterator[list[str]]:
+        for name, command in getattr(group, "commands", {}).items():
+            yield [*words, name]
+            yield from below(command, [*words, name])
+
+    root: Any = typer.main.get_command(app)
+    for name in COMMANDS:
+        _, command, _ = root.resolve_command(typer.Context(root), [name])
+        yield [name]
+        yield from below(command, [name])
+
+
+def test_help_of_every_command_loads_nothing_that_the_command_works_with() -> None:
+    commands = [["--version"], ["-h"], *([*words, "-h"] for words in every_command())]
+    seen = spied([(words, {}) for words in commands], FRAMES + MODELS)
+    assert len(seen) > 30
+    assert [one for one in seen if one.loaded] == []
+    assert all("Usage" in one.printed for one in seen[1:])
+
+
+def test_a_tab_offers_what_fits_and_loads_as_little() -> None:
+    offers = {
+        "pcielab cal": "calibrate",
+        "pcielab export p": "parquet",
+        "pcielab run --te": "--test",
+        "pcielab run --test bw": "bw-rdwr",
+        "pcielab run --path com": "command",
+        "pcielab run --cache host": "host-warm",
+        "pcielab run --pattern str": "strided",
+        "pcielab run --suite kp": "kpio",
+        "pcielab run --profile ib-011-n": "ib-011-nosp",
+        "pcielab profiles show gen3": "gen3-x8-ecrc",
+        "pcielab suites show rp": "rpciebench",
+        "pcielab fabric estimate fab": "fabrex-u55c",
+        "pcielab model nic nian": "niantic-dpdk",
+    }
+    tabs = [
+        {"_PCIELAB_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+        for typed in offers
+    ]
+    seen = spied([([], tab) for tab in tabs], FRAMES + MODELS)
+    assert [one.loaded for one in seen] == [[]] * len(offers)
+    assert {
+        typed: offer
+        for typed, offer, one in zip(offers, offers.values(), seen, strict=True)
+        if offer not in one.printed.split()
+    } == {}
+
+
+def test_small_questions_load_no_data_frames() -> None:
+    questions = [
+        ["model", "bandwidth", "--format", "csv"],
+        ["model", "nic", "niantic-dpdk", "--format", "csv"],
+        ["model", "pio", "--format", "csv"],
+        ["explain", "--format", "csv"],
+        ["profiles", "list", "--format", "csv"],
+        ["profiles", "show", "hsw2620", "--format", "csv"],
+        ["suites", "show", "quick", "--format", "csv"],
+        ["devices", "list", "--format", "csv"],
+    ]
+    seen = spied([(words, {}) for words in questions], FRAMES)
+    assert all(one.printed for one in seen)
+    assert [one for one in seen if one.loaded] == []
+
+
+def test_lists_and_bounds_of_the_wire_load_no_models_of_profiles() -> None:
+    seen = spied(
+        [(["profiles", "list"], {}), (["devices", "list"], {}), (["model", "bandwidth"], {})],
+        ["pcielab.profiles.host", "pcielab.suites.files", "pcielab.model.nics"],
+    )
+    assert all(one.printed for one in seen)
+    assert [one for one in seen if one.loaded] == []

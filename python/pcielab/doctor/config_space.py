@@ -1,0 +1,228 @@
+"""What the bytes of a function's configuration space say: registers to a `Function`.
+
+Offsets and bits are those of the PCI Express base specification 6.0, chapter 7 (and of Linux's `pci_regs.h`). Only
+registers that the tree keeps are read, one by one, since each costs a read of the device; serial numbers and vital
+product data are not among them. Bytes that cannot be read, as for users other than root, are registers that are
+not known.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pcielab.doctor.tree import (
+    LANES,
+    PAYLOADS,
+    SPEEDS,
+    Control,
+    ErrorReporting,
+    Kind,
+    LinkEnd,
+    ResizableBar,
+)
+
+Read = Callable[[int, int], bytes]
+"""Bytes from an offset on; fewer than asked for where no more can be read."""
+
+_POWER_MANAGEMENT, _EXPRESS = 0x01, 0x10
+_AER, _ACS, _REBAR, _DVSEC, _DEVICE_3 = 0x0001, 0x000D, 0x0015, 0x0023, 0x002F
+_CXL_VENDOR, _CXL_DEVICE = 0x1E98, 0
+_ALL_ONES = b"\xff\xff\xff\xff"
+_MOST_CAPABILITIES = 48
+_MOST_EXTENDED = (4096 - 256) // 8
+_KINDS: dict[int, Kind] = {
+    0: "endpoint",
+    1: "legacy-endpoint",
+    4: "root-port",
+    5: "upstream-port",
+    6: "downstream-port",
+    7: "pcie-to-pci-bridge",
+    8: "pci-to-pcie-bridge",
+    9: "integrated-endpoint",
+    10: "event-collector",
+}
+_WITHOUT_LINK: tuple[Kind, ...] = ("integrated-endpoint", "event-collector")
+ACS_SERVICES = ("SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans")
+_L0S_EXIT_NS = (64, 128, 256, 512, 1_000, 2_000, 4_000, None)
+_L1_EXIT_NS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, None)
+
+
+class ConfigSpace:
+    """The configuration space of one function.
+
+    Attributes:
+        complete: Whether the capabilities could be read; without root only the first 64 bytes can.
+    """
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._header = read(0, 64)
+        self.complete = len(read(64, 4)) == 4
+        self._capabilities = dict(self._chain()) if self.complete else {}
+        self._extended = dict(self._extended_chain()) if self.complete else {}
+
+    @property
+    def is_present(self) -> bool:
+        """Whether the function answers at all: all ones is what is read where it does not."""
+        return len(self._header) >= 16 and self._header[:4] != _ALL_ONES
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What the header and the capabilities say, as fields of a `Function`."""
+        found: dict[str, Any] = {
+            "vendor_id": self._number(0, 2),
+            "device_id": self._number(2, 2),
+            "class_code": self._number(0x0A, 2),
+            "bus_master": self._flag(self._number(4, 2), 2),
+        }
+        if self._header[0x0E] & 0x7F == 1 and len(self._header) >= 0x1B:
+            found |= {"secondary_bus": self._header[0x19], "subordinate_bus": self._header[0x1A]}
+        if (power := self._capabilities.get(_POWER_MANAGEMENT)) is not None:
+            state = self._number(power + 4, 2)
+            found["power_state"] = None if state is None else ("D0", "D1", "D2", "D3hot")[state & 3]
+        return found | self._express() | self._extensions()
+
+    def _express(self) -> dict[str, Any]:
+        base = self._capabilities.get(_EXPRESS)
+        flags = None if base is None else self._number(base + 2, 2)
+        if base is None or flags is None:
+            return {}
+        kind = _KINDS.get((flags >> 4) & 0xF)
+        has_second_half = flags & 0xF >= 2
+        return {
+            "kind": kind,
+            "control": self._control(base, has_second_half),
+            "link": None if kind in _WITHOUT_LINK else self._link(base, has_second_half),
+        }
+
+    def _control(self, base: int, has_second_half: bool) -> Control:
+        capable, control = self._number(base + 4, 4), self._number(base + 8, 2)
+        capable_2 = self._number(base + 0x24, 4) if has_second_half else None
+        control_2 = self._number(base + 0x28, 2) if has_second_half else None
+        device_3 = self._extended.get(_DEVICE_3)
+        return Control.model_construct(
+            max_payload_bytes=_size(capable, 0),
+            mps_bytes=_size(control, 5),
+            mrrs_bytes=_size(control, 12),
+            extended_tags_possible=self._flag(capable, 5),
+            extended_tags=self._flag(control, 8),
+            ten_bit_completer=self._flag(capable_2, 16),
+            ten_bit_requester=self._flag(capable_2, 17),
+            ten_bit_tags=self._flag(control_2, 12),
+            fourteen_bit_tags=self._flag(self._number(device_3 + 8, 4), 2) if device_3 else None,
+            relaxed_ordering=self._flag(control, 4),
+            completion_timeout_off=self._flag(control_2, 4),
+        )
+
+    def _link(self, base: int, has_second_half: bool) -> LinkEnd:
+        capable, control = self._number(base + 0x0C, 4), self._number(base + 0x10, 2)
+        status = self._number(base + 0x12, 2)
+        control_2 = self._number(base + 0x30, 2) if has_second_half else None
+        status_2 = self._number(base + 0x32, 2) if has_second_half else None
+        aspm = (
+            None
+            if control is None
+            else tuple(name for bit, name in enumerate(("L0s", "L1")) if control >> bit & 1)
+        )
+        return LinkEnd.model_construct(
+            max_speed_gtps=_speed(capable),
+            max_lanes=_lanes(capable),
+            speed_gtps=_speed(status),
+            lanes=_lanes(status),
+            target_speed_gtps=_speed(control_2),
+            rcb_bytes=None if control is None else (128 if control & 8 else 64),
+            aspm_enabled=aspm,
+            l0s_exit_ns=None if capable is None else _L0S_EXIT_NS[capable >> 12 & 7],
+            l1_exit_ns=None if capable is None else _L1_EXIT_NS[capable >> 15 & 7],
+            flit_mode=self._flag(status_2, 10),
+        )
+
+    def _extensions(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        if (aer := self._extended.get(_AER)) is not None:
+            ecrc = self._flag(self._number(aer + 0x18, 4), 6)
+            found["errors"] = ErrorReporting.model_construct(ecrc_generated=ecrc)
+        if (acs := self._extended.get(_ACS)) is not None:
+            control = self._number(acs + 6, 2)
+            if control is not None:
+                found["acs_enabled"] = tuple(name for bit, name in enumerate(ACS_SERVICES) if control >> bit & 1)
+        if (rebar := self._extended.get(_REBAR)) is not None:
+            found["resizable_bars"] = tuple(self._resizable(rebar))
+        if (cxl := self._extended.get(_DVSEC)) is not None:
+            found["cxl_protocols"] = self._cxl(cxl)
+        return found
+
+    def _resizable(self, base: int) -> Iterator[ResizableBar]:
+        count = (self._number(base + 8, 4) or 0) >> 5 & 7
+        for entry in range(min(count, 6)):
+            sizes, control = self._number(base + 4 + 8 * entry, 4), self._number(base + 8 + 8 * entry, 4)
+            if sizes is None or control is None or not sizes >> 4:
+                continue
+            # Bit 4 of the sizes is 1 MiB; sizes from 256 TiB on are in the control register, which no card has.
+            largest = 1 << (20 + (sizes >> 4).bit_length() - 1)
+            yield ResizableBar.model_construct(
+                bar=control & 7, size_bytes=1 << (20 + (control >> 8 & 0x3F)), largest_bytes=largest
+            )
+
+    def _cxl(self, base: int) -> tuple[str, ...]:
+        control = self._number(base + 0x0C, 2)
+        if control is None:
+            return ()
+        return tuple(name for bit, name in enumerate(("Cache", "IO", "Mem")) if control >> bit & 1)
+
+    def _chain(self) -> Iterator[tuple[int, int]]:
+        """The list of capabilities: identifier and offset; the first of a kind is the one that counts."""
+        status = self._number(6, 2)
+        if status is None or not status & 0x10:
+            return
+        offset, seen = (self._number(0x34, 1) or 0) & 0xFC, set[int]()
+        for _ in range(_MOST_CAPABILITIES):
+            head = self._number(offset, 2) if offset >= 0x40 else None
+            if head is None or head == 0xFFFF:
+                return
+            if head & 0xFF not in seen:
+                seen.add(head & 0xFF)
+                yield head & 0xFF, offset
+            offset = head >> 8 & 0xFC
+
+    def _extended_chain(self) -> Iterator[tuple[int, int]]:
+        offset, seen = 0x100, set[int]()
+        for _ in range(_MOST_EXTENDED):
+            head = self._number(offset, 4) if offset >= 0x100 else None
+            if not head or head == 0xFFFF_FFFF:
+                return
+            identifier = head & 0xFFFF
+            if identifier not in seen and (identifier != _DVSEC or self._is_cxl(offset)):
+                seen.add(identifier)
+                yield identifier, offset
+            offset = head >> 20 & 0xFFC
+
+    def _is_cxl(self, offset: int) -> bool:
+        """Whether a designated vendor-specific capability is the one of CXL devices (CXL 2.0, section 8.1.3)."""
+        vendor, number = self._number(offset + 4, 2), self._number(offset + 8, 2)
+        return vendor == _CXL_VENDOR and number == _CXL_DEVICE
+
+    def _number(self, offset: int, size: int) -> int | None:
+        data = self._header[offset : offset + size] if offset + size <= 64 else self._read(offset, size)
+        if len(data) != size:
+            return None
+        return int(struct.unpack({1: "<B", 2: "<H", 4: "<I"}[size], data)[0])
+
+    @staticmethod
+    def _flag(register: int | None, bit: int) -> bool | None:
+        return None if register is None else bool(register >> bit & 1)
+
+
+def _size(register: int | None, bit: int) -> int | None:
+    code = None if register is None else register >> bit & 7
+    return None if code is None or code >= len(PAYLOADS) else PAYLOADS[code]
+
+
+def _speed(register: int | None) -> float | None:
+    code = 0 if register is None else register & 0xF
+    return SPEEDS[code - 1] if 1 <= code <= len(SPEEDS) else None
+
+
+def _lanes(register: int | None) -> int | None:
+    lanes = None if register is None else register >> 4 & 0x3F
+    return lanes if lanes == 0 or lanes in LANES else None

@@ -1,0 +1,46 @@
+"""Files that hold a machine: texts of lspci, saved trees, stores."""
+
+from pathlib import Path
+
+from pcielab.doctor.lspci_text import COMMAND, MOST_CHARACTERS, read_lspci
+from pcielab.doctor.saved import read_saved
+from pcielab.doctor.tree import Tree
+from pcielab.errors import InputError
+
+_STORE_HEAD = b"SQLite format 3\0"
+
+
+def read_file(path: Path) -> Tree:
+    """The tree of a store that carries an lspci text, or of a file that `saved` made; told apart by their content.
+
+    Raises:
+        InputError: It is neither, or cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_STORE_HEAD))
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read: {error.strerror}: give a store, or a file that `pcielab doctor --save` wrote"
+        ) from error
+    if head != _STORE_HEAD:
+        return read_saved(path)
+    # Imported here because reading stores takes half a second to load.
+    from pcielab.doctor.stores import tree_of_store
+    from pcielab.store import open_store
+
+    return tree_of_store(open_store(path))
+
+
+def read_lspci_file(path: Path) -> Tree:
+    """The tree of a text file.
+
+    Raises:
+        InputError: It cannot be read, or there is no PCI function in it.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_CHARACTERS + 1)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}: give the output of `{COMMAND}`") from error
+    return read_lspci(data.decode("utf-8", "replace"), str(path))

@@ -1,0 +1,108 @@
+"""What the kernel shows of the machine as a whole: nodes, IOMMU, power, and what it runs under."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pcielab.doctor.tree import Host
+
+if TYPE_CHECKING:
+    from pcielab.doctor.sysfs import Folder
+
+_PARAMETERS = re.compile(
+    r"(?:^|\s)((?:iommu(?:\.\w+)?|intel_iommu|amd_iommu|arm-smmu[\w.-]*|pci|pcie_aspm(?:\.\w+)?|pcie_ports|"
+    r"intel_idle\.\w+|processor\.max_cstate|idle|mitigations))(?:=(\S*))?"
+)
+_HYPERVISORS = ("QEMU", "KVM", "VMware", "VirtualBox", "Virtual Machine", "Firecracker", "Amazon EC2", "Google")
+_MOST_PROCESSORS = 1 << 13
+
+
+def read_host(folder: "Folder", sys: Path) -> Host:
+    """The settings of the machine.
+
+    Args:
+        folder: What may be read.
+        sys: Where `/sys` is in it.
+    """
+    nodes = sys / "devices/system/node"
+    proc = folder.root / "proc"
+    command_line = _command_line(folder.text(proc / "cmdline"))
+    units = folder.names(sys / "class/iommu") if (sys / "class/iommu").is_dir() else None
+    idle, exit_us = _deepest_idle(folder, sys / "devices/system/cpu/cpu0/cpuidle")
+    return Host(
+        nodes=_listed(folder.text(nodes / "has_cpu")),
+        memory_nodes=_listed(folder.text(nodes / "has_memory")),
+        command_line=command_line,
+        iommu_units=None if units is None else len(units),
+        iommu_pages=_pages(command_line) if units else None,
+        aspm_policy=_chosen(folder.text(sys / "module/pcie_aspm/parameters/policy")),
+        governor=folder.text(sys / "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        deepest_idle=idle,
+        deepest_idle_exit_us=exit_us,
+        hypervisor=_hypervisor(folder, sys, proc),
+    )
+
+
+def nodes_of(folder: "Folder", sys: Path) -> dict[int, int]:
+    """The node of each processor."""
+    found: dict[int, int] = {}
+    nodes = sys / "devices/system/node"
+    for name in folder.names(nodes):
+        if re.fullmatch(r"node\d{1,4}", name):
+            for processor in _listed(folder.text(nodes / name / "cpulist")) or ():
+                found[processor] = int(name.removeprefix("node"))
+    return found
+
+
+def _command_line(text: str | None) -> dict[str, str] | None:
+    """The parameters about PCI, IOMMU and power; others may hold what is nobody's business."""
+    if text is None:
+        return None
+    return dict(_PARAMETERS.findall(text))
+
+
+def _pages(command_line: dict[str, str] | None) -> Literal["super-pages", "four-kib-pages"] | None:
+    options = (command_line or {}).get("intel_iommu", "").split(",")
+    return "four-kib-pages" if "sp_off" in options else None
+
+
+def _listed(text: str | None) -> tuple[int, ...] | None:
+    """Numbers of a list as the kernel writes it: `0-3,8`."""
+    if text is None:
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        ends = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
+        if ends:
+            first, last = int(ends[1]), int(ends[2] or ends[1])
+            found += range(first, min(last, first + _MOST_PROCESSORS) + 1)
+    return tuple(sorted(set(found)))
+
+
+def _chosen(text: str | None) -> str | None:
+    found = re.search(r"\[(\w+)\]", text or "")
+    return found[1] if found else None
+
+
+def _deepest_idle(folder: "Folder", states: Path) -> tuple[str | None, float | None]:
+    deepest: tuple[str | None, float | None] = (None, None)
+    for name in folder.names(states):
+        latency, state = folder.text(states / name / "latency"), folder.text(states / name / "name")
+        if not latency or not re.fullmatch(r"\d{1,9}", latency) or folder.text(states / name / "disable") == "1":
+            continue
+        if deepest[1] is None or int(latency) > deepest[1]:
+            deepest = (state, float(latency))
+    return deepest
+
+
+def _hypervisor(folder: "Folder", sys: Path, proc: Path) -> str | None:
+    kind = folder.text(sys / "hypervisor/type")
+    if kind:
+        return kind
+    for name in ("product_name", "sys_vendor"):
+        shown = folder.text(sys / "class/dmi/id" / name) or ""
+        known = next((one for one in _HYPERVISORS if one.lower() in shown.lower()), None)
+        if known:
+            return known
+    flags = re.search(r"^flags\s*:.*\bhypervisor\b", folder.text(proc / "cpuinfo") or "", re.MULTILINE)
+    return "hypervisor" if flags else None

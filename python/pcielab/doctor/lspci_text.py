@@ -1,0 +1,301 @@
+"""A tree from the text of `lspci -vvv`, of old and of present pciutils, whole or not.
+
+What the text does not show is not known, and `unseen` says so with the command that would show it: a text made
+without root has no registers, one made without `-vvv` has none either, one that was cut off ends early.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from pcielab import lspci
+from pcielab.doctor.config_space import ACS_SERVICES
+from pcielab.doctor.tree import (
+    LANES,
+    PAYLOADS,
+    SPEEDS,
+    Control,
+    ErrorReporting,
+    Function,
+    Kind,
+    LinkEnd,
+    ResizableBar,
+    Tree,
+)
+from pcielab.errors import InputError
+
+COMMAND = "sudo lspci -vvv"
+MOST_CHARACTERS = 64 << 20
+
+_EXPRESS = re.compile(r"\] Express (?:\(v\d+\) )?(?P<kind>[A-Z][A-Za-z/ -]*)")
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("Root Complex Integrated Endpoint", "integrated-endpoint"),
+    ("Root Complex Event Collector", "event-collector"),
+    ("Legacy Endpoint", "legacy-endpoint"),
+    ("Endpoint", "endpoint"),
+    ("Root Port", "root-port"),
+    ("Upstream Port", "upstream-port"),
+    ("Downstream Port", "downstream-port"),
+    ("PCI-Express to PCI", "pcie-to-pci-bridge"),
+    ("PCI/PCI-X to PCI-Express", "pci-to-pcie-bridge"),
+    ("PCI to PCI-Express", "pci-to-pcie-bridge"),
+)
+_CLASSES = {
+    "SATA controller": 0x0106,
+    "Non-Volatile memory controller": 0x0108,
+    "Ethernet controller": 0x0200,
+    "Infiniband controller": 0x0207,
+    "Network controller": 0x0280,
+    "VGA compatible controller": 0x0300,
+    "3D controller": 0x0302,
+    "Display controller": 0x0380,
+    "Host bridge": 0x0600,
+    "PCI bridge": 0x0604,
+    "CXL": 0x0502,
+    "Processing accelerators": 0x1200,
+}
+_CLASS_CODE = re.compile(r" \[([0-9a-f]{4})\]$|^([0-9a-f]{4})$|^Class ([0-9a-f]{4})$")
+_IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]|^([0-9a-f]{4}):([0-9a-f]{4})\b")
+_BUSES = re.compile(r"\bsecondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
+_BAR = re.compile(r"BAR (\d): current size: (\S+), supported: ([^\n]*)")
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+_TIMES_NS = {"ns": 1.0, "us": 1e3}
+
+
+def read_lspci(text: str, source: str) -> Tree:
+    """The tree that a text shows.
+
+    Args:
+        text: Output of `lspci -vvv`.
+        source: What to call it in messages.
+
+    Raises:
+        InputError: There is no PCI function in it.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(f"{source}: more than {MOST_CHARACTERS >> 20} MiB: no machine's lspci text is as long")
+    try:
+        blocks = lspci.parse(text)
+    except InputError:
+        raise InputError(f"{source}: no PCI function in this text: give the output of `{COMMAND}`") from None
+    blocks, doubled = _of_one_machine(blocks)
+    functions = tuple(_function(block) for block in blocks)
+    return Tree(source=source, functions=functions, unseen=(*doubled, *_unseen(text, blocks, functions)))
+
+
+def _of_one_machine(blocks: Sequence[lspci.Function]) -> tuple[list[lspci.Function], list[str]]:
+    """The blocks up to the first slot that comes again."""
+    first: dict[str, int] = {}
+    for number, block in enumerate(blocks):
+        slot = _with_domain(block.slot)
+        if slot in first:
+            note = (
+                f"line {block.line}: {block.slot} is there already, in line {first[slot]}: the text seems to hold "
+                "two machines, and only what stands above this line is used: give one file per machine"
+            )
+            return list(blocks[:number]), [note]
+        first[slot] = block.line
+    return list(blocks), []
+
+
+def _unseen(text: str, blocks: Sequence[lspci.Function], functions: Sequence[Function]) -> Iterator[str]:
+    denied = sum("<access denied>" in block.text for block in blocks)
+    count = len(blocks)
+    if denied:
+        yield (
+            f"the capabilities of {denied} of {count} functions, which lspci shows to root alone: no links, no "
+            f"MPS, no tags: give the output of `{COMMAND}`"
+        )
+    elif not any(block.registers for block in blocks):
+        yield (
+            f"line {blocks[0].line} and all others: no registers, as the text was made without -vvv: give the "
+            f"output of `{COMMAND}`"
+        )
+    last = blocks[-1]
+    express = "] Express " in last.text
+    cut_in_register = express and functions[-1].link is not None and "LnkSta" not in last.registers
+    if not denied and (cut_in_register or not text.endswith("\n")) and any(block.registers for block in blocks):
+        yield (
+            f"line {len(text.splitlines())}: the text ends inside {last.slot}, as if it were cut off: what should "
+            f"follow is missing: give the whole output of `{COMMAND}`"
+        )
+    yield from _lost(functions)
+
+
+def _lost(functions: Sequence[Function]) -> Iterator[str]:
+    """Ports with a link that is up and a bus that would come after all that the text shows.
+
+    A bus with nothing on it that would come earlier is one whose device is hidden: no reason for a word.
+    """
+    shown = max((function.domain, function.bus) for function in functions)
+    lost = [
+        function.slot
+        for function in functions
+        if function.is_port
+        and function.secondary_bus
+        and function.link is not None
+        and function.link.is_up
+        and (function.domain, function.secondary_bus) > shown
+    ]
+    if lost:
+        yield (
+            f"what is below {', '.join(lost)}: the link is up, but the text shows no function there: give the "
+            f"whole output of `{COMMAND}`"
+        )
+
+
+def _function(block: lspci.Function) -> Function:
+    kind = _kind(block.text)
+    class_name, _, name = block.title.partition(": ")
+    ids = _IDS.search(name)
+    buses = _BUSES.search(block.text)
+    return Function.model_construct(
+        slot=_with_domain(block.slot),
+        title=block.title,
+        vendor_id=int(ids[1] or ids[3], 16) if ids else None,
+        device_id=int(ids[2] or ids[4], 16) if ids else None,
+        class_code=_class_code(class_name),
+        kind=kind,
+        secondary_bus=int(buses[1], 16) if buses else None,
+        subordinate_bus=int(buses[2], 16) if buses else None,
+        is_virtual_function="Virtual Function" in block.title,
+        driver=_word(block.text, r"Kernel driver in use: (\S+)"),
+        bus_master=_flag(block.text, "BusMaster"),
+        power_state=_power_state(block.text),
+        numa_node=_integer(block.text, r"NUMA node: (-?\d+)"),
+        iommu_group=_integer(block.text, r"IOMMU group: (\d+)"),
+        link=_link(block) if "LnkCap" in block.registers else None,
+        control=_control(block) if "DevCap" in block.registers else None,
+        errors=_errors(block),
+        acs_enabled=_services(block),
+        resizable_bars=tuple(_resizable(block.text)),
+        cxl_protocols=_cxl(block),
+    )
+
+
+def _with_domain(slot: str) -> str:
+    return slot if slot.count(":") == 2 else f"0000:{slot}"
+
+
+def _kind(text: str) -> Kind | None:
+    found = _EXPRESS.search(text)
+    if found is None:
+        return None
+    return next((kind for name, kind in _KINDS if found["kind"].startswith(name)), None)
+
+
+def _class_code(name: str) -> int | None:
+    shown = _CLASS_CODE.search(name)
+    if shown:
+        return int(shown[1] or shown[2] or shown[3], 16)
+    return _CLASSES.get(name)
+
+
+def _link(block: lspci.Function) -> LinkEnd:
+    capable, status = block.registers["LnkCap"], block.registers.get("LnkSta", "")
+    control = block.registers.get("LnkCtl", "")
+    aspm = re.search(r"ASPM ([^;]*)", control)
+    rcb = _integer(control, r"RCB (64|128) bytes")
+    return LinkEnd.model_construct(
+        max_speed_gtps=_speed(capable),
+        max_lanes=_lanes(capable),
+        speed_gtps=_speed(status),
+        lanes=_lanes(status),
+        target_speed_gtps=_speed(block.registers.get("LnkCtl2", "")),
+        rcb_bytes=rcb,
+        aspm_enabled=tuple(re.findall(r"L0s|L1", aspm[1])) if aspm else None,
+        l0s_exit_ns=_time_ns(capable, r"(?:L0s|L0) <(\d{1,6})(ns|us)"),
+        l1_exit_ns=_time_ns(capable, r"L1 <(\d{1,6})(ns|us)"),
+        flit_mode=_flag(block.registers.get("LnkSta2", ""), "(?:Flit|FltMode)"),
+    )
+
+
+def _control(block: lspci.Function) -> Control:
+    registers = block.registers
+    capable, control = registers.get("DevCap", ""), registers.get("DevCtl", "")
+    capable_2, control_2 = registers.get("DevCap2", ""), registers.get("DevCtl2", "")
+    return Control.model_construct(
+        max_payload_bytes=_size(capable, "MaxPayload"),
+        mps_bytes=_size(control, "MaxPayload"),
+        mrrs_bytes=_size(control, "MaxReadReq"),
+        extended_tags_possible=_flag(capable, "ExtTag"),
+        extended_tags=_flag(control, "ExtTag"),
+        ten_bit_completer=_flag(capable_2, "10BitTagComp"),
+        ten_bit_requester=_flag(capable_2, "10BitTagReq"),
+        ten_bit_tags=_flag(control_2, "10BitTagReq"),
+        fourteen_bit_tags=_flag(registers.get("DevCtl3", ""), "14BitTagReq"),
+        relaxed_ordering=_flag(control, "RlxdOrd"),
+        completion_timeout_off=_flag(control_2, "TimeoutDis"),
+    )
+
+
+def _errors(block: lspci.Function) -> ErrorReporting | None:
+    shown = block.registers.get("AERCap")
+    if shown is None:
+        return None
+    return ErrorReporting.model_construct(ecrc_generated=_flag(shown, "(?:ECRCGenEn|CGenEn)"))
+
+
+def _services(block: lspci.Function) -> tuple[str, ...] | None:
+    shown = block.registers.get("ACSCtl")
+    return None if shown is None else tuple(name for name in ACS_SERVICES if f"{name}+" in shown)
+
+
+def _resizable(text: str) -> Iterator[ResizableBar]:
+    if "Physical Resizable BAR" not in text:
+        return
+    for found in _BAR.finditer(text.partition("Physical Resizable BAR")[2]):
+        sizes = [_bytes(word) for word in found[3].split()]
+        size, known = _bytes(found[2]), [value for value in sizes if value is not None]
+        if size is not None and known:
+            yield ResizableBar.model_construct(bar=int(found[1]), size_bytes=size, largest_bytes=max(known))
+
+
+def _cxl(block: lspci.Function) -> tuple[str, ...]:
+    shown = block.registers.get("CXLCtl", "")
+    return tuple(name for name in ("Cache", "IO", "Mem") if f"{name}+" in shown)
+
+
+def _power_state(text: str) -> str | None:
+    shown = _word(text, r"\n\s+Status: (D[0-3])\b")
+    return "D3hot" if shown == "D3" else shown
+
+
+def _bytes(shown: str) -> int | None:
+    found = re.fullmatch(r"(\d{1,6})([KMGT])B", shown)
+    return int(found[1]) << _UNITS[found[2]] if found else None
+
+
+def _speed(register: str) -> float | None:
+    found = re.search(r"Speed:? ([\d.]{1,5}) ?GT/s", register)
+    speeds = [speed for speed in SPEEDS if found and found[1] == f"{speed:g}"]
+    return speeds[0] if speeds else None
+
+
+def _lanes(register: str) -> int | None:
+    lanes = _integer(register, r"Width x(\d{1,3})\b")
+    return lanes if lanes == 0 or lanes in LANES else None
+
+
+def _size(register: str, name: str) -> int | None:
+    size = _integer(register, rf"{name} (\d{{3,4}}) bytes")
+    return size if size in PAYLOADS else None
+
+
+def _time_ns(register: str, pattern: str) -> float | None:
+    found = re.search(pattern, register)
+    return int(found[1]) * _TIMES_NS[found[2]] if found else None
+
+
+def _flag(register: str, name: str) -> bool | None:
+    found = re.search(rf"(?<![A-Za-z0-9]){name}([+-])", register)
+    return found[1] == "+" if found else None
+
+
+def _integer(text: str, pattern: str) -> int | None:
+    found = re.search(pattern, text)
+    return int(found[1]) if found and len(found[1]) <= 10 else None
+
+
+def _word(text: str, pattern: str) -> str | None:
+    found = re.search(pattern, text)
+    return found[1] if found else None

@@ -1,0 +1,59 @@
+"""Which links are worth judging: those with both ends shown, that no hypervisor or tunnel has made up."""
+
+import re
+from collections.abc import Iterator
+
+from pcielab.doctor.tree import Function, Link, Tree
+
+_EMULATED_PORTS = {
+    (0x1B36, 0x000C): "QEMU",
+    (0x1B36, 0x000B): "QEMU",
+    (0x15AD, 0x07A0): "VMware",
+}
+_EMULATED = re.compile(r"QEMU|VMware|VirtualBox|Parallels|Hyper-V|Red Hat, Inc\. |Virtio", re.IGNORECASE)
+_TUNNEL = re.compile(r"Thunderbolt|USB4|\bJHL\d|(Alpine|Titan|Maple|Goshen|Barlow) Ridge", re.IGNORECASE)
+
+
+def made_up(tree: Tree, link: Link) -> str | None:
+    """Why the registers of a link say nothing of real lanes; None where they do, as far as can be told.
+
+    An endpoint on a root bus has no port above it, which hardware does not allow (PCIe 6.0, section 1.3.2); a
+    machine that shows it so is a virtual one, or the text is not whole.
+    """
+    port, device = link.port, link.device
+    for function in (port, device):
+        if function is not None and _is_emulated(function):
+            return f"{_short(function)} is made by a hypervisor"
+    if any(_TUNNEL.search(function.title) for function in (port, device) if function is not None):
+        return "it is tunnelled: its ports always read as 2.5 GT/s or so, whatever the tunnel carries"
+    if port is None and device.is_endpoint:
+        hypervisor = tree.host.hypervisor
+        if hypervisor:
+            return f"the machine is virtual ({hypervisor}) and does not show the port above"
+        return "the port above is not shown, as in a virtual machine, or the text is not whole"
+    return None
+
+
+def real_links(tree: Tree) -> Iterator[tuple[Link, Function]]:
+    """Links that are up, with the port above; those that are made up are left out."""
+    for link in tree.links:
+        end = link.device.link
+        if link.port is not None and end is not None and end.is_up and made_up(tree, link) is None:
+            yield link, link.port
+
+
+def real_cards(tree: Tree) -> Iterator[tuple[Link, Function]]:
+    """Of those links, the ones with a card on the lower end rather than a switch or a bridge."""
+    for link, port in real_links(tree):
+        device = link.device
+        if device.is_endpoint or (device.kind is None and device.secondary_bus is None):
+            yield link, port
+
+
+def _is_emulated(function: Function) -> bool:
+    ids = (function.vendor_id, function.device_id)
+    return ids in _EMULATED_PORTS or _EMULATED.search(function.title) is not None
+
+
+def _short(function: Function) -> str:
+    return f"{function.slot.removeprefix('0000:')} ({function.name})"

@@ -1,0 +1,162 @@
+"""Rules about the host: nodes, interrupts, address translation."""
+
+from collections.abc import Iterator
+
+from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.rules.link import rate_gbps
+from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.tree import Function, Tree
+
+_MENTIONED_FROM_GBPS = 16.0
+_VFIO = "vfio-pci"
+
+
+@rule("D25")
+def node_unknown(tree: Tree) -> Iterator[Observation]:
+    """With several nodes, software places buffers and threads by what the firmware says of a device (_PXM)."""
+    nodes = tree.host.nodes
+    if nodes is None or len(nodes) < 2:
+        return
+    for function in _fast(tree):
+        if function.numa_node == -1:
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.CERTAIN,
+                device=function.slot,
+                what=f"the firmware does not say which of the {len(nodes)} nodes it is attached to",
+                values=(value(function, "numa_node", -1),),
+                remedy="place threads and buffers by hand (find the node by latency), and ask for a BIOS that "
+                "says it (_PXM); echo N > numa_node sets it until the next boot",
+            )
+
+
+@rule("D24")
+def node_without_memory(tree: Tree) -> Iterator[Observation]:
+    """A device whose node has no memory has every buffer on another node."""
+    memory = tree.host.memory_nodes
+    for function in _fast(tree):
+        if (
+            memory
+            and function.numa_node is not None
+            and function.numa_node >= 0
+            and function.numa_node not in memory
+        ):
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.CERTAIN,
+                device=function.slot,
+                what=f"its node {function.numa_node} has no memory: every buffer is on another node",
+                values=(
+                    value(function, "numa_node", function.numa_node),
+                    value(None, "has_memory", _listed(memory)),
+                ),
+                remedy="put memory modules into that socket's channels, or the card into another socket's slot",
+            )
+
+
+@rule("D24")
+def interrupts_elsewhere(tree: Tree) -> Iterator[Observation]:
+    """Interrupts served on another node make their handlers touch the device and its rings from afar."""
+    for function in _fast(tree):
+        served, node = function.interrupt_nodes, function.numa_node
+        if served and node is not None and node >= 0 and node not in served:
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.CERTAIN,
+                device=function.slot,
+                what=f"it is attached to node {node}, and its interrupts are served on node {_listed(served)}",
+                values=(
+                    value(function, "numa_node", node),
+                    value(function, "interrupts on node", _listed(served)),
+                ),
+                remedy="set /proc/irq/N/smp_affinity_list to processors of its node, and keep irqbalance from "
+                "undoing it",
+            )
+
+
+@rule("D19")
+def iommu_strict(tree: Tree) -> Iterator[Observation]:
+    """With strict invalidation each buffer that is unmapped waits for the IOMMU; lazy mode batches that.
+
+    The kernel says the mode in the type of the group: `DMA` is strict, `DMA-FQ` is lazy.
+    """
+    for function in _fast(tree):
+        if function.iommu_type == "DMA" and function.driver not in (None, _VFIO):
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.LIKELY,
+                device=function.slot,
+                what="its addresses are translated with strict invalidation",
+                values=(value(function, "iommu_group/type", "DMA"),),
+                remedy="iommu.strict=0 (lazy) or iommu.passthrough=1 on the kernel's command line, where devices "
+                "are trusted; a driver that maps its buffers once does not care",
+            )
+
+
+@rule("D22")
+def iommu_small_pages(tree: Tree) -> Iterator[Observation]:
+    """An IOMMU that maps 4 KiB pages only needs 512 times the IO-TLB entries of one with 2 MiB pages."""
+    if tree.host.iommu_pages == "four-kib-pages":
+        yield Observation(
+            severity=Severity.NOTABLE,
+            sureness=Sureness.CERTAIN,
+            device=None,
+            what="the IOMMU maps pages of 4 KiB only: a window of a few hundred KiB outgrows its IO-TLB",
+            values=(value(None, "IOMMU pages", "4 KiB"),),
+            remedy="leave out sp_off of intel_iommu= on the kernel's command line, or use passthrough",
+        )
+
+
+@rule("D21")
+def passthrough_not_in_effect(tree: Tree) -> Iterator[Observation]:
+    """`iommu=pt` asks for passthrough; `amd_iommu=pt` is no such option, and is ignored with a warning."""
+    line = tree.host.command_line or {}
+    if line.get("amd_iommu") == "pt" and line.get("iommu") != "pt":
+        yield Observation(
+            severity=Severity.NOTABLE,
+            sureness=Sureness.CERTAIN,
+            device=None,
+            what="amd_iommu=pt is on the kernel's command line, which is no option: passthrough is not on",
+            values=(value(None, "command line", "amd_iommu=pt"),),
+            remedy="iommu=pt, or iommu.passthrough=1",
+        )
+    if line.get("iommu") != "pt" and line.get("iommu.passthrough") not in ("1", "on", "y"):
+        return
+    for function in _fast(tree):
+        if function.iommu_type in ("DMA", "DMA-FQ") and function.driver != _VFIO:
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.CERTAIN,
+                device=function.slot,
+                what="passthrough was asked for, but its addresses are translated",
+                values=(value(function, "iommu_group/type", function.iommu_type),),
+                remedy="look at the kernel's log for `Default domain type`, and at what asked for another one "
+                "(untrusted devices are translated all the same)",
+            )
+
+
+@rule("vfio")
+def vfio_without_iommu(tree: Tree) -> Iterator[Observation]:
+    """VFIO protects memory through the IOMMU (Linux, Documentation/driver-api/vfio.rst): it needs one."""
+    for function in tree.functions:
+        if function.driver == _VFIO and function.iommu_group is None and tree.host.iommu_units == 0:
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.CERTAIN,
+                device=function.slot,
+                what="it is bound to vfio-pci, and there is no IOMMU: VFIO refuses it, or protects nothing",
+                values=(value(function, "driver", _VFIO), value(None, "/sys/class/iommu", "empty")),
+                remedy="switch VT-d, AMD-Vi or the SMMU on in the BIOS (and intel_iommu=on)",
+            )
+
+
+def _fast(tree: Tree) -> Iterator[Function]:
+    """One function of each card whose link carries enough for the host to matter."""
+    for link, _ in real_cards(tree):
+        if rate_gbps(link.device.link) >= _MENTIONED_FROM_GBPS:
+            yield link.device
+
+
+def _listed(nodes: tuple[int, ...]) -> str:
+    return ", ".join(map(str, nodes))

@@ -1,0 +1,277 @@
+"""Rules about the link itself: its speed, its width, and the links above it."""
+
+from collections.abc import Iterator
+
+from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
+from pcielab.doctor.loss import loss, use_of
+from pcielab.doctor.real_links import made_up, real_cards, real_links
+from pcielab.doctor.rules.rule import rule, short, value
+from pcielab.doctor.tree import Function, Link, LinkEnd, Speed, Tree
+
+_STORAGE, _DISPLAY, _ACCELERATOR = 0x01, 0x03, 0x12
+_NVME = 0x0108
+_FASTEST_OF_CHIPSETS_GBPS = 16.0
+_CHIPSETS = ("Chipset", "PCH", "Wellsburg", "Lewisburg", "Emmitsburg", "Promontory", "600 Series", "700 Series")
+
+
+@rule("D01")
+def below_both_ends(tree: Tree) -> Iterator[Observation]:
+    """A link trains to what both ends and the lanes between them can (PCIe 6.0, section 4.2.5): less is a fault.
+
+    Both ends' LnkCap count, so a narrow card in a wide port is none. Displays and accelerators lower their speed
+    at rest, and some drives rest at 2.5 GT/s: they are to be looked at under load. Silent where
+    `target-speed-lowered` gives the reason.
+    """
+    for link, port in real_links(tree):
+        device, end = link.device, link.device.link
+        most = _most(link)
+        if end is None or most is None or end.speed_gtps is None or end.lanes is None:
+            continue
+        speed, lanes = most
+        slower = end.speed_gtps < speed and _lowered_target(link) is None
+        narrower = end.lanes < lanes
+        if not slower and not narrower:
+            continue
+        resting = not narrower and may_rest(device, end)
+        yield Observation(
+            severity=Severity.TOLD if resting else Severity.SERIOUS,
+            sureness=Sureness.LOOK_UNDER_LOAD if resting else Sureness.CERTAIN,
+            device=device.slot,
+            port=port.slot,
+            what=(
+                f"the link runs at {shown(end.speed_gtps, end.lanes)}, and both ends can {shown(speed, lanes)}"
+                + (": such a device lowers its speed at rest" if resting else "")
+            ),
+            values=_both_ends(port, device),
+            losses=_losses(device, end, speed, lanes),
+            remedy=(
+                "read it again while the device is busy; if it stays, look for the causes of a link that is too "
+                "slow"
+                if resting
+                else "reseat the card, try another slot, riser or cable, and look at the speed that the BIOS "
+                "allows for this slot; then have the link trained again"
+            ),
+        )
+
+
+@rule("D03")
+def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
+    """Software may lower the target speed of a port (PCIe 6.0, section 7.5.3.19), after a failed retrain for ever.
+
+    Speaks where the link runs at the lowered target and both ends can more.
+    """
+    for link, port in real_links(tree):
+        device, end = link.device, link.device.link
+        most, target = _most(link), _lowered_target(link)
+        if end is None or end.lanes is None or most is None or target is None or end.speed_gtps is None:
+            continue
+        resting = may_rest(device, end)
+        yield Observation(
+            severity=Severity.TOLD if resting else Severity.SERIOUS,
+            sureness=Sureness.LOOK_UNDER_LOAD if resting else Sureness.CERTAIN,
+            device=device.slot,
+            port=port.slot,
+            what=f"the port's target speed is set to {target:g} GT/s, and both ends can {most[0]:g} GT/s",
+            values=(value(port, "LnkCtl2 target speed", f"{target:g} GT/s"), *_both_ends(port, device)),
+            losses=_losses(device, end, most[0], end.lanes),
+            remedy="raise the target speed and retrain the link, or use a kernel that does not lower it; look at "
+            "the kernel's log for failed retraining first, since the link may not hold the higher speed",
+        )
+
+
+@rule("D02")
+def port_limits_card(tree: Tree) -> Iterator[Observation]:
+    """The card could do more in another slot; that is how the machine is built, not a fault."""
+    for link, port in real_cards(tree):
+        device, end = link.device, link.device.link
+        above = port.link
+        if end is None or above is None or not above.max_speed_gtps or not above.max_lanes:
+            continue
+        if not end.max_speed_gtps or not end.max_lanes or not end.speed_gtps or not end.lanes:
+            continue
+        words = []
+        if above.max_speed_gtps < end.max_speed_gtps:
+            words.append(f"{above.max_speed_gtps:g} GT/s of the card's {end.max_speed_gtps:g}")
+        if above.max_lanes < end.max_lanes:
+            words.append(f"x{above.max_lanes} of the card's x{end.max_lanes}")
+        if words:
+            yield Observation(
+                severity=Severity.TOLD,
+                sureness=Sureness.CERTAIN,
+                device=device.slot,
+                port=port.slot,
+                what=f"the port can no more than {' and '.join(words)}",
+                values=_both_ends(port, device),
+                losses=_losses(device, end, end.max_speed_gtps, end.max_lanes),
+                remedy="a slot with more lanes or of a later generation, if the card is to give what it can",
+            )
+
+
+@rule("D02")
+def card_limits_port(tree: Tree) -> Iterator[Observation]:
+    """The slot could carry a faster card; nothing is wrong.
+
+    A card with fewer lanes than its slot is not mentioned.
+    """
+    for link, port in real_cards(tree):
+        device, end = link.device, link.device.link
+        above = port.link
+        if end is None or above is None or not above.max_speed_gtps or not end.max_speed_gtps:
+            continue
+        if end.max_speed_gtps < above.max_speed_gtps and end.lanes:
+            yield Observation(
+                severity=Severity.TOLD,
+                sureness=Sureness.CERTAIN,
+                device=device.slot,
+                port=port.slot,
+                what=f"the card can no more than {end.max_speed_gtps:g} GT/s of the port's "
+                f"{above.max_speed_gtps:g}",
+                values=_both_ends(port, device),
+                remedy="nothing: the slot is faster than this card",
+            )
+
+
+@rule("D02")
+def path_limits_card(tree: Tree) -> Iterator[Observation]:
+    """A card gets no more than the slowest link up to the root port, whatever its own link says."""
+    for link, _ in real_cards(tree):
+        device, end = link.device, link.device.link
+        if end is None or end.speed_gtps is None or not end.lanes:
+            continue
+        own = rate_gbps(end)
+        above = [one for one in links_above(tree, link) if one.device.link and one.device.link.is_up]
+        slowest = min(above, key=lambda one: rate_gbps(one.device.link), default=None)
+        if slowest is None or slowest.device.link is None or rate_gbps(slowest.device.link) >= own:
+            continue
+        narrow = slowest.device.link
+        if narrow.speed_gtps is None or not narrow.lanes or made_up(tree, slowest):
+            continue
+        use = use_of(device, end)
+        now = use.with_link(narrow.speed_gtps, narrow.lanes) if use else None
+        yield Observation(
+            severity=Severity.TOLD,
+            sureness=Sureness.CERTAIN,
+            device=device.slot,
+            port=slowest.port.slot if slowest.port else None,
+            what=(
+                f"its own link is {shown(end.speed_gtps, end.lanes)}, but the way to the root leads over "
+                f"{short(slowest.device.slot)} at {shown(narrow.speed_gtps, narrow.lanes)}"
+            ),
+            values=(
+                value(device, "LnkSta", shown(end.speed_gtps, end.lanes)),
+                value(slowest.device, "LnkSta", shown(narrow.speed_gtps, narrow.lanes)),
+            ),
+            losses=(loss(now, use, "read"), loss(now, use, "write")) if use and now else (),
+            remedy="a slot nearer to the root, or a switch with a wider or faster uplink",
+        )
+
+
+@rule("D25")
+def made_up_link(tree: Tree) -> Iterator[Observation]:
+    """What hypervisors and tunnels show as a link is not the link that carries the data: it is not judged."""
+    for link in tree.links:
+        if not link.device.is_endpoint:
+            continue
+        reason = made_up(tree, link)
+        if reason is not None:
+            yield Observation(
+                severity=Severity.TOLD,
+                sureness=Sureness.CERTAIN if link.port or tree.host.hypervisor else Sureness.LIKELY,
+                device=link.device.slot,
+                port=link.port.slot if link.port else None,
+                what=f"its link is not judged: {reason}",
+                remedy="read the tree on the host itself",
+            )
+
+
+@rule("D06")
+def chipset_slot(tree: Tree) -> Iterator[Observation]:
+    """Slots of a chipset share its one link to the processor; that matters to cards that could fill it.
+
+    Known by the name of the root port, so a text without names is not judged.
+    """
+    for link, _ in real_cards(tree):
+        root, end = tree.path(link.device)[-1], link.device.link
+        if end is None or rate_gbps(end) < _FASTEST_OF_CHIPSETS_GBPS:
+            continue
+        if any(name in root.title for name in _CHIPSETS):
+            yield Observation(
+                severity=Severity.TOLD,
+                sureness=Sureness.LIKELY,
+                device=link.device.slot,
+                port=root.slot,
+                what=f"it is attached to the chipset ({root.name}), and shares the chipset's link with all else "
+                f"there",
+                values=(value(link.device, "LnkSta", shown(end.speed_gtps, end.lanes)),),
+                remedy="a slot of the processor, for what must be fast",
+            )
+
+
+def shown(speed_gtps: float | None, lanes: int | None) -> str:
+    """A link in words: `8 GT/s x8`."""
+    speed = "unknown speed" if speed_gtps is None else f"{speed_gtps:g} GT/s"
+    return f"{speed} x{'?' if lanes is None else lanes}"
+
+
+def rate_gbps(end: LinkEnd | None) -> float:
+    """Raw bits a second of a link, one direction, line code taken off; 0 where it is not up."""
+    if end is None or end.speed_gtps is None or not end.lanes:
+        return 0.0
+    code = 0.8 if end.speed_gtps <= 5 else 128 / 130 if end.speed_gtps <= 32 else 1.0
+    return end.speed_gtps * end.lanes * code
+
+
+def links_above(tree: Tree, link: Link) -> Iterator[Link]:
+    """The links between a card's own and the root port."""
+    for function in tree.path(link.device)[1:]:
+        above = tree.link_of(function)
+        if above is not None:
+            yield above
+
+
+def may_rest(device: Function, end: LinkEnd) -> bool:
+    """Whether a lower speed may be how the device rests: displays at any, drives at the lowest, what sleeps."""
+    if device.power_state not in (None, "D0"):
+        return True
+    if device.base_class in (_DISPLAY, _ACCELERATOR):
+        return True
+    return end.speed_gtps == 2.5 and device.base_class == _STORAGE
+
+
+def _most(link: Link) -> tuple[Speed, int] | None:
+    """The highest speed and width that both ends can."""
+    upper, lower = link.port.link if link.port else None, link.device.link
+    if upper is None or lower is None:
+        return None
+    if not upper.max_speed_gtps or not lower.max_speed_gtps or not upper.max_lanes or not lower.max_lanes:
+        return None
+    return min(upper.max_speed_gtps, lower.max_speed_gtps), min(upper.max_lanes, lower.max_lanes)
+
+
+def _lowered_target(link: Link) -> Speed | None:
+    """The port's target speed, where it explains why the link is slower than both ends."""
+    upper, lower, most = link.port.link if link.port else None, link.device.link, _most(link)
+    if upper is None or lower is None or most is None or upper.target_speed_gtps is None:
+        return None
+    explains = upper.target_speed_gtps < most[0] and lower.speed_gtps == upper.target_speed_gtps
+    return upper.target_speed_gtps if explains else None
+
+
+def _losses(device: Function, end: LinkEnd, speed: Speed, lanes: int) -> tuple[Loss, ...]:
+    now = use_of(device, end)
+    if now is None:
+        return ()
+    could = now.with_link(speed, lanes)
+    return loss(now, could, "read"), loss(now, could, "write")
+
+
+def _both_ends(port: Function, device: Function) -> tuple[Value, ...]:
+    found = []
+    for function in (port, device):
+        end = function.link
+        if end is not None:
+            found.append(value(function, "LnkCap", shown(end.max_speed_gtps, end.max_lanes)))
+    end = device.link
+    if end is not None:
+        found.append(value(device, "LnkSta", shown(end.speed_gtps, end.lanes)))
+    return tuple(found)

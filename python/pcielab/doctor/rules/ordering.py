@@ -1,0 +1,71 @@
+"""Rules about relaxed ordering: where it is missed, and where it harms."""
+
+from collections.abc import Iterator
+
+from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.tree import Tree
+
+_INTEL = 0x8086
+_HARMED = (*range(0x6F01, 0x6F0F), *range(0x2F01, 0x2F0F))
+"""Root ports of Haswell and Broadwell, for which Linux switches it off (`quirk_relaxedordering_disable`)."""
+_NETWORK, _ACCELERATOR = 0x02, 0x12
+_MISSED_FROM_GTPS = 16.0
+
+
+@rule("D13")
+def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
+    """Only a request marked as relaxed may pass an earlier one (PCIe 6.0, sections 2.4.1 and 7.5.3.4).
+
+    Where the root complex keeps strict order over many memory controllers, writes of network cards suffer. All
+    that was measured of it is on hosts with ports of 16 GT/s and more, so slower ports are not judged; the bit
+    only allows it, so that the driver has to use it, too.
+    """
+    for link, _ in real_cards(tree):
+        root = tree.path(link.device)[-1]
+        fast = root.link is not None and (root.link.max_speed_gtps or 0) >= _MISSED_FROM_GTPS
+        for function in link.functions:
+            control = function.control
+            if control is None or control.relaxed_ordering is not False or not fast:
+                continue
+            if (
+                function.base_class not in (_NETWORK, _ACCELERATOR)
+                or (root.vendor_id, root.device_id) in _harmed()
+            ):
+                continue
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.LIKELY,
+                device=function.slot,
+                port=link.port.slot if link.port else None,
+                what="relaxed ordering is off: its writes to memory all have to keep their order",
+                values=(value(function, "DevCtl RlxdOrd", "-"),),
+                remedy="allow it (DevCtl bit 4; for RDMA also the firmware's PCI_WR_ORDERING and the flag of the "
+                "memory region), for bulk data and not for flags that announce it; then measure",
+            )
+            break
+
+
+@rule("D14")
+def relaxed_ordering_harmful(tree: Tree) -> Iterator[Observation]:
+    """Root ports of Haswell and Broadwell servers handle relaxed requests badly; Linux clears the bit below them.
+
+    Known by the IDs of the root port: a text without `-nn` has none, and a name is not trusted for this.
+    """
+    for link, _ in real_cards(tree):
+        root, device = tree.path(link.device)[-1], link.device
+        if (root.vendor_id, root.device_id) in _harmed() and device.control and device.control.relaxed_ordering:
+            yield Observation(
+                severity=Severity.NOTABLE,
+                sureness=Sureness.LIKELY,
+                device=device.slot,
+                port=root.slot,
+                what="relaxed ordering is on, below a root port that handles it badly",
+                values=(value(device, "DevCtl RlxdOrd", "+"), value(root, "device ID", f"{root.device_id:04x}")),
+                remedy="clear bit 4 of DevCtl, or use a kernel that does (Linux 4.13 and later)",
+            )
+
+
+def _harmed() -> set[tuple[int | None, int | None]]:
+    return {(_INTEL, device) for device in _HARMED}

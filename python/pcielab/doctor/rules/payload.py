@@ -1,0 +1,156 @@
+"""Rules about what a TLP carries: the maximum payload size, and what is added to each TLP."""
+
+from collections.abc import Iterator
+
+from pcielab.doctor.finding import Loss, Observation, Severity, Sureness, Value
+from pcielab.doctor.loss import loss, use_of
+from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.tree import Function, Link, Tree
+
+MENTIONED_LOSS_GBPS = 1.0
+"""A limit that costs less than this by the model is not worth a word."""
+SERIOUS_SHARE = 0.05
+
+
+@rule("D10")
+def mps_below_path(tree: Tree) -> Iterator[Observation]:
+    """A payload may be as large as every function on the way can take (PCIe 6.0, section 2.2.2).
+
+    Judged by DevCap of the whole path. A card that can less than its path, or a path that can less than its card,
+    is a limit and not this. Silent where a DevCap of the path could not be read.
+    """
+    for link, function, possible in _payloads(tree):
+        control, end = function.control, link.device.link
+        if control is None or control.mps_bytes is None or control.mps_bytes >= possible or end is None:
+            continue
+        use = use_of(function, end)
+        losses: tuple[Loss, ...] = ()
+        if use is not None:
+            larger = use.with_mps(possible)
+            losses = loss(use, larger, "write"), loss(use, larger, "read")
+        heavy = bool(losses) and losses[0].share >= SERIOUS_SHARE
+        yield Observation(
+            severity=Severity.SERIOUS if heavy else Severity.NOTABLE,
+            sureness=Sureness.CERTAIN,
+            device=function.slot,
+            port=link.port.slot if link.port else None,
+            what=f"the maximum payload is set to {control.mps_bytes} B, and everything on its path can {possible} "
+            f"B",
+            values=_path_values(tree, function),
+            losses=losses,
+            remedy="set it in the BIOS, or boot with pci=pcie_bus_perf or pci=pcie_bus_safe; never on one end "
+            "alone",
+        )
+
+
+@rule("D10")
+def mps_differs(tree: Tree) -> Iterator[Observation]:
+    """A TLP larger than the receiver's MPS is malformed and an error (PCIe 6.0, section 2.2.2).
+
+    Speaks where a card may send more than a port above it accepts. The other way round is allowed, as long as the
+    port sends no more than the card accepts.
+    """
+    for _, function, _ in _payloads(tree):
+        control = function.control
+        accepted = [
+            (above.control.mps_bytes, above)
+            for above in tree.path(function)[1:]
+            if above.control and above.control.mps_bytes
+        ]
+        if control is None or control.mps_bytes is None or not accepted:
+            continue
+        least, above = min(accepted, key=lambda pair: pair[0])
+        if control.mps_bytes > least:
+            yield Observation(
+                severity=Severity.SERIOUS,
+                sureness=Sureness.CERTAIN,
+                device=function.slot,
+                port=above.slot,
+                what=f"it may send payloads of {control.mps_bytes} B, and a port above it accepts {least} B",
+                values=_path_values(tree, function),
+                remedy="set both to the smaller value: larger writes are refused as malformed TLPs",
+            )
+
+
+@rule("D10")
+def mps_limited(tree: Tree) -> Iterator[Observation]:
+    """The ports above can take less than the card could send: a property of the machine, told where it costs."""
+    for link, function, possible in _payloads(tree):
+        control, end = function.control, link.device.link
+        if control is None or control.max_payload_bytes is None or end is None:
+            continue
+        if control.mps_bytes != possible or possible >= control.max_payload_bytes:
+            continue
+        use = use_of(function, end)
+        losses = (loss(use, use.with_mps(control.max_payload_bytes), "write"),) if use else ()
+        if not losses or losses[0].lost_gbps < MENTIONED_LOSS_GBPS:
+            continue
+        least = min(tree.path(function)[1:], key=_possible)
+        yield Observation(
+            severity=Severity.TOLD,
+            sureness=Sureness.CERTAIN,
+            device=function.slot,
+            port=least.slot,
+            what=f"the maximum payload is {possible} B of the card's {control.max_payload_bytes}, as its path can "
+            f"no more",
+            values=_path_values(tree, function),
+            losses=losses,
+            remedy="nothing in software: the port's DevCap says so",
+        )
+
+
+@rule("ecrc")
+def ecrc_on(tree: Tree) -> Iterator[Observation]:
+    """An ECRC adds four bytes to every TLP that a function sends (PCIe 6.0, sections 2.7.1 and 7.8.4.7).
+
+    It protects what passes switches; where nothing checks it, it only costs. Cards are judged, not bridges.
+    """
+    for link, _ in real_cards(tree):
+        end = link.device.link
+        senders = [one for one in link.functions if one.errors is not None and one.errors.ecrc_generated]
+        if not senders or end is None:
+            continue
+        device, others = senders[0], len(senders) - 1
+        use = use_of(device, end)
+        yield Observation(
+            severity=Severity.NOTABLE,
+            sureness=Sureness.CERTAIN,
+            device=device.slot,
+            port=link.port.slot if link.port else None,
+            what="ECRC is on: four bytes more on each TLP that it sends"
+            + (f" (and on those of {others} more of its functions)" if others else ""),
+            values=tuple(value(one, "AERCap ECRCGenEn", "+") for one in senders),
+            losses=(loss(use, use.without_ecrc(), "write"),) if use else (),
+            remedy="keep it where data must be checked from end to end; else switch it off in the BIOS, or boot "
+            "with pci=ecrc=off",
+        )
+
+
+def _payloads(tree: Tree) -> Iterator[tuple[Link, Function, int]]:
+    """Cards with what their path can take; one function of those of a card that are set alike."""
+    for link, _ in real_cards(tree):
+        told: set[tuple[int | None, int | None]] = set()
+        for function in link.functions:
+            control = function.control
+            capable = [_possible(above) for above in tree.path(function)]
+            if control is None or 0 in capable:
+                continue
+            settings = (control.mps_bytes, control.max_payload_bytes)
+            if settings not in told:
+                told.add(settings)
+                yield link, function, min(capable)
+
+
+def _possible(function: Function) -> int:
+    """What it can take; 0 where that is not known."""
+    return (function.control.max_payload_bytes if function.control else None) or 0
+
+
+def _path_values(tree: Tree, function: Function) -> tuple[Value, ...]:
+    found = []
+    for one in reversed(tree.path(function)):
+        if one.control is not None:
+            found.append(value(one, "DevCap MaxPayload", f"{one.control.max_payload_bytes} B"))
+            found.append(value(one, "DevCtl MaxPayload", f"{one.control.mps_bytes} B"))
+    return tuple(found)

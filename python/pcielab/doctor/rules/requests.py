@@ -1,0 +1,194 @@
+"""Rules about read requests: their size, how many may be in flight, and whether a lost one is noticed."""
+
+from collections.abc import Iterator
+
+from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.loss import LARGE_BYTES, ROUND_TRIPS_NS, SMALL_BYTES, Use, loss, use_of
+from pcielab.doctor.real_links import real_cards
+from pcielab.doctor.rules.payload import MENTIONED_LOSS_GBPS, SERIOUS_SHARE
+from pcielab.doctor.rules.rule import rule, value
+from pcielab.doctor.tree import TAGS_8_BIT, TAGS_10_BIT, Function, Link, Tree
+
+_USUAL_MRRS_BYTES, _MRRS_OF_NICS_BYTES = 512, 4096
+_NETWORK, _PROCESSOR_PORT_GTPS = 0x02, 16.0
+
+
+@rule("D11")
+def mrrs_small(tree: Tree) -> Iterator[Observation]:
+    """What reads carry is limited by requests in flight times their size (PCIe 6.0, section 7.5.3.4, MRRS).
+
+    Speaks where that product over 1 us is less than the link gives, and for network cards from 16 GT/s on that
+    have less than the 4096 B which their makers ask for. Virtual functions have it reserved.
+    """
+    for link, function, use in _requesters(tree):
+        mrrs, end = use.link.mrrs_bytes, link.device.link
+        if (
+            mrrs >= _MRRS_OF_NICS_BYTES
+            or end is None
+            or function.control is None
+            or not function.control.mrrs_bytes
+        ):
+            continue
+        larger = use.with_mrrs(_MRRS_OF_NICS_BYTES if mrrs >= _USUAL_MRRS_BYTES else _USUAL_MRRS_BYTES)
+        held_back = [loss(use, larger, "read", LARGE_BYTES, ns) for ns in reversed(ROUND_TRIPS_NS)]
+        for_a_nic = function.base_class == _NETWORK and (end.speed_gtps or 0) >= _PROCESSOR_PORT_GTPS
+        binds = held_back[0].now_bound == "tags" and held_back[0].lost_gbps >= MENTIONED_LOSS_GBPS
+        if not binds and not for_a_nic:
+            continue
+        losses = tuple(held_back) if binds else (loss(use, larger, "rdwr"),)
+        yield Observation(
+            severity=Severity.SERIOUS if binds and held_back[1].share >= SERIOUS_SHARE else Severity.NOTABLE,
+            sureness=Sureness.LIKELY,
+            device=function.slot,
+            port=link.port.slot if link.port else None,
+            what=(
+                f"reads ask for {mrrs} B at a time"
+                + (
+                    f", with {use.tags} tags too little for this link"
+                    if binds
+                    else ", where such cards want 4096 B"
+                )
+            ),
+            values=(value(function, "DevCtl MaxReadReq", f"{mrrs} B"), value(function, "tags", use.tags)),
+            losses=losses,
+            remedy=f"setpci -s {function.slot} CAP_EXP+8.w, bits 14:12, or the BIOS's Max Read Request; the "
+            f"driver's own choice should win, so look at its documentation",
+        )
+
+
+@rule("D12")
+def extended_tags_off(tree: Tree) -> Iterator[Observation]:
+    """With 5-bit tags 32 reads may be in flight, with 8-bit tags 256 (PCIe 6.0, sections 2.2.6.2 and 7.5.3.4)."""
+    for link, function, use in _requesters(tree):
+        control = function.control
+        if control is None or not control.extended_tags_possible or control.extended_tags is not False:
+            continue
+        if control.ten_bit_tags:
+            continue
+        yield _tags_off(
+            link, function, use, TAGS_8_BIT, "extended (8-bit) tags are off, and it could use them", "ExtTag"
+        )
+
+
+@rule("D12")
+def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
+    """Ten-bit tags need a requester and a completer that know them (PCIe 6.0, section 2.2.6.2).
+
+    The completer is the root port. Told only where both can and the requester may not.
+    """
+    for link, function, use in _requesters(tree):
+        control, root = function.control, tree.path(function)[-1]
+        if control is None or not control.ten_bit_requester or control.ten_bit_tags is not False:
+            continue
+        if control.fourteen_bit_tags or root.control is None or not root.control.ten_bit_completer:
+            continue
+        yield _tags_off(
+            link,
+            function,
+            use,
+            TAGS_10_BIT,
+            "10-bit tags are off, and it and the root port could use them",
+            "10BitTagReq",
+        )
+
+
+def _tags_off(link: Link, function: Function, use: Use, tags: int, what: str, flag: str) -> Observation:
+    more = use.with_tags(tags)
+    large = loss(use, more, "read", LARGE_BYTES, ROUND_TRIPS_NS[0])
+    small = [loss(use, more, "read", SMALL_BYTES, ns) for ns in ROUND_TRIPS_NS]
+    late = loss(use, more, "read", LARGE_BYTES, ROUND_TRIPS_NS[1])
+    return Observation(
+        severity=Severity.SERIOUS if large.share >= SERIOUS_SHARE else Severity.NOTABLE,
+        sureness=Sureness.CERTAIN if large.lost_gbps > 0 else Sureness.LIKELY,
+        device=function.slot,
+        port=link.port.slot if link.port else None,
+        what=f"{what}: {use.tags} reads in flight, not {tags}",
+        values=(value(function, f"DevCtl {flag}" if flag == "ExtTag" else f"DevCtl2 {flag}", "-"),),
+        losses=(late, large, *reversed(small)) if late.lost_gbps > 0 else (small[1], small[0], late, large),
+        remedy="the BIOS (PCIe Extended Tag, PCIe Ten Bit Tag), or the driver; some BIOSes clear it until a "
+        "driver sets it",
+    )
+
+
+@rule("D12")
+def tags_limited(tree: Tree) -> Iterator[Observation]:
+    """A card whose DevCap has no extended tags can do no more than 32 reads at once: a property of the card.
+
+    Told where, by the model, 32 reads of 64 B over 1 us are less than the link gives.
+    """
+    for link, function, use in _requesters(tree):
+        control = function.control
+        if control is None or control.extended_tags_possible is not False or control.ten_bit_tags:
+            continue
+        more = use.with_tags(TAGS_8_BIT)
+        small = [loss(use, more, "read", SMALL_BYTES, ns) for ns in reversed(ROUND_TRIPS_NS)]
+        if small[0].lost_gbps < MENTIONED_LOSS_GBPS:
+            continue
+        yield Observation(
+            severity=Severity.TOLD,
+            sureness=Sureness.CERTAIN,
+            device=function.slot,
+            port=link.port.slot if link.port else None,
+            what=f"no more than {use.tags} reads can be in flight: the card has no extended tags",
+            values=(value(function, "DevCap ExtTag", "-"),),
+            losses=(*small, loss(use, more, "read", LARGE_BYTES, ROUND_TRIPS_NS[1])),
+            remedy="nothing in software: read in larger pieces",
+        )
+
+
+@rule("completion-timeout")
+def completion_timeout_off(tree: Tree) -> Iterator[Observation]:
+    """A requester without a completion time-out waits for a lost completion for ever (PCIe 6.0, section 2.8).
+
+    It costs no bandwidth; told because a hang then has no error to show for it.
+    """
+    for link, _ in real_cards(tree):
+        for function in link.functions:
+            if function.control is not None and function.control.completion_timeout_off and function.driver:
+                yield Observation(
+                    severity=Severity.TOLD,
+                    sureness=Sureness.CERTAIN,
+                    device=function.slot,
+                    port=link.port.slot if link.port else None,
+                    what="the completion time-out is off: a read that gets no answer waits for ever",
+                    values=(value(function, "DevCtl2 TimeoutDis", "+"),),
+                    remedy="some drivers need it so; else clear bit 4 of DevCtl2 (setpci CAP_EXP+28.w)",
+                )
+                break
+
+
+@rule("bus-master")
+def bus_master_off(tree: Tree) -> Iterator[Observation]:
+    """Without bus mastering a function may issue no memory request (PCIe 6.0, section 7.5.1.1.3).
+
+    With a driver bound that means no DMA and no MSI. Drivers that wait for their first user are common with
+    vfio-pci, which is left out, and so is what sleeps.
+    """
+    for link, _ in real_cards(tree):
+        for function in link.functions:
+            awake = function.power_state in (None, "D0")
+            if function.bus_master is False and function.driver and function.driver != "vfio-pci" and awake:
+                yield Observation(
+                    severity=Severity.NOTABLE,
+                    sureness=Sureness.CERTAIN,
+                    device=function.slot,
+                    port=link.port.slot if link.port else None,
+                    what=f"bus mastering is off, though the driver {function.driver} is bound: no DMA, no MSI",
+                    values=(value(function, "Control BusMaster", "-"),),
+                    remedy="look whether the driver came up (dmesg); some switch it on when the device is opened",
+                )
+
+
+def _requesters(tree: Tree) -> Iterator[tuple[Link, Function, Use]]:
+    """Cards that may read memory, with how they use their link; one function of those that are set alike."""
+    for link, _ in real_cards(tree):
+        told: set[tuple[object, ...]] = set()
+        for function in link.functions:
+            end = link.device.link
+            use = use_of(function, end) if end else None
+            if use is None or function.control is None or function.bus_master is False:
+                continue
+            settings = (use, function.control.extended_tags_possible, function.base_class)
+            if settings not in told:
+                told.add(settings)
+                yield link, function, use

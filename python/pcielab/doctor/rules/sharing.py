@@ -1,0 +1,79 @@
+"""Rules about switches: devices that share an uplink, and devices that could talk below it."""
+
+from collections.abc import Iterator
+
+from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.real_links import made_up, real_cards
+from pcielab.doctor.rules.link import links_above, rate_gbps, shown
+from pcielab.doctor.rules.rule import rule, short, value
+from pcielab.doctor.tree import Link, Tree
+
+_PEERS = (0x01, 0x02, 0x03, 0x12)
+"""Classes that exchange data with each other: storage, network, display, accelerator."""
+_REDIRECTS = ("ReqRedir", "CmpltRedir")
+_MENTIONED = 1.01
+
+
+@rule("D07")
+def uplink_shared(tree: Tree) -> Iterator[Observation]:
+    """What is below one upstream port shares its link: when all are busy, each gets a part."""
+    for uplink, cards in _below_switches(tree).values():
+        end = uplink.device.link
+        if end is None or not end.is_up or made_up(tree, uplink) or len(cards) < 2:
+            continue
+        asked, has = sum(rate_gbps(card.device.link) for card in cards), rate_gbps(end)
+        if asked < _MENTIONED * has:
+            continue
+        slots = [short(card.device.slot) for card in cards]
+        yield Observation(
+            severity=Severity.TOLD,
+            sureness=Sureness.CERTAIN,
+            device=uplink.device.slot,
+            port=uplink.port.slot if uplink.port else None,
+            what=(
+                f"{len(cards)} links below it could bring {asked:.0f} Gb/s, and the uplink at "
+                f"{shown(end.speed_gtps, end.lanes)} carries {has:.0f}: {asked / has:.1f} times as much"
+            ),
+            values=(
+                value(uplink.device, "LnkSta", shown(end.speed_gtps, end.lanes)),
+                value(None, "below", ", ".join(slots)),
+            ),
+            remedy="spread what is busy at the same time over uplinks; pcielab fabric estimate says who gets what",
+        )
+
+
+@rule("D27")
+def acs_redirects(tree: Tree) -> Iterator[Observation]:
+    """Redirected requests between peers go up to the root and back (ACS: PCIe 6.0, section 6.12.3).
+
+    Speaks of switches with at least two cards of a kind that exchange data. Virtual machines need it for
+    isolation.
+    """
+    for uplink, cards in _below_switches(tree).values():
+        peers = [card for card in cards if card.device.base_class in _PEERS and card.port is not None]
+        redirecting = [card for card in peers if card.port and set(_REDIRECTS) & set(card.port.acs_enabled or ())]
+        if len(peers) < 2 or not redirecting:
+            continue
+        yield Observation(
+            severity=Severity.NOTABLE,
+            sureness=Sureness.LIKELY,
+            device=uplink.device.slot,
+            port=uplink.port.slot if uplink.port else None,
+            what=f"{len(peers)} cards below it could talk directly, but ACS sends their requests up to the root",
+            values=tuple(
+                value(card.port, "ACSCtl", " ".join(card.port.acs_enabled or ()))
+                for card in redirecting
+                if card.port
+            ),
+            remedy="where no virtual machine needs the isolation: pci=disable_acs_redir=... or config_acs= on the "
+            "kernel's command line, for the ports between the peers",
+        )
+
+
+def _below_switches(tree: Tree) -> dict[str, tuple[Link, list[Link]]]:
+    """The cards below each switch's upstream port."""
+    found: dict[str, tuple[Link, list[Link]]] = {}
+    for card, _ in real_cards(tree):
+        for above in links_above(tree, card):
+            found.setdefault(above.device.slot, (above, []))[1].append(card)
+    return found

@@ -1,0 +1,51 @@
+"""A tree as a file, to be looked at elsewhere: JSON of what was read, and nothing that names one machine or card.
+
+A tree has no serial numbers, no MAC addresses, no host name; of the kernel's command line only the parameters
+about PCI, IOMMU and power.
+"""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from pcielab.doctor.tree import Record, Tree
+from pcielab.errors import InputError
+
+_MOST_BYTES = 256 << 20
+
+
+class SavedTree(Record):
+    """The file."""
+
+    format: str = "pcielab-tree-1"
+    pcielab: str
+    """The version that wrote it."""
+    tree: Tree
+
+
+def saved(tree: Tree, version: str) -> bytes:
+    """The file of a tree."""
+    return (SavedTree(pcielab=version, tree=tree).model_dump_json(indent=1, exclude_none=True) + "\n").encode()
+
+
+def read_saved(path: Path) -> Tree:
+    """The tree of a file that `saved` made.
+
+    Raises:
+        InputError: It is none, or of a later version.
+    """
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path}: larger than any saved tree")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        found = SavedTree.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the whole file"
+        raise InputError(
+            f"{path}: is no saved tree ({where}: {first['msg']}): give a file that `pcielab doctor --save` wrote"
+        ) from None
+    return found.tree.model_copy(update={"source": str(path)})

@@ -1,0 +1,286 @@
+"""A tree from sysfs: of this machine, or of a saved copy of it.
+
+Only reads, and only what wakes nothing: a function that sleeps in D3cold is not read beyond what the kernel knows
+of it. Users other than root see the first 64 bytes of a configuration space; then the kernel's own files are used,
+and `unseen` says what that leaves out.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pcielab.doctor.config_space import ConfigSpace
+from pcielab.doctor.host_settings import nodes_of, read_host
+from pcielab.doctor.tree import LANES, SPEEDS, ErrorReporting, Function, LinkEnd, Tree
+from pcielab.errors import InputError
+
+_SLOT = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_MOST_BYTES = 1 << 16
+_CLASSES = {
+    0x01: "Storage controller",
+    0x02: "Network controller",
+    0x03: "Display controller",
+    0x05: "Memory controller",
+    0x06: "Bridge",
+    0x08: "System peripheral",
+    0x0C: "Serial bus controller",
+    0x12: "Processing accelerator",
+}
+_KNOWN_CLASSES = {
+    0x0108: "Non-Volatile memory controller",
+    0x0200: "Ethernet controller",
+    0x0207: "Infiniband controller",
+    0x0502: "CXL",
+    0x0600: "Host bridge",
+    0x0604: "PCI bridge",
+}
+
+
+class Folder:
+    """The root of a file system, or of a copy of parts of one; nothing outside of it is ever read.
+
+    Attributes:
+        root: Where `/sys` and `/proc` begin.
+        outside: Links that were not followed, as they lead out of it.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self.outside: list[Path] = []
+
+    def inside(self, path: Path) -> Path | None:
+        """Where a path leads, with links followed; None where it leads out of the folder or nowhere."""
+        try:
+            real = path.resolve()
+        except (OSError, RuntimeError):
+            return None
+        if not real.is_relative_to(self.root):
+            self.outside.append(path)
+            return None
+        return real
+
+    def text(self, path: Path) -> str | None:
+        """A small file without its last line break; None where it cannot be read."""
+        data = self.data(path, 0, _MOST_BYTES)
+        return data.decode("utf-8", "replace").strip() if data else None
+
+    def data(self, path: Path, offset: int, size: int) -> bytes:
+        """Bytes of a file, from an offset on; fewer, or none, where they cannot be read."""
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except (OSError, ValueError):
+            return b""
+        try:
+            return os.pread(handle, size, offset)
+        except OSError:
+            return b""
+        finally:
+            os.close(handle)
+
+    def names(self, path: Path) -> list[str]:
+        """What is in a folder; empty where it is none."""
+        try:
+            return sorted(entry.name for entry in path.iterdir())
+        except (OSError, ValueError):
+            return []
+
+
+def read_sysfs(root: Path | None = None) -> Tree:
+    """The tree of this machine, or of a saved copy.
+
+    Args:
+        root: A folder with `sys` (and `proc`) in it, or a copy of `/sys` itself; None for this machine.
+
+    Raises:
+        InputError: There are no PCI functions in it.
+    """
+    base, sys = (Path("/"), Path("/sys")) if root is None else _roots(root)
+    folder = Folder(base)
+    devices = sys / "bus/pci/devices"
+    slots = [name for name in folder.names(devices) if _SLOT.fullmatch(name)]
+    source = "this machine" if root is None else str(root)
+    if not slots:
+        raise InputError(_nothing(source, devices, root))
+    host = read_host(folder, sys)
+    by_processor = nodes_of(folder, sys)
+    reader = _Reader(folder, sys, by_processor)
+    functions = tuple(one for slot in slots if (one := reader.function(slot, devices / slot)) is not None)
+    if not functions:
+        raise InputError(_nothing(source, devices, root))
+    return Tree(source=source, functions=functions, host=host, unseen=tuple(reader.unseen(len(functions))))
+
+
+def _roots(root: Path) -> tuple[Path, Path]:
+    if not root.is_dir():
+        raise InputError(f"{root}: is no folder: give a copy of /sys, or a folder that has it as sys/")
+    if (root / "bus/pci/devices").is_dir():
+        return root, root
+    if (root / "sys/bus/pci/devices").is_dir():
+        return root, root / "sys"
+    raise InputError(
+        f"{root}: there is no bus/pci/devices in it, so it is no copy of /sys: make one with `pcielab doctor "
+        f"--save FILE`, or give the text of `sudo lspci -vvv` with --lspci"
+    )
+
+
+def _nothing(source: str, devices: Path, root: Path | None) -> str:
+    if root is None:
+        return f"{source}: the kernel shows no PCI function ({devices} is empty or missing)"
+    return (
+        f"{source}: no function in {devices} leads to a folder inside it: copy with links (cp -a), or use --save"
+    )
+
+
+class _Reader:
+    """Functions, one by one, and what could not be seen of them."""
+
+    def __init__(self, folder: Folder, sys: Path, nodes: Mapping[int, int]) -> None:
+        self._folder = folder
+        self._sys = sys
+        self._nodes = nodes
+        self._without_capabilities = 0
+        self._asleep: list[str] = []
+
+    def function(self, slot: str, link: Path) -> Function | None:
+        """One function; None where its link leads nowhere."""
+        path = self._folder.inside(link)
+        if path is None or not path.is_dir():
+            return None
+        found = self._kernel(path)
+        if found.get("power_state") == "D3cold":
+            self._asleep.append(slot)
+        else:
+            space = ConfigSpace(lambda offset, size: self._folder.data(path / "config", offset, size))
+            if space.is_present:
+                known = {key: value for key, value in space.fields.items() if value is not None}
+                found = _merged(found, known)
+            self._without_capabilities += not space.complete
+        return Function.model_construct(slot=slot, title=_title(found), **found)
+
+    def unseen(self, count: int) -> Iterator[str]:
+        """What could not be read, and what would show it."""
+        if self._without_capabilities:
+            yield (
+                f"the capabilities of {self._without_capabilities} of {count} functions, which the kernel shows "
+                f"to root alone: no MPS, MRRS, tags, ordering, ECRC, ACS: run it as root (it only reads)"
+            )
+        if self._asleep:
+            yield f"{', '.join(self._asleep)}: asleep in D3cold, and not woken: use the device and read again"
+        if self._folder.outside:
+            paths = ", ".join(str(path) for path in self._folder.outside[:3])
+            yield (
+                f"{paths}{' and more' if len(self._folder.outside) > 3 else ''}: a link that leads out of the "
+                f"folder, and is not followed: copy /sys/devices, too, with links as they are (cp -a)"
+            )
+
+    def _kernel(self, path: Path) -> dict[str, Any]:
+        """What the kernel shows to everyone."""
+        text = self._folder.text
+        class_code, vendor, device = (_hex(text(path / name)) for name in ("class", "vendor", "device"))
+        return {
+            "vendor_id": vendor,
+            "device_id": device,
+            "class_code": None if class_code is None else class_code >> 8,
+            "is_virtual_function": (path / "physfn").is_symlink(),
+            "driver": self._target(path / "driver"),
+            "power_state": _state(text(path / "power_state")),
+            "numa_node": _decimal(text(path / "numa_node")),
+            "interrupt_nodes": self._interrupt_nodes(path),
+            "iommu_group": _decimal(self._target(path / "iommu_group")),
+            "iommu_type": text(path / "iommu_group/type"),
+            "link": self._link(path),
+            "errors": self._errors(path),
+        }
+
+    def _target(self, link: Path) -> str | None:
+        try:
+            return link.readlink().name
+        except OSError:
+            return None
+
+    def _link(self, path: Path) -> LinkEnd | None:
+        values = {
+            "max_speed_gtps": _speed(self._folder.text(path / "max_link_speed")),
+            "max_lanes": _lanes(self._folder.text(path / "max_link_width")),
+            "speed_gtps": _speed(self._folder.text(path / "current_link_speed")),
+            "lanes": _lanes(self._folder.text(path / "current_link_width")),
+        }
+        if all(value is None for value in values.values()):
+            return None
+        states = [name for name in ("l0s", "l1") if self._folder.text(path / f"link/{name}_aspm") == "1"]
+        shown = any((path / f"link/{name}_aspm").exists() for name in ("l0s", "l1"))
+        names = tuple({"l0s": "L0s", "l1": "L1"}[name] for name in states) if shown else None
+        return LinkEnd.model_construct(None, **values, aspm_enabled=names)
+
+    def _errors(self, path: Path) -> ErrorReporting | None:
+        correctable, fatal = (
+            _counters(self._folder.text(path / f"aer_dev_{name}")) for name in ("correctable", "fatal")
+        )
+        if correctable is None and fatal is None:
+            return None
+        return ErrorReporting.model_construct(correctable=correctable, fatal=fatal)
+
+    def _interrupt_nodes(self, path: Path) -> tuple[int, ...] | None:
+        """The nodes that serve its interrupts; None where the kernel's /proc was not read."""
+        found: set[int] = set()
+        for number in self._folder.names(path / "msi_irqs"):
+            if not number.isdecimal():
+                continue
+            served = self._folder.text(self._folder.root / "proc/irq" / number / "effective_affinity_list")
+            first = re.match(r"\d{1,5}", served or "")
+            node = self._nodes.get(int(first[0])) if first else None
+            if node is not None:
+                found.add(node)
+        return tuple(sorted(found)) or None
+
+
+def _merged(kernel: dict[str, Any], space: dict[str, Any]) -> dict[str, Any]:
+    """Both sources as one: registers count before files, but for what only files say."""
+    merged = kernel | space
+    if kernel["power_state"] is not None:
+        merged["power_state"] = kernel["power_state"]
+    counted, seen = kernel["errors"], space.get("errors")
+    if counted is not None and seen is not None:
+        merged["errors"] = counted.model_copy(update={"ecrc_generated": seen.ecrc_generated})
+    return merged
+
+
+def _title(found: Mapping[str, Any]) -> str:
+    """Class and IDs, as lspci -nn without its list of names would show them."""
+    code = found["class_code"]
+    kind = _KNOWN_CLASSES.get(code) or _CLASSES.get((code or 0) >> 8) or "Device"
+    vendor, device = found["vendor_id"], found["device_id"]
+    ids = "" if vendor is None or device is None else f" [{vendor:04x}:{device:04x}]"
+    return f"{kind}: device{ids}"
+
+
+def _hex(text: str | None) -> int | None:
+    return int(text, 16) if text and re.fullmatch(r"0x[0-9a-f]{1,8}", text) else None
+
+
+def _decimal(text: str | None) -> int | None:
+    return int(text) if text and re.fullmatch(r"-?\d{1,9}", text) else None
+
+
+def _state(text: str | None) -> str | None:
+    return text if text in ("D0", "D1", "D2", "D3hot", "D3cold") else None
+
+
+def _speed(text: str | None) -> float | None:
+    found = re.match(r"([\d.]{1,5}) GT/s", text or "")
+    speeds = [speed for speed in SPEEDS if found and found[1] in (f"{speed:g}", f"{speed:.1f}")]
+    return speeds[0] if speeds else None
+
+
+def _lanes(text: str | None) -> int | None:
+    lanes = _decimal(text)
+    return lanes if lanes == 0 or lanes in LANES else None
+
+
+def _counters(text: str | None) -> dict[str, int] | None:
+    if text is None:
+        return None
+    found = re.findall(r"^(\w{1,40}) (\d{1,18})$", text, re.MULTILINE)
+    return {name: int(count) for name, count in found}

@@ -1,0 +1,276 @@
+"""Each rule on a machine in which one thing is broken: it speaks, and nothing else does."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pcielab.doctor import RULES, Severity, Sureness, examine, read_sysfs
+from pcielab.doctor.made_machine import Made, server, write
+
+NIC, GPU, DRIVE, SWITCH = "0000:01:00.0", "0000:02:00.0", "0000:06:00.0", "0000:04:00.0"
+NIC_PORT, GPU_PORT = "0000:00:01.0", "0000:00:02.0"
+FULL = (True, True, False)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A healthy server with some functions changed, and all that the doctor should say of it."""
+
+    name: str
+    changes: dict[str, dict[str, Any]]
+    findings: set[tuple[str, str | None]]
+    files: dict[str, str] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    """Functions that are not there."""
+
+    def functions(self) -> list[Made]:
+        kept = [one for one in server() if one.slot not in self.without]
+        return [replace(one, **self.changes.get(one.slot, {})) for one in kept]
+
+
+def both(slots: tuple[str, ...], **changes: Any) -> dict[str, dict[str, Any]]:
+    return dict.fromkeys(slots, changes)
+
+
+NICS = (NIC, "0000:01:00.1")
+DRIVES = (DRIVE, "0000:07:00.0")
+
+BROKEN = [
+    Broken(
+        "a card in a loose riser: half the speed, half the lanes",
+        both((NIC_PORT, *NICS), speeds=(32.0, 16.0), lanes=(16, 8)),
+        {("below-both-ends", NIC)},
+    ),
+    Broken(
+        "all speed, a quarter of the lanes",
+        both((NIC_PORT, *NICS), lanes=(16, 4)),
+        {("below-both-ends", NIC)},
+    ),
+    Broken(
+        "a display at rest: to be looked at under load",
+        both((GPU_PORT, GPU), speeds=(32.0, 2.5)),
+        {("below-both-ends", GPU)},
+    ),
+    Broken(
+        "a drive at rest",
+        both(("0000:05:00.0", DRIVE), speeds=(16.0, 2.5)),
+        {("below-both-ends", DRIVE)},
+    ),
+    Broken(
+        "a port whose target speed was lowered after a failed retrain",
+        both((NIC_PORT, *NICS), speeds=(32.0, 16.0)) | {NIC_PORT: {"speeds": (32.0, 16.0), "target_speed": 16.0}},
+        {("target-speed-lowered", NIC)},
+    ),
+    Broken(
+        "a port of an earlier generation with fewer lanes",
+        {NIC_PORT: {"speeds": (16.0, 16.0), "lanes": (8, 8)}} | both(NICS, speeds=(32.0, 16.0), lanes=(16, 8)),
+        {("port-limits-card", NIC)},
+    ),
+    Broken(
+        "a card of an earlier generation",
+        {NIC_PORT: {"speeds": (32.0, 16.0)}} | both(NICS, speeds=(16.0, 16.0)),
+        {("card-limits-port", NIC)},
+    ),
+    Broken("a x8 card in a x16 slot", {NIC_PORT: {"lanes": (16, 8)}} | both(NICS, lanes=(8, 8)), set()),
+    Broken(
+        "a switch whose uplink is slower than a drive",
+        {SWITCH: {"speeds": (8.0, 8.0), "lanes": (2, 2)}, "0000:00:04.0": {"speeds": (8.0, 8.0), "lanes": (2, 2)}},
+        {("path-limits-card", DRIVE), ("path-limits-card", "0000:07:00.0"), ("uplink-shared", SWITCH)},
+    ),
+    Broken(
+        "an uplink that two drives exceed only together",
+        {SWITCH: {"lanes": (4, 4)}, "0000:00:04.0": {"lanes": (4, 4)}},
+        {("uplink-shared", SWITCH)},
+    ),
+    Broken(
+        "a virtual machine that shows cards on its root bus",
+        {},
+        {("made-up-link", NIC), ("made-up-link", GPU)},
+        without=(NIC_PORT, GPU_PORT),
+    ),
+    Broken(
+        "a hypervisor's root port with a link that it made up",
+        {NIC_PORT: {"ids": (0x1B36, 0x000C), "speeds": (16.0, 2.5), "lanes": (32, 1)}},
+        {("made-up-link", NIC)},
+    ),
+    Broken("128 B where all can 512", both(NICS, payloads=(512, 128)), {("mps-below-path", NIC)}),
+    Broken("a drive at 256 of 512", {DRIVE: {"payloads": (512, 256)}}, {("mps-below-path", DRIVE)}),
+    Broken(
+        "a card that sends more than its port takes",
+        {NIC_PORT: {"payloads": (512, 256)}},
+        {("mps-differs", NIC)},
+    ),
+    Broken(
+        "a port that can no more than 256",
+        {NIC_PORT: {"payloads": (256, 256)}} | both(NICS, payloads=(512, 256)),
+        {("mps-limited", NIC)},
+    ),
+    Broken("ECRC on", both(NICS, ecrc=True), {("ecrc-on", NIC)}),
+    Broken("reads of 512 B on a fast network card", both(NICS, mrrs=512), {("mrrs-small", NIC)}),
+    Broken("reads of 128 B on a drive, with few tags", {DRIVE: {"mrrs": 128, "extended_tags": (False, False)}},
+           {("mrrs-small", DRIVE), ("tags-limited", DRIVE)}),
+    Broken(
+        "extended tags off",
+        both(NICS, extended_tags=(True, False), ten_bit=(False, False, False)),
+        {("extended-tags-off", NIC)},
+    ),
+    Broken("10-bit tags off", both(NICS, ten_bit=FULL), {("ten-bit-tags-off", NIC)}),
+    Broken(
+        "10-bit tags off, and a root port that does not know them",
+        both(NICS, ten_bit=FULL) | {NIC_PORT: {"ten_bit": (False, False, False)}},
+        set(),
+    ),
+    Broken("a drive without extended tags", {DRIVE: {"extended_tags": (False, False)}}, {("tags-limited", DRIVE)}),
+    Broken("no completion time-out", {DRIVE: {"timeout_off": True}}, {("completion-timeout-off", DRIVE)}),
+    Broken("no bus mastering, with a driver", {DRIVE: {"bus_master": False}}, {("bus-master-off", DRIVE)}),
+    Broken("no bus mastering, without a driver", {DRIVE: {"bus_master": False, "driver": None}}, set()),
+    Broken("relaxed ordering off on a network card", both(NICS, relaxed_ordering=False),
+           {("relaxed-ordering-off", NIC)}),
+    Broken("relaxed ordering off on a drive", both(DRIVES, relaxed_ordering=False), set()),
+    Broken(
+        "relaxed ordering below a Haswell root port",
+        {NIC_PORT: {"ids": (0x8086, 0x2F04), "speeds": (8.0, 8.0)}} | both(NICS, speeds=(8.0, 8.0)),
+        {("relaxed-ordering-harmful", NIC)},
+    ),
+    Broken(
+        "errors since the start",
+        {NIC: {"files": {"aer_dev_correctable": "RxErr 0\nBadTLP 17\nTOTAL_ERR_COR 17"}}},
+        {("errors-counted", NIC)},
+    ),
+    Broken("ASPM L1 on a network card", both((NIC_PORT, *NICS), aspm=2), {("aspm-on", NIC)}),
+    Broken("ASPM L1 on one end alone", both(NICS, aspm=2), set()),
+    Broken("a drive in D3", {DRIVE: {"power_state": 3}}, {("asleep", DRIVE)}),
+    Broken(
+        "deep idle states",
+        {},
+        {("deep-idle", None)},
+        {
+            "sys/devices/system/cpu/cpu0/cpuidle/state3/name": "C6",
+            "sys/devices/system/cpu/cpu0/cpuidle/state3/latency": "190",
+            "sys/devices/system/cpu/cpu0/cpuidle/state3/disable": "0",
+        },
+    ),
+    Broken(
+        "a governor that saves power",
+        {},
+        {("slow-governor", None)},
+        {"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave"},
+    ),
+    Broken(
+        "ACS between two drives",
+        both(("0000:05:00.0", "0000:05:01.0"), acs=("SrcValid", "ReqRedir", "CmpltRedir")),
+        {("acs-redirects", SWITCH)},
+    ),
+    Broken(
+        "ACS that validates and does not redirect",
+        both(("0000:05:00.0", "0000:05:01.0"), acs=("SrcValid", "TransBlk")),
+        set(),
+    ),
+    Broken("a firmware that knows no node", {NIC: {"files": {"numa_node": "-1"}}}, {("node-unknown", NIC)}),
+    Broken(
+        "a node without memory",
+        {NIC: {"files": {"numa_node": "1"}}},
+        {("node-without-memory", NIC)},
+        {"sys/devices/system/node/has_memory": "0"},
+    ),
+    Broken("interrupts on the other socket", {NIC: {"interrupts": (9, 10)}}, {("interrupts-elsewhere", NIC)}),
+    Broken("interrupts on both sockets", {NIC: {"interrupts": (1, 10)}}, set()),
+    Broken("strict invalidation", {NIC: {"iommu": (8, "DMA")}}, {("iommu-strict", NIC)}),
+    Broken(
+        "pages of 4 KiB only",
+        {},
+        {("iommu-small-pages", None)},
+        {"proc/cmdline": "quiet intel_iommu=on,sp_off"},
+    ),
+    Broken(
+        "amd_iommu=pt, which is no option",
+        {},
+        {("passthrough-not-in-effect", None)},
+        {"proc/cmdline": "amd_iommu=pt"},
+    ),
+    Broken(
+        "passthrough asked for, and one card translated",
+        both((GPU, *DRIVES, *NICS), iommu=(9, "identity")) | {NIC: {"iommu": (8, "DMA-FQ")}},
+        {("passthrough-not-in-effect", NIC)},
+        {"proc/cmdline": "iommu=pt"},
+    ),
+    Broken("a BAR of 256 MiB", {GPU: {"rebar": (256, 131_072)}}, {("bar-not-resized", GPU)}),
+    Broken(
+        "a CXL memory expander",
+        {GPU: {"class_code": 0x0502, "cxl": ("IO", "Mem"), "rebar": None}},
+        {("cxl-memory", GPU)},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.name)
+def test_what_is_broken_is_found_and_nothing_else(broken: Broken, tmp_path: Path) -> None:
+    tree = read_sysfs(write(tmp_path / "machine", broken.functions(), broken.files))
+    found = examine(tree).findings
+    assert {(finding.rule, finding.device) for finding in found} == broken.findings
+    assert len(found) == len(broken.findings)
+
+
+def test_a_healthy_machine_gives_no_finding(tmp_path: Path) -> None:
+    examination = examine(read_sysfs(write(tmp_path / "machine", server())))
+    assert examination.findings == ()
+    assert examination.unseen == ()
+
+
+def test_vfio_without_an_iommu_is_found(tmp_path: Path) -> None:
+    functions = [replace(one, iommu=None) for one in server()]
+    functions = [replace(one, driver="vfio-pci") if one.slot == DRIVE else one for one in functions]
+    root = write(tmp_path / "machine", functions)
+    (root / "sys/class/iommu/dmar0/intel-iommu/version").unlink()
+    for folder in ("dmar0/intel-iommu", "dmar0"):
+        (root / "sys/class/iommu" / folder).rmdir()
+    assert [(finding.rule, finding.device) for finding in examine(read_sysfs(root)).findings] == [
+        ("vfio-without-iommu", DRIVE)
+    ]
+
+
+def test_every_rule_is_seen_to_speak() -> None:
+    seen = {rule for broken in BROKEN for rule, _ in broken.findings}
+    elsewhere = {"vfio-without-iommu", "chipset-slot"}
+    assert {rule.name for rule in RULES} == seen | elsewhere
+
+
+def examined(changes: dict[str, dict[str, Any]], tmp_path: Path) -> Any:
+    broken = Broken("", changes, set())
+    return examine(read_sysfs(write(tmp_path / "machine", broken.functions())))
+
+
+@pytest.mark.parametrize(
+    "rule, changes, lost_gbps",
+    [
+        # 16 GT/s x8 instead of 32 GT/s x16: a quarter of the wire.
+        ("below-both-ends", both((NIC_PORT, *NICS), speeds=(32.0, 16.0), lanes=(16, 8)), 3 / 4),
+        # 32 tags of 512 B over 1 us are 131 Gb/s.
+        ("extended-tags-off", both(NICS, extended_tags=(True, False), ten_bit=(False,) * 3, mrrs=512), 0.72),
+    ],
+)
+def test_what_is_lost_is_what_the_model_says(
+    rule: str, changes: dict[str, dict[str, Any]], lost_gbps: float, tmp_path: Path
+) -> None:
+    found = next(one for one in examined(changes, tmp_path).findings if one.rule == rule)
+    assert found.losses[0].share == pytest.approx(lost_gbps, abs=0.02)
+    assert found.severity is Severity.SERIOUS
+
+
+def test_what_may_rest_is_told_and_is_not_serious(tmp_path: Path) -> None:
+    examination = examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5)), tmp_path)
+    [found] = examination.findings
+    assert (found.severity, found.sureness) == (Severity.TOLD, Sureness.LOOK_UNDER_LOAD)
+    assert not examination.is_serious
+
+
+def test_a_display_with_too_few_lanes_does_not_rest(tmp_path: Path) -> None:
+    assert examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5), lanes=(16, 8)), tmp_path).is_serious
+
+
+def test_the_worst_comes_first(tmp_path: Path) -> None:
+    changes = both((NIC_PORT, *NICS), speeds=(32.0, 16.0)) | {DRIVE: {"timeout_off": True, "payloads": (512, 128)}}
+    found = examined(changes, tmp_path).findings
+    assert [one.rule for one in found] == ["below-both-ends", "mps-below-path", "completion-timeout-off"]

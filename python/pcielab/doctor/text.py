@@ -1,0 +1,108 @@
+"""Findings and trees as text for people."""
+
+import textwrap
+from collections.abc import Iterator
+
+from pcielab.doctor.branches import Branch, branches
+from pcielab.doctor.examine import Examination
+from pcielab.doctor.finding import Finding, Loss, Severity
+from pcielab.doctor.rules.rule import short
+from pcielab.doctor.tree import Tree
+
+_LEAST_WIDTH, _MOST_WIDTH = 60, 110
+_OPERATIONS = {"read": "reads", "write": "writes", "rdwr": "reads and writes together, each way,"}
+_COUNTED = {Severity.SERIOUS: "serious", Severity.NOTABLE: "worth a look", Severity.TOLD: "told"}
+_HEADS = {
+    Severity.SERIOUS: "SERIOUS",
+    Severity.NOTABLE: "worth a look",
+    Severity.TOLD: "limits and properties, not faults",
+}
+
+
+def describe(examination: Examination, tree: Tree, width: int = _MOST_WIDTH) -> str:
+    """Every finding, worst first, with what stands behind it."""
+    width = max(_LEAST_WIDTH, min(width, _MOST_WIDTH))
+    lines = [
+        f"{examination.source}: {examination.functions} functions, {examination.links} links, "
+        f"{_counted(examination)}"
+    ]
+    titles = {function.slot: function.title for function in tree.functions}
+    for severity in Severity:
+        found = [finding for finding in examination.findings if finding.severity is severity]
+        if found:
+            lines += ["", _HEADS[severity]]
+        for finding in found:
+            lines += ["", *_finding(finding, titles, width)]
+    return "\n".join(lines)
+
+
+def draw(tree: Tree) -> str:
+    """The tree, a function a line, with what its link carries; modelled. What has no link is only counted."""
+    shown = [branch for branch in branches(tree) if branch.depth or branch.is_port or branch.lanes is not None]
+    rest = len(tree.functions) - len(shown)
+    return "\n".join([*map(_line, shown), *([f"and {rest} functions without a link"] if rest else []), ""])
+
+
+def _counted(examination: Examination) -> str:
+    if not examination.links:
+        where = f" ({examination.hypervisor})" if examination.hypervisor else ""
+        return f"none to judge, as in a virtual machine{where}: look at the host itself"
+    if not examination.findings:
+        return "nothing to say"
+    found = [finding.severity for finding in examination.findings]
+    counts = (f"{found.count(severity)} {_COUNTED[severity]}" for severity in Severity)
+    return ", ".join(counts)
+
+
+def _finding(finding: Finding, titles: dict[str, str], width: int) -> Iterator[str]:
+    head = "the machine" if finding.device is None else f"{short(finding.device)} {titles.get(finding.device, '')}"
+    yield from textwrap.wrap(head, width, subsequent_indent="  ")
+    yield from _item("", f"{finding.what} [{finding.sureness.value}; {finding.rule}, {finding.cause}]", width)
+    if finding.values:
+        shown = ", ".join(
+            f"{short(value.function) + ' ' if value.function else ''}{value.name} {value.value}"
+            for value in finding.values
+        )
+        yield from _item("read: ", shown, width)
+    if finding.losses:
+        yield from _item("by the model: ", "; ".join(map(_loss, finding.losses)), width)
+    if finding.added_latency_ns is not None:
+        yield from _item("adds up to: ", f"{finding.added_latency_ns:g} ns", width)
+    if finding.severity is not Severity.TOLD:
+        yield from _item("elsewhere: ", f"{finding.evidence} (grade {finding.grade})", width)
+    yield from _item("do: ", finding.remedy, width)
+
+
+def _item(head: str, text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=f"  {head}",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _loss(loss: Loss) -> str:
+    at = "" if loss.round_trip_ns is None else f" at a round trip of {loss.round_trip_ns:g} ns"
+    assumed = f" ({loss.assumed})" if loss.assumed else ""
+    return (
+        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at} {loss.now_gbps:.1f} Gb/s ({loss.now_bound} "
+        f"binds) of {loss.could_gbps:.1f} ({loss.could_bound}){assumed}"
+    )
+
+
+def _line(branch: Branch) -> str:
+    words = ["  " * branch.depth + short(branch.slot), branch.title]
+    if branch.lanes == 0:
+        words.append("| empty")
+    elif branch.made_up is not None:
+        words.append("| link made up, not judged")
+    elif branch.lanes is not None and branch.speed_gtps is not None:
+        words.append(f"| {branch.speed_gtps:g} GT/s x{branch.lanes}")
+        words.append(f"| reads {branch.read_gbps:.1f}, writes {branch.write_gbps:.1f} Gb/s")
+        words.append(f"({branch.read_bound}, {branch.write_bound})")
+        if branch.below_gbps:
+            words.append(f"| below it {branch.below_gbps:.0f} of {branch.raw_gbps:.0f} Gb/s raw")
+    return " ".join(words)

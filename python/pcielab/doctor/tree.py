@@ -1,0 +1,332 @@
+"""A machine's PCIe tree as it was read: functions, the links between them, and what is set on both.
+
+Pure data, the same whatever it was read from; a value that could not be read is None, never a guess. Which bridge
+is above a function follows from bus numbers alone, which every source shows. Names of bits and registers are those
+of the PCI Express base specification, chapter 7. There are no serial numbers and no MAC addresses in it.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+SPEEDS = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+
+
+def _speed(value: float) -> float:
+    if value not in SPEEDS:
+        raise ValueError(f"{value} GT/s is the speed of no generation")
+    return value
+
+
+Speed = Annotated[float, AfterValidator(_speed)]
+LANES = (1, 2, 4, 8, 12, 16, 32)
+Payload = Literal[128, 256, 512, 1024, 2048, 4096]
+PAYLOADS: tuple[Payload, ...] = (128, 256, 512, 1024, 2048, 4096)
+Kind = Literal[
+    "endpoint",
+    "legacy-endpoint",
+    "root-port",
+    "upstream-port",
+    "downstream-port",
+    "pcie-to-pci-bridge",
+    "pci-to-pcie-bridge",
+    "integrated-endpoint",
+    "event-collector",
+]
+Bus = Annotated[int, Field(ge=0, le=255)]
+TAGS_5_BIT, TAGS_8_BIT, TAGS_10_BIT, TAGS_14_BIT = 32, 256, 768, 15_360
+
+
+class Record(BaseModel):
+    """Read once, never changed; a key that this version does not know is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+class LinkEnd(Record):
+    """One end of a link: what it can, and what was negotiated."""
+
+    max_speed_gtps: Speed | None = None
+    """Highest speed of this end (LnkCap), GT/s a lane."""
+    max_lanes: int | None = None
+    """Lanes of this end (LnkCap)."""
+    speed_gtps: Speed | None = None
+    """Negotiated speed (LnkSta), GT/s a lane."""
+    lanes: int | None = None
+    """Negotiated lanes (LnkSta); 0 where nothing is attached."""
+    target_speed_gtps: Speed | None = None
+    """Highest speed that software allows (LnkCtl2)."""
+    rcb_bytes: Literal[64, 128] | None = None
+    """Read completion boundary (LnkCtl)."""
+    aspm_enabled: tuple[str, ...] | None = None
+    """Power states that the link may enter by itself (LnkCtl): L0s, L1."""
+    l0s_exit_ns: float | None = None
+    """Longest time to leave L0s (LnkCap)."""
+    l1_exit_ns: float | None = None
+    """Longest time to leave L1 (LnkCap)."""
+    flit_mode: bool | None = None
+    """Whether the link runs in flit mode (LnkSta2)."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether something is attached, and both values of the link are known."""
+        return self.speed_gtps is not None and bool(self.lanes)
+
+
+class Control(Record):
+    """How a function may use its link: DevCap, DevCtl, DevCap2, DevCtl2."""
+
+    max_payload_bytes: Payload | None = None
+    """Largest payload that it can (DevCap)."""
+    mps_bytes: Payload | None = None
+    """Maximum payload size that is set (DevCtl)."""
+    mrrs_bytes: Payload | None = None
+    """Maximum read request size that is set (DevCtl)."""
+    extended_tags_possible: bool | None = None
+    """Whether it can use 8-bit tags (DevCap)."""
+    extended_tags: bool | None = None
+    """Whether it may (DevCtl)."""
+    ten_bit_completer: bool | None = None
+    """Whether it answers requests with 10-bit tags (DevCap2)."""
+    ten_bit_requester: bool | None = None
+    """Whether it can send them (DevCap2)."""
+    ten_bit_tags: bool | None = None
+    """Whether it may (DevCtl2)."""
+    fourteen_bit_tags: bool | None = None
+    """Whether it may send 14-bit tags (DevCtl3)."""
+    relaxed_ordering: bool | None = None
+    """Whether it may mark requests as relaxed-ordered (DevCtl)."""
+    completion_timeout_off: bool | None = None
+    """Whether it waits for completions for ever (DevCtl2)."""
+
+    @property
+    def tags(self) -> int | None:
+        """Read requests that it may have in flight; None where the text does not say."""
+        if self.fourteen_bit_tags:
+            return TAGS_14_BIT
+        if self.ten_bit_tags:
+            return TAGS_10_BIT
+        if self.extended_tags is None:
+            return None
+        return TAGS_8_BIT if self.extended_tags else TAGS_5_BIT
+
+
+class ErrorReporting(Record):
+    """Advanced error reporting: ECRC, and errors counted so far."""
+
+    ecrc_generated: bool | None = None
+    """Whether it appends an ECRC to what it sends."""
+    correctable: dict[str, int] | None = None
+    """Correctable errors since the machine started, by name, as the kernel counts them."""
+    fatal: dict[str, int] | None = None
+    """Uncorrectable errors since the machine started, by name."""
+
+
+class ResizableBar(Record):
+    """A BAR whose size can be chosen."""
+
+    bar: int
+    size_bytes: int
+    largest_bytes: int
+
+
+class Function(Record):
+    """One PCI function."""
+
+    slot: str
+    """Domain, bus, device and function: `0000:41:00.0`."""
+    title: str
+    """What it is, for people."""
+    vendor_id: int | None = None
+    device_id: int | None = None
+    class_code: int | None = None
+    """Class and subclass, such as 0x0200 for Ethernet; None where the text names one that is not known here."""
+    kind: Kind | None = None
+    """Its type in the PCI Express capability; None for conventional PCI, or where it could not be read."""
+    secondary_bus: Bus | None = None
+    """Of a bridge: the bus below it."""
+    subordinate_bus: Bus | None = None
+    """Of a bridge: the highest bus below it."""
+    is_virtual_function: bool = False
+    """Whether SR-IOV made it: then most of its control bits are reserved, and its PF's count."""
+    driver: str | None = None
+    bus_master: bool | None = None
+    """Whether it may issue requests of its own."""
+    power_state: str | None = None
+    """D0, D1, D2, D3hot or D3cold."""
+    numa_node: int | None = None
+    """The node that it is attached to; -1 where the firmware does not say."""
+    interrupt_nodes: tuple[int, ...] | None = None
+    """The nodes whose processors serve its interrupts."""
+    iommu_group: int | None = None
+    iommu_type: str | None = None
+    """Of its group: `identity`, `DMA` (strict), `DMA-FQ` (lazy)..."""
+    link: LinkEnd | None = None
+    control: Control | None = None
+    errors: ErrorReporting | None = None
+    acs_enabled: tuple[str, ...] | None = None
+    """Access control services that are on: SrcValid, ReqRedir, CmpltRedir, UpstreamFwd..."""
+    resizable_bars: tuple[ResizableBar, ...] = ()
+    cxl_protocols: tuple[str, ...] = ()
+    """CXL protocols that are on: Cache, IO, Mem; empty for anything else."""
+
+    @property
+    def domain(self) -> str:
+        """Its segment group, as in the slot."""
+        return self.slot.rpartition(":")[0].rpartition(":")[0]
+
+    @property
+    def bus(self) -> int:
+        """The bus that it is on."""
+        return int(self.slot.split(":")[-2], 16)
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether it is a card behind a link: neither a port, nor integrated in the root complex."""
+        return self.kind in ("endpoint", "legacy-endpoint")
+
+    @property
+    def is_port(self) -> bool:
+        """Whether a link may lead down from it."""
+        return self.kind in ("root-port", "downstream-port")
+
+    @property
+    def base_class(self) -> int | None:
+        """The first byte of the class: 0x01 storage, 0x02 network, 0x03 display, 0x12 accelerator."""
+        return None if self.class_code is None else self.class_code >> 8
+
+    @property
+    def name(self) -> str:
+        """What it is, without the class that lspci puts before it."""
+        return self.title.partition(": ")[2] or self.title
+
+
+class Host(Record):
+    """What is set for the machine as a whole."""
+
+    nodes: tuple[int, ...] | None = None
+    """NUMA nodes with processors."""
+    memory_nodes: tuple[int, ...] | None = None
+    """NUMA nodes with memory."""
+    command_line: dict[str, str] | None = None
+    """The kernel's parameters about PCI, IOMMU and power, and no others."""
+    iommu_units: int | None = None
+    """IOMMUs that the kernel drives."""
+    iommu_pages: Literal["super-pages", "four-kib-pages"] | None = None
+    """The largest pages that it maps."""
+    aspm_policy: str | None = None
+    """The kernel's choice for all links."""
+    governor: str | None = None
+    """How processor 0 chooses its frequency."""
+    deepest_idle: str | None = None
+    """The deepest idle state that processor 0 may enter."""
+    deepest_idle_exit_us: float | None = None
+    """How long it takes to leave it."""
+    hypervisor: str | None = None
+    """What the machine runs under; None for none, or not known."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link with what is on both ends; `port` is None where the port above was not read."""
+
+    port: Function | None
+    functions: tuple[Function, ...]
+    """Below it: the functions of one card or of one switch, the lowest number first."""
+
+    @property
+    def device(self) -> Function:
+        """The function that stands for the lower end."""
+        return self.functions[0]
+
+
+class Tree(Record):
+    """A machine."""
+
+    source: str
+    """What was read: a file, a folder, this machine."""
+    functions: tuple[Function, ...]
+    host: Host = Host()
+    unseen: tuple[str, ...] = ()
+    """What could not be read, and what would show it."""
+
+    @cached_property
+    def _by_bus(self) -> dict[tuple[str, int], list[Function]]:
+        found: defaultdict[tuple[str, int], list[Function]] = defaultdict(list)
+        for function in self.functions:
+            found[function.domain, function.bus].append(function)
+        return dict(found)
+
+    @cached_property
+    def _bridges(self) -> dict[tuple[str, int], Function]:
+        """Bridges by the bus below them; of several that claim one, the first."""
+        found: dict[tuple[str, int], Function] = {}
+        for function in self.functions:
+            below = function.secondary_bus
+            if below and below > function.bus:
+                found.setdefault((function.domain, below), function)
+        return found
+
+    @cached_property
+    def _parents(self) -> dict[str, Function | None]:
+        return {function.slot: self._above(function) for function in self.functions}
+
+    def _above(self, function: Function) -> Function | None:
+        exact = self._bridges.get((function.domain, function.bus))
+        if exact is not None or not function.is_virtual_function:
+            return exact
+        # A virtual function may have a bus number of its own, which no bridge has as its secondary one.
+        around = [
+            bridge
+            for (domain, bus), bridge in self._bridges.items()
+            if domain == function.domain and bus <= function.bus <= (bridge.subordinate_bus or bus)
+        ]
+        return max(around, key=lambda bridge: bridge.secondary_bus or 0, default=None)
+
+    def parent(self, function: Function) -> Function | None:
+        """The bridge above a function; None on a root bus, or where it was not read."""
+        return self._parents.get(function.slot)
+
+    def children(self, bridge: Function) -> list[Function]:
+        """The functions on the bus below a bridge."""
+        if not bridge.secondary_bus:
+            return []
+        return self._by_bus.get((bridge.domain, bridge.secondary_bus), [])
+
+    def path(self, function: Function) -> list[Function]:
+        """The function and every bridge above it, up to the root port. Bus numbers rise downwards, so it ends."""
+        found = [function]
+        while (above := self.parent(found[-1])) is not None:
+            found.append(above)
+        return found
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """Every link with something on its lower end, in the order of the lower ends.
+
+        An endpoint or a switch whose port was not read is a link without a port.
+        """
+        groups: defaultdict[tuple[str, str], list[Function]] = defaultdict(list)
+        for function in self.functions:
+            lower_end = function.is_endpoint or function.kind in ("upstream-port", "pcie-to-pci-bridge")
+            # Without root, kinds are unknown, but the kernel still tells of links.
+            unknown = function.kind is None and function.link is not None and function.link.is_up
+            if not function.is_virtual_function and (lower_end or (unknown and self._is_lower_end(function))):
+                groups[function.domain, function.slot.rpartition(".")[0]].append(function)
+        return [Link(self.parent(members[0]), tuple(members)) for members in groups.values()]
+
+    def _is_lower_end(self, function: Function) -> bool:
+        """Whether a function of unknown kind is below a link: links and internal buses of switches alternate."""
+        depth = len(self.path(function)) - 1
+        return depth % 2 == 1
+
+    def link_of(self, function: Function) -> Link | None:
+        """The link above a function, if it is on the lower end of one."""
+        return self._links_by_slot.get(function.slot)
+
+    @cached_property
+    def _links_by_slot(self) -> dict[str, Link]:
+        return {function.slot: link for link in self.links for function in link.functions}

@@ -1,0 +1,69 @@
+"""Findings from two readings of one machine, some time apart: what a single look cannot show."""
+
+from collections.abc import Iterator
+
+from pcielab.doctor.finding import Finding, Observation, Severity, Sureness
+from pcielab.doctor.rules.link import shown
+from pcielab.doctor.rules.rule import finding, value
+from pcielab.doctor.tree import Function, Tree
+
+
+def changes(before: Tree, after: Tree, seconds: float) -> list[Finding]:
+    """What has changed between two readings: errors that rise, links that retrain.
+
+    Args:
+        before: The first reading.
+        after: The second one.
+        seconds: The time between them.
+    """
+    first = {function.slot: function for function in before.functions}
+    found: list[Finding] = []
+    for now in after.functions:
+        then = first.get(now.slot)
+        if then is None:
+            continue
+        found += [finding("errors-rise", "D04", seen) for seen in _errors(after, then, now, seconds)]
+        found += [finding("link-changes", "D05", seen) for seen in _link(after, then, now)]
+    return found
+
+
+def _errors(tree: Tree, then: Function, now: Function, seconds: float) -> Iterator[Observation]:
+    counted = (now.errors.correctable if now.errors else None) or {}
+    earlier = (then.errors.correctable if then.errors else None) or {}
+    rising = {
+        name: count - earlier[name]
+        for name, count in counted.items()
+        if name in earlier and count > earlier[name] and not name.startswith("TOTAL")
+    }
+    if not rising:
+        return
+    rate = sum(rising.values()) / seconds
+    parent = tree.parent(now)
+    yield Observation(
+        severity=Severity.SERIOUS,
+        sureness=Sureness.CERTAIN,
+        device=now.slot,
+        port=parent.slot if parent else None,
+        what=f"correctable errors rise by {rate:.3g} a second: the link is not clean",
+        values=tuple(value(now, f"aer_dev_correctable {name}", f"+{count}") for name, count in rising.items()),
+        remedy="a shorter riser or cable, a retimer, or one generation lower in the BIOS; reseat the card first",
+    )
+
+
+def _link(tree: Tree, then: Function, now: Function) -> Iterator[Observation]:
+    if then.link is None or now.link is None or not then.link.is_up or now.is_port:
+        return
+    was = shown(then.link.speed_gtps, then.link.lanes)
+    became = shown(now.link.speed_gtps, now.link.lanes)
+    if was == became:
+        return
+    parent = tree.parent(now)
+    yield Observation(
+        severity=Severity.NOTABLE,
+        sureness=Sureness.LOOK_UNDER_LOAD,
+        device=now.slot,
+        port=parent.slot if parent else None,
+        what=f"its link changed from {was} to {became} between two readings",
+        values=(value(now, "LnkSta before", was), value(now, "LnkSta after", became)),
+        remedy="watch it under load: a link that retrains there should be fixed one generation lower in the BIOS",
+    )
