@@ -218,14 +218,14 @@ fn prepared(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(Beside
     let fresh = beside.fresh();
     // SQLite would create it with narrower permissions than those of any other new file.
     File::create_new(&fresh).map_err(|error| pcie_output::Error::of_io(path, &error))?;
-    file::connect(&fresh, OpenFlags::SQLITE_OPEN_READ_WRITE)
-        .and_then(|mut connection| {
-            // From the first byte, so that the file never changes from one kind of journal to the other in its place.
-            connection.pragma_update(None, "journal_mode", "WAL")?;
-            rows::write_schema(&mut connection, manifest)?;
-            connection.close().map_err(|(_, error)| error)
-        })
-        .map_err(|source| file::failed(path, source))?;
+    let failed = |source| file::failed(path, source);
+    let mut connection = file::connect(&fresh, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    // From the first byte, so that the file never changes from one kind of journal to the other in its place.
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    rows::write_schema(&mut connection, manifest).map_err(failed)?;
+    // Closing brings the log into the file too, but would not say that it could not.
+    file::checkpoint(&connection, path)?;
+    connection.close().map_err(|(_, source)| failed(source))?;
     Ok((beside, fresh))
 }
 

@@ -1,10 +1,10 @@
 """The one way in which pcielab writes an HTML page: one file that needs nothing else and lets nothing in.
 
 Styles, scripts and data are in it. Everything that comes from a store, a fabric or any other file is text to it:
-the templates escape it, and inside scripts it is JSON that cannot end its element. Should that ever fail, a content
-security policy in the page's head makes the browser run no script but the page's own, which it knows by its
-digest, and fetch nothing. Pictures are Vega-Lite specifications, drawn in the browser so that points tell their values and
-legends can be clicked; their expressions are interpreted, not run as scripts.
+the templates escape it, and inside scripts it is JSON that cannot end its element. Should that ever fail, a
+content security policy in the page's head makes the browser run no script but the page's own, which it knows by
+its digest, and fetch nothing. Pictures are Vega-Lite specifications, drawn in the browser so that points tell
+their values and legends can be clicked; their expressions are interpreted, not run as scripts.
 """
 
 import base64
