@@ -41,7 +41,7 @@ demo: build ## Run the main job: simulate a published system and write demo/repo
 	@echo "open demo/report.html in a browser"
 
 .PHONY: test
-test: lint rust-test python-test ## Run the linters and every test
+test: lint rust-test python-test rtl-check ## Run the linters and every test
 
 .PHONY: rust-test
 rust-test:
@@ -51,6 +51,22 @@ rust-test:
 python-test: build
 	$(BIN)/python -m pytest
 
+$(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --group rtl
+	touch $@
+
+.PHONY: rtl-check
+rtl-check: $(VENV)/.rtl-installed
+	$(BIN)/python -m pytest rtl/tb
+
+.PHONY: rtl-test
+rtl-test: $(VENV)/.rtl-installed ## Run every bench of the FPGA core, in all its sizes (minutes)
+	PCIELAB_RTL_TESTS=60 $(BIN)/python -m pytest rtl/tb -m ''
+
+.PHONY: rtl-registers
+rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.rdl: constants, C header, reference page
+	$(BIN)/python rtl/generate_registers.py
+
 .PHONY: test-slow
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
@@ -59,16 +75,16 @@ test-slow: build ## Run the published suite, whole, against the published measur
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench
-	$(BIN)/ruff check python tests bench
+	$(BIN)/ruff format --check python tests bench rtl
+	$(BIN)/ruff check python tests bench rtl
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
 
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests bench
-	$(BIN)/ruff check --fix python tests bench
+	$(BIN)/ruff format python tests bench rtl
+	$(BIN)/ruff check --fix python tests bench rtl
 
 $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench

@@ -139,7 +139,7 @@ def test_bad_input_exits_2_and_says_what_would_be_right(arguments: list[str], me
         ("bytes = 4", 'bytes = "pkt"', "step.0.bytes: 'pkt' is no size: give a number above 0, or \"packet\""),
         ('actor = "host"', 'actor = "device"', "actor does not fit kind"),
         ('name = "niantic-kernel"', "", "missing key name"),
-        ('name = "niantic-kernel"', "name = [", "is not TOML"),
+        ('name = "niantic-kernel"', "name = [", "not valid TOML"),
     ],
 )
 def test_a_wrong_nic_file_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab import shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.shipped import ProfileKind, SuiteKind
+from pcielab.wording import shown
 
 if TYPE_CHECKING:
     from pcielab.profiles.listing import Listing
@@ -23,7 +25,7 @@ def profile_kinds(name_or_path: str) -> list[ProfileKind]:
         InputError: No profile has this name, or the file cannot be read.
     """
     if _is_path(name_or_path):
-        return [_profile_kind_of(Path(name_or_path).expanduser())]
+        return [_profile_kind_of(given_path(name_or_path))]
     kinds = [kind for kind in shipped.PROFILE_FOLDERS if name_or_path in shipped.profile_files(kind)]
     if not kinds:
         names = [name for kind in shipped.PROFILE_FOLDERS for name in shipped.profile_files(kind)]
@@ -38,7 +40,7 @@ def suite_kind(name_or_path: str) -> SuiteKind:
         InputError: No suite has this name, or the file cannot be read.
     """
     if _is_path(name_or_path):
-        return _suite_kind_of(Path(name_or_path).expanduser())
+        return _suite_kind_of(given_path(name_or_path))
     for kind in shipped.SUITE_FOLDERS:
         if name_or_path in shipped.suite_files(kind):
             return kind
@@ -113,28 +115,25 @@ def _unknown(what: str, name: str, names: Sequence[str]) -> InputError:
     from pcielab.validation import suggestion
 
     remedy = suggestion(name, dict.fromkeys(names))
-    return InputError(f"no {what} is named {name!r}: {remedy}; a file is given by its path (*.toml)")
+    return InputError(f"no {what} is named {shown(name)}: {remedy}; a file is given by its path (*.toml)")
 
 
 def _profile_kind_of(path: Path) -> ProfileKind:
-    from pcielab.profiles.read import read_toml
-
-    if not path.is_file():
+    if not is_there(path):
         raise InputError(f"{path}: no such profile")
     content = read_toml(path)
 
     def fit(kind: ProfileKind) -> int:
         known = {field.alias or name for name, field in _profile_model(kind).model_fields.items()}
-        return len(known & content.keys()) + (content.get("base") in shipped.profile_files(kind))
+        return len(known & content.keys()) + (str(content.get("base")) in shipped.profile_files(kind))
 
     return max(shipped.PROFILE_FOLDERS, key=fit)
 
 
 def _suite_kind_of(path: Path) -> SuiteKind:
-    from pcielab.profiles.read import read_toml
     from pcielab.suites import is_message_suite
 
-    if not path.is_file():
+    if not is_there(path):
         raise InputError(f"{path}: no such suite")
     if "experiment" in read_toml(path):
         return "fabric"

@@ -1,22 +1,29 @@
 """Sizes and ranges as people type them: 64, 4K, 1.5M; 64:1500, 64:1500:4, 60,61,77."""
 
-from pcielab.errors import InputError
+import re
+from fractions import Fraction
 
-_MOST_SIZES = 100_000
+from pcielab.errors import InputError
+from pcielab.wording import shown
+
+MOST_BYTES = 2**63 - 1
+"""The largest size there is."""
+MOST_SIZES = 100_000
+"""Most sizes of one list, its ranges spelled out."""
 _FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE = re.compile(r"(\d{1,24}(?:\.\d{1,24})?)([KMG]?)B?", re.ASCII | re.IGNORECASE)
 
 
 def parse_bytes(text: str, option: str) -> int:
     """A size in bytes; K, M and G are powers of 1024 and may follow a decimal (`1.5M`)."""
-    cleaned = text.strip().upper().removesuffix("B")
-    factor = _FACTORS.get(cleaned[-1:] if cleaned[-1:].isalpha() else "")
-    digits = cleaned.rstrip("KMG")
-    try:
-        value = float(digits) * (factor or 0)
-    except ValueError:
-        value = 0.0
-    if value < 1 or value != int(value):
-        raise InputError(f"{option}: {text!r} is not a size: give whole bytes above 0, such as 64, 4K or 1.5M")
+    found = _SIZE.fullmatch(text.strip())
+    value = Fraction(found[1]) * _FACTORS[found[2].upper()] if found else Fraction(0)
+    if value < 1 or value.denominator != 1:
+        raise InputError(
+            f"{option}: {shown(text)} is not a size: give whole bytes above 0, such as 64, 4K or 1.5M"
+        )
+    if value > MOST_BYTES:
+        raise InputError(f"{option} {text.strip()}: give at most {MOST_BYTES} bytes")
     return int(value)
 
 
@@ -24,18 +31,22 @@ def parse_range(text: str, option: str) -> list[int]:
     """A list of sizes: single ones separated by commas, and ranges first:last[:step], both ends included."""
     values: list[int] = []
     for part in text.split(","):
-        ends = [parse_bytes(piece, option) for piece in part.split(":")]
-        if len(ends) == 1:
-            values.append(ends[0])
-        elif len(ends) in (2, 3) and ends[1] >= ends[0]:
-            sizes = range(ends[0], ends[1] + 1, ends[2] if len(ends) == 3 else 1)
-            if len(sizes) > _MOST_SIZES:
-                raise InputError(
-                    f"{option}: {part!r} has {len(sizes)} sizes: give a step, for {_MOST_SIZES} at most"
-                )
-            values.extend(sizes)
-        else:
+        sizes = _part(part, option)
+        if len(values) + len(sizes) > MOST_SIZES:
             raise InputError(
-                f"{option}: {part!r} is not a range: give first:last or first:last:step, first <= last"
+                f"{option}: {shown(part)} has {len(sizes)} sizes: give a step, for {MOST_SIZES} at most in all"
             )
+        values.extend(sizes)
     return values
+
+
+def _part(text: str, option: str) -> range:
+    """A single size, or a range."""
+    ends = [parse_bytes(piece, option) for piece in text.split(":", 3)]
+    if len(ends) == 1:
+        return range(ends[0], ends[0] + 1)
+    if len(ends) > 3 or ends[1] < ends[0]:
+        raise InputError(
+            f"{option}: {shown(text)} is not a range: give first:last or first:last:step, first <= last"
+        )
+    return range(ends[0], ends[1] + 1, ends[2] if len(ends) == 3 else 1)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pcielab.errors import InputError
+from pcielab.wording import MOST_LETTERS, named, shown
 
 _SHOWN_PROBLEMS = 8
 _LISTED_WORDS = 24
@@ -22,6 +23,8 @@ _UNITS = frozenset(["ps", "ns", "us", "ms", "s", "bits", "b", "bytes", "kb", "ki
 def closest(word: str, known: Iterable[str]) -> str | None:
     """The known word that `word` was most likely meant to be."""
     choices = list(known)
+    if len(word) > MOST_LETTERS:
+        return None
     other_unit = _in_right_unit(word, choices)
     if other_unit is not None:
         return other_unit
@@ -98,7 +101,7 @@ def _quantity(key: str) -> str:
 
 
 def _dotted(location: Sequence[str | int]) -> str:
-    return ".".join(str(step) for step in location)
+    return ".".join(named(str(step)) for step in location)
 
 
 def _siblings(detail: ErrorDetails, model: type[BaseModel]) -> list[str]:
@@ -125,13 +128,13 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
         message = detail["msg"].removeprefix("Value error, ")
         return ": ".join(part for part in (key.rstrip("."), message) if part)
     if detail["type"] in ("model_type", "model_attributes_type"):
-        return f"{key} = {detail['input']!r}: give a table{_meaning(detail, model)}"
+        return f"{key} = {shown(detail['input'])}: give a table{_meaning(detail, model)}"
     message = detail["msg"]
-    return f"{key} = {detail['input']!r}: {message[:1].lower()}{message[1:]}{_meaning(detail, model)}"
+    return f"{key} = {shown(detail['input'])}: {message[:1].lower()}{message[1:]}{_meaning(detail, model)}"
 
 
 def _meaning(detail: ErrorDetails, model: type[BaseModel]) -> str:
-    named = [step for step in detail["loc"] if isinstance(step, str)]
-    parent = model_at(model, named[:-1]) if named else None
-    field = parent.model_fields.get(named[-1]) if parent else None
+    keys = [step for step in detail["loc"] if isinstance(step, str)]
+    parent = model_at(model, keys[:-1]) if keys else None
+    field = parent.model_fields.get(keys[-1]) if parent else None
     return f" ({field.description.rstrip('.')})" if field and field.description else ""

@@ -40,7 +40,8 @@ fn machine(system: &str) -> PyResult<Machine> {
 /// Refuses a system that cannot be simulated.
 #[pyfunction]
 fn check_system(system: &str) -> PyResult<()> {
-    machine(system).map(drop)
+    let system: System = parse("system", system)?;
+    Machine::check(&system).map_err(|error| InputError::new_err(error.to_string()))
 }
 
 /// The least time, in ns, between two DMAs of each test (between two pairs where it reads and writes) that the card of a

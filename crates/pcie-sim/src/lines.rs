@@ -5,6 +5,7 @@
 
 use crate::profile::{LastLevelCache, System};
 use pcie_workload::LINE_BYTES;
+use std::collections::HashMap;
 
 /// Number of a cache line.
 pub type Line = u32;
@@ -31,12 +32,16 @@ impl Lines {
             _ => u64::MAX,
         };
         let mut addresses = system.chunk_addresses.clone();
+        let mut places: HashMap<u64, usize> = HashMap::with_capacity(addresses.len());
+        for (place, address) in addresses.iter().enumerate() {
+            places.entry(*address).or_insert(place);
+        }
         let command_bases = system
             .chunk_addresses
             .iter()
             .map(|address| {
                 let seen = address & mask;
-                let place = addresses.iter().position(|known| *known == seen).unwrap_or_else(|| {
+                let place = *places.entry(seen).or_insert_with(|| {
                     addresses.push(seen);
                     addresses.len() - 1
                 });
@@ -140,7 +145,7 @@ impl SliceHash {
         let tag = physical_line / self.sets_per_slice;
         let start = (index.wrapping_mul(0x9E37_79B9) % 65_536) as f64 / 65_536.0;
         let place = (tag as f64 * GOLDEN + start).fract();
-        let slice = self.bounds.iter().position(|bound| place < *bound).unwrap_or(self.bounds.len() - 1);
+        let slice = self.bounds.partition_point(|bound| *bound <= place).min(self.bounds.len() - 1);
         (slice as u64 * self.sets_per_slice + index) as u32
     }
 }

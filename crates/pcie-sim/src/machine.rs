@@ -128,25 +128,19 @@ impl Machine {
 
     /// With lines that are numbered already, where they are.
     fn with_lines(system: System, lines: Option<Arc<Lines>>) -> Result<Self, SystemError> {
-        check::check_values(&system)?;
-        let link = |address_bits| {
-            LinkConfiguration::try_from(LinkParameters {
-                generation: system.link.generation,
-                lanes: system.link.lanes,
-                mps_bytes: system.link.mps_bytes,
-                mrrs_bytes: system.link.mrrs_bytes,
-                rcb_bytes: system.link.rcb_bytes,
-                address_bits,
-                ecrc: system.link.ecrc,
-                flit_mode: Some(system.link.flit),
-            })
-            .map_err(|error| SystemError::Link { system: system.name.clone(), error })
-        };
-        let (narrow, wide) = (link(32)?, link(64)?);
+        let (narrow, wide) = checked_links(&system)?;
         let timer = system.device.timer;
         let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
         let lines = lines.unwrap_or_else(|| Arc::new(Lines::new(&system)));
         Ok(Self { lines, narrow, wide, tick, system })
+    }
+
+    /// Checks a system as [`Machine::new`] does, without making it ready.
+    ///
+    /// # Errors
+    /// Names the first key whose value cannot be simulated.
+    pub fn check(system: &System) -> Result<(), SystemError> {
+        checked_links(system).map(drop)
     }
 
     /// The system it was made from.
@@ -350,4 +344,23 @@ impl Machine {
         }
         written
     }
+}
+
+/// The link of a system that can be simulated, with addresses of 32 bits and of 64.
+fn checked_links(system: &System) -> Result<(LinkConfiguration, LinkConfiguration), SystemError> {
+    check::check_values(system)?;
+    let link = |address_bits| {
+        LinkConfiguration::try_from(LinkParameters {
+            generation: system.link.generation,
+            lanes: system.link.lanes,
+            mps_bytes: system.link.mps_bytes,
+            mrrs_bytes: system.link.mrrs_bytes,
+            rcb_bytes: system.link.rcb_bytes,
+            address_bits,
+            ecrc: system.link.ecrc,
+            flit_mode: Some(system.link.flit),
+        })
+        .map_err(|error| SystemError::Link { system: system.name.clone(), error })
+    };
+    Ok((link(32)?, link(64)?))
 }

@@ -5,10 +5,12 @@
 //! the profile that holds it; what it means is said here.
 
 mod card;
+mod credits;
 mod host;
 mod link;
 
 pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, Timer};
+pub use credits::Credits;
 pub use host::{
     CompletionOrder, CompletionSplit, Host, IdleStates, IoTlb, Iommu, LastLevelCache, Memory, Refresh,
     RootComplex, Stalls, WakeCluster,

@@ -101,6 +101,9 @@ fn when_a_single_resource_is_short() {
         ("host.root_complex.non_posted_header_credits", json!(3)),
         ("host.root_complex.posted_header_credits", json!(2)),
         ("host.root_complex.posted_data_credits", json!(16)),
+        ("host.root_complex.non_posted_header_credits", json!("infinite")),
+        ("host.root_complex.posted_header_credits", json!("infinite")),
+        ("host.root_complex.posted_data_credits", json!("infinite")),
         ("link.tags", json!(1)),
         ("link.tags", json!(768)),
     ] {

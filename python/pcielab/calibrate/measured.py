@@ -14,6 +14,7 @@ from pcielab.errors import InputError
 from pcielab.importers.pcie_bench.distributions import FORMS, Section, sections_of
 from pcielab.importers.pcie_bench.rows import read_rows
 from pcielab.importers.pcie_bench.text import read_text
+from pcielab.input_files import read_text_roughly
 from pcielab.published import CACHE_STATES, FAMILIES, NFP6000_TIMER
 from pcielab.store import open_store
 from pcielab.suites import Suite, load_suite
@@ -158,7 +159,7 @@ def _of_folder(folder: Path) -> _Found:
             warnings.append(f"{path.name} has no rows")
             continue
         records.extend(read_rows(path, NFP6000_TIMER))
-    texts = {path.name: path.read_text(errors="replace") for path in sorted(folder.glob("sys-*.txt"))}
+    texts = {path.name: read_text_roughly(path) for path in sorted(folder.glob("sys-*.txt"))}
     return records, texts, _refresh_of_folder(folder), warnings
 
 

@@ -10,6 +10,7 @@ from pcielab import catalog, shipped
 from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
+from pcielab.input_files import read_text_roughly
 from pcielab.shipped import ProfileKind
 
 if TYPE_CHECKING:
@@ -100,10 +101,7 @@ def make_skeleton(
     from pcielab.outputs import check_file, write_file
     from pcielab.profiles.skeleton import skeleton
 
-    try:
-        text = lspci.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"--lspci {lspci}: cannot be read: {error.strerror}") from None
+    text = read_text_roughly(lspci)
     check_file(output, overwrite=overwrite)
     try:
         made = skeleton(text, output.stem, device, host, card)

@@ -57,6 +57,7 @@ _CLASS_CODE = re.compile(r" \[([0-9a-f]{4})\]$|^([0-9a-f]{4})$|^Class ([0-9a-f]{
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]|^([0-9a-f]{4}):([0-9a-f]{4})\b")
 _BUSES = re.compile(r"\bsecondary=([0-9a-f]{2}), subordinate=([0-9a-f]{2})")
 _BAR = re.compile(r"BAR (\d): current size: (\S+), supported: ([^\n]*)")
+_LISTED_LAST = re.compile(r"(?: \((?:rev|prog-if) [^)]*\))+$")
 _UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 _TIMES_NS = {"ns": 1.0, "us": 1e3}
 
@@ -150,7 +151,7 @@ def _function(block: lspci.Function) -> Function:
     buses = _BUSES.search(block.text)
     return Function.model_construct(
         slot=_with_domain(block.slot),
-        title=block.title,
+        title=_LISTED_LAST.sub("", block.title),
         vendor_id=int(ids[1] or ids[3], 16) if ids else None,
         device_id=int(ids[2] or ids[4], 16) if ids else None,
         class_code=_class_code(class_name),

@@ -5,6 +5,7 @@ about PCI, IOMMU and power.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -17,7 +18,7 @@ _MOST_BYTES = 256 << 20
 class SavedTree(Record):
     """The file."""
 
-    format: str = "pcielab-tree-1"
+    format: Literal["pcielab-tree-1"] = "pcielab-tree-1"
     pcielab: str
     """The version that wrote it."""
     tree: Tree

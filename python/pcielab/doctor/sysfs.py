@@ -49,6 +49,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self.outside: list[Path] = []
+        self._is_copy = self.root != Path("/")
 
     def inside(self, path: Path) -> Path | None:
         """Where a path leads, with links followed; None where it leads out of the folder or nowhere."""
@@ -68,6 +69,8 @@ class Folder:
 
     def data(self, path: Path, offset: int, size: int) -> bytes:
         """Bytes of a file, from an offset on; fewer, or none, where they cannot be read."""
+        if self._is_copy and self.inside(path) is None:
+            return b""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         except (OSError, ValueError):

@@ -8,10 +8,11 @@ in a busy root complex on top, where a profile says how much both are. Without a
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from pcielab import model
 from pcielab.explain.facts import Facts
+from pcielab.profiles.part import INFINITE
 from pcielab.profiles.system import System
 
 _RATE_OF = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
@@ -109,11 +110,16 @@ def _limits(
         # A write is done for the card when it has left: it does not wait for a round trip.
         dmas_in_flight=min(in_flight) if in_flight and round_trip and operation == "bw-rd" else None,
         device_mdmas_per_s=1_000 * dmas / card_interval_ns if card_interval_ns else None,
-        posted_header_credits=complex_.posted_header_credits if complex_ else None,
-        posted_data_credits=complex_.posted_data_credits if complex_ else None,
-        non_posted_header_credits=complex_.non_posted_header_credits if complex_ else None,
+        posted_header_credits=_finite(complex_.posted_header_credits) if complex_ else None,
+        posted_data_credits=_finite(complex_.posted_data_credits) if complex_ else None,
+        non_posted_header_credits=_finite(complex_.non_posted_header_credits) if complex_ else None,
         credit_return_ns=complex_.flight_ns + complex_.credit_return_ns if complex_ else None,
     )
+
+
+def _finite(advertised: int | Literal["infinite"]) -> int | None:
+    """Credits as a limit: without one, they do not bind."""
+    return None if advertised == INFINITE else advertised
 
 
 def _is_unaligned(test: Mapping[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import pandas as pd
@@ -11,10 +10,11 @@ from pydantic import Field, ValidationError, model_validator
 from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.fabric.files import Flow
-from pcielab.profiles.part import Part
+from pcielab.input_files import given_path, read_toml
+from pcielab.profiles.part import Name, Part, Title
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
 from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
 
 Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 
@@ -22,9 +22,9 @@ Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 class Experiment(Part):
     """Flows that run together, once for each value of the sweep."""
 
-    family: str = Field(min_length=1)
+    family: Name
     """The figure that it belongs to."""
-    series: str = Field(min_length=1)
+    series: Name
     """Its line in that figure."""
     flows: list[Flow] = Field(min_length=1)
     """The flows."""
@@ -80,9 +80,9 @@ class Point:
 class FabricSuite(Part):
     """A file under `suites/fabric`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     fabric: str
     """The fabric that it is made for."""
@@ -107,12 +107,14 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     Raises:
         InputError: No such suite, or a problem in it.
     """
-    path = Path(name_or_path).expanduser()
+    path = given_path(name_or_path)
     if not name_or_path.endswith(".toml"):
         found = shipped.suite_files("fabric").get(name_or_path)
         if found is None:
             remedy = suggestion(name_or_path, suite_names())
-            raise InputError(f"no fabric suite is named {name_or_path!r}: {remedy}; a file is given by its path")
+            raise InputError(
+                f"no fabric suite is named {shown(name_or_path)}: {remedy}; a file is given by its path"
+            )
         path = found
     content: dict[str, Any] = read_toml(path)
     try:

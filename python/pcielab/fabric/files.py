@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pcielab import validation
-from pcielab.profiles.part import Count, Nanoseconds, Part, Size
+from pcielab.profiles.part import Count, Name, Nanoseconds, Part, Size, Title, plain
 from pcielab.profiles.provenance import Provenance
 
 NodeKind: TypeAlias = Literal[
@@ -36,7 +36,7 @@ class Host(Part):
 class Memory(Part):
     """A memory of a device."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Name, such as `hbm`; flows go to the first memory unless they name another."""
     size_bytes: Size
     """Size."""
@@ -92,7 +92,7 @@ class Device(Part):
 class Node(Part):
     """A node of the tree."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Unique name."""
     kind: NodeKind
     """What it is."""
@@ -133,7 +133,7 @@ class FabricLink(Part):
 class Flow(Part):
     """Traffic from one node to another."""
 
-    name: str = ""
+    name: Annotated[str, AfterValidator(plain), Field(max_length=200)] = ""
     """Name; absent: `source->destination`."""
     source: str
     """Host or device that the data come from; for MMIO and DMA of a host, the host."""
@@ -160,28 +160,28 @@ class Flow(Part):
 class FlowSets(Part):
     """Named sets of flows."""
 
-    default: str | None = None
+    default: Name | None = None
     """The set that is meant where none is named."""
-    sets: dict[str, list[Flow]] = Field(default={})
+    sets: dict[Name, list[Flow]] = Field(default={})
     """Flows in this file."""
-    files: dict[str, str] = Field(default={})
+    files: dict[Name, str] = Field(default={})
     """Sets kept as CSV or Parquet, by path relative to this file; columns are the keys of a flow."""
 
 
 class FabricFile(Part):
     """A file under `profiles/fabrics`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the values come from."""
     mps_bytes: Literal[128, 256, 512, 1024, 2048, 4096]
     """Maximum payload size (MPS)."""
-    hosts: dict[str, Host] = Field(default={})
+    hosts: dict[Name, Host] = Field(default={})
     """Kinds of servers."""
-    devices: dict[str, Device] = Field(default={})
+    devices: dict[Name, Device] = Field(default={})
     """Kinds of cards."""
     node: list[Node] = Field(min_length=1)
     """The nodes."""

@@ -10,8 +10,9 @@ from pydantic import ValidationError
 from pcielab import _core, shipped
 from pcielab.errors import InputError
 from pcielab.fabric.files import FabricFile, Flow
-from pcielab.profiles.read import read_toml
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
 
 
 @dataclass(frozen=True)
@@ -75,16 +76,16 @@ def load(name_or_path: str) -> Fabric:
     Raises:
         InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
     """
-    path = Path(name_or_path).expanduser()
+    path = given_path(name_or_path)
     if not (name_or_path.endswith(".toml") or "/" in name_or_path):
         found = shipped.profile_files("fabric").get(name_or_path)
         if found is None:
             remedy = suggestion(name_or_path, names())
             raise InputError(
-                f"no fabric is named {name_or_path!r}: {remedy}; a file is given by its path (*.toml)"
+                f"no fabric is named {shown(name_or_path)}: {remedy}; a file is given by its path (*.toml)"
             )
         path = found
-    if not path.is_file():
+    if not is_there(path):
         raise InputError(f"{path}: no such fabric")
     try:
         file = FabricFile.model_validate(read_toml(path))

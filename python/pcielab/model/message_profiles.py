@@ -13,12 +13,13 @@ from pydantic import Field, ValidationError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, read_toml
 from pcielab.model.link import Link
 from pcielab.profiles import ResolvedSystem, resolve
-from pcielab.profiles.part import Count, Nanoseconds, Part, Size32
+from pcielab.profiles.part import Count, Name, Nanoseconds, Part, Size32, Title
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
 from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
 
 
 class Core(Part):
@@ -99,13 +100,13 @@ class LoopbackTimes(Part):
 class MessageProfile(Part):
     """A file under `profiles/pio`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the values come from."""
-    system: str = Field(min_length=1)
+    system: Name
     """The system that the times were measured on: a shipped one, or the path of a file."""
     address_bits: Literal[32, 64]
     """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""
@@ -169,21 +170,21 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     Raises:
         InputError: no such profile, or a file that is not one; names the file and the key.
     """
-    path = Path(name_or_file)
+    path = given_path(str(name_or_file))
     if path.suffix != ".toml":
         found = shipped.profile_files("messages").get(str(name_or_file))
         if found is None:
             remedy = suggestion(str(name_or_file), shipped_message_profiles())
             raise InputError(
-                f"no profile of messages is named {str(name_or_file)!r}: {remedy}; or give a .toml file"
+                f"no profile of messages is named {shown(str(name_or_file))}: {remedy}; or give a .toml file"
             )
         path = found
+    content = read_toml(path)
     try:
-        profile = MessageProfile.model_validate(read_toml(path))
+        profile = MessageProfile.model_validate(content)
         _core.model_check_messages(json.dumps(profile.as_question()))
     except ValidationError as error:
         raise explain(error, MessageProfile, str(path)) from error
     except InputError as error:
-        message = str(error)
-        raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from error
+        raise InputError(f"{path}: {error}") from error
     return profile

@@ -4,7 +4,6 @@ The crate pcie-model owns what steps mean and which are possible; this module ow
 """
 
 import json
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, read_toml
 from pcielab.validation import explain
+from pcielab.wording import shown
 
 _Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
@@ -64,20 +65,17 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     Raises:
         InputError: no such NIC, or a file that is not one; names the file and the key.
     """
-    path = Path(name_or_file)
+    path = given_path(str(name_or_file))
     if path.suffix != ".toml":
         found = shipped.profile_files("nic").get(str(name_or_file))
         if found is None:
             names = ", ".join(shipped_nics())
-            raise InputError(f"NIC {str(name_or_file)!r} is unknown: give {names}, or a .toml file")
+            raise InputError(f"NIC {shown(str(name_or_file))} is unknown: give {names}, or a .toml file")
         path = found
+    content = read_toml(path)
     try:
-        profile = NicProfile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        profile = NicProfile.model_validate(content)
         _core.model_check_nic(json.dumps(profile.as_question()))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}): give a NIC's .toml file") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: is not TOML: {error}") from error
     except ValidationError as error:
         raise explain(error, NicProfile, str(path)) from error
     except InputError as error:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pcielab.profiles.part import Amount, Count, Nanoseconds, Part, Size, Size32
+from pcielab.profiles.part import Count, Name, Nanoseconds, Padding, Part, Quantum, Size, Size32
 
 
 class Timer(Part):
@@ -41,7 +41,7 @@ class DataEngine(Part):
     """Extra for a request boundary inside a segment, aligned transfers."""
     boundary_misaligned_ns: Nanoseconds
     """The same, misaligned transfers."""
-    write_gap_bytes: Amount
+    write_gap_bytes: Padding
     """Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays
     idle for as much again: nothing hides how the card turns to the next part; 0: it goes straight on."""
     write_part_bytes: Size32
@@ -52,7 +52,7 @@ class DataEngine(Part):
 class DmaPath(Part):
     """The DMA path."""
 
-    outstanding: Count
+    outstanding: int = Field(ge=1, le=65_536)
     """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
     transfer_bytes_most: Size32
     """Longest transfer."""
@@ -76,7 +76,7 @@ class DmaPath(Part):
     """Extra latency of a read that starts off a word of the card's memory."""
     unaligned_host_ns: Nanoseconds
     """The same off a word on the host: the data are shifted."""
-    receive_buffers: Count
+    receive_buffers: int = Field(ge=1, le=65_536)
     """Read requests whose data the card takes in before the data engine is done with them: with so many of them on
     hand, the root complex has to wait with the next completion."""
     engine: DataEngine
@@ -124,7 +124,7 @@ class CommandPath(Part):
 class Card(Part):
     """A card that can run the micro-benchmarks."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
     kind: Literal["queued", "direct"]
     """How it issues DMAs: workers enqueue descriptors and wait for their completion (`queued`; pcie-bench paper,
@@ -135,13 +135,13 @@ class Card(Part):
     """Most samples that one latency test can journal; absent without a limit."""
     transactions_most: Count | None = None
     """Most transactions of one bandwidth test; absent without a limit."""
-    uplink_quantum_bytes: Size32
+    uplink_quantum_bytes: Quantum
     """The port sends TLPs upstream in units of this many bytes."""
     uplink_data_quantum_bytes: Size32
     """The data of a write TLP occupy whole units of this many bytes, a power of two of 4 to 4096."""
-    uplink_gap_bytes: Amount
+    uplink_gap_bytes: Padding
     """Bytes that the port leaves free behind each TLP."""
-    uplink_dllp_bytes: Amount
+    uplink_dllp_bytes: Padding
     """Bytes of DLLPs that the port sends upstream for each completion that arrives."""
     dma: DmaPath
     """The DMA path."""

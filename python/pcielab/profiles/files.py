@@ -12,7 +12,7 @@ from pcielab import validation
 from pcielab.profiles.card import Card
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
-from pcielab.profiles.part import Part
+from pcielab.profiles.part import Name, Part, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.profiles.system import Placement
 
@@ -23,7 +23,7 @@ KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
 class Document(Part):
     """What every file has."""
 
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the values come from."""
@@ -34,7 +34,7 @@ class Document(Part):
 class LinkFile(Document, Link):
     """A file under `profiles/links`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
 
 

@@ -4,7 +4,19 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from pcielab.profiles.part import Amount, Count, Nanoseconds, Part, Share, Size, Size32
+from pcielab.profiles.part import (
+    Count,
+    DataCredits,
+    HeaderCredits,
+    Name,
+    Nanoseconds,
+    Padding,
+    Part,
+    Quantum,
+    Share,
+    Size,
+    Size32,
+)
 
 
 class RootComplex(Part):
@@ -46,20 +58,20 @@ class RootComplex(Part):
     """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
     merge_partial_lines: bool
     """Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours."""
-    downlink_quantum_bytes: Size32
+    downlink_quantum_bytes: Quantum
     """The port sends completions in units of this many bytes: a TLP occupies whole units."""
-    downlink_dllp_bytes: Amount
+    downlink_dllp_bytes: Padding
     """Bytes of DLLPs that the port sends downstream for each posted write that arrives."""
     downlink_stretch: float = Field(ge=1, le=2)
     """Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing)."""
     uplink_stretch: float = Field(ge=1, le=2)
     """The same upstream."""
-    posted_header_credits: Count
-    """Posted header credits that the root port advertises."""
-    posted_data_credits: Count
-    """Posted data credits (16 B each)."""
-    non_posted_header_credits: Count
-    """Non-posted header credits."""
+    posted_header_credits: HeaderCredits
+    """Posted header credits that the root port advertises; `infinite`: no write ever waits for one."""
+    posted_data_credits: DataCredits
+    """Posted data credits (16 B each), likewise."""
+    non_posted_header_credits: HeaderCredits
+    """Non-posted header credits, likewise."""
     credit_return_ns: Nanoseconds
     """From a TLP's arrival until its credits are back at the card."""
 
@@ -69,11 +81,11 @@ class LastLevelCache(Part):
 
     llc_bytes: Size
     """Capacity."""
-    ways: Count
+    ways: int = Field(ge=1, le=255)
     """Ways."""
     ddio_ways: Count
     """Ways in which a write from a device may allocate."""
-    slices: Count
+    slices: int = Field(ge=1, le=1024)
     """Slices that addresses are hashed over."""
     slice_spread: Share
     """Relative standard deviation of the slices' shares of the lines."""
@@ -135,14 +147,14 @@ class Iommu(Part):
     """Its IO-TLB."""
     walk_ns: Nanoseconds
     """One page walk."""
-    walkers: Count
+    walkers: int = Field(ge=1, le=4096)
     """Walks that can go on at the same time."""
     walker_busy_ns: Nanoseconds
     """Time for which a walker is occupied by one walk."""
     busy_walk_spread: Share
     """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
     find all or nothing of what it needs in the caches."""
-    pending_walks: Count
+    pending_walks: int = Field(ge=1, le=65_536)
     """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
     same_page_stall_ns: Nanoseconds
     """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
@@ -195,7 +207,7 @@ class IdleStates(Part):
     wake_floor_ns: Nanoseconds
     """Least latency of a read that had to wake the machine, without the card's part of it and without waiting for
     a write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits."""
-    clusters: list[WakeCluster]
+    clusters: list[WakeCluster] = Field(max_length=64)
     """Slower wake-ups; the rest are plain."""
     stalls: Stalls
     """Stalls of milliseconds."""
@@ -211,9 +223,9 @@ class IdleStates(Part):
 class Host(Part):
     """A host, as its calibration or its data sheet describes it."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    sockets: Count
+    sockets: int = Field(ge=1, le=64)
     """Processor sockets, each with its own last-level cache and memory."""
     root_complex: RootComplex
     """The root complex that the card is attached to."""

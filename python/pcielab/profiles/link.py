@@ -2,9 +2,9 @@
 
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from pcielab.profiles.part import Count, Part
+from pcielab.profiles.part import Part
 
 
 class Link(Part):
@@ -22,7 +22,7 @@ class Link(Part):
     """Read completion boundary of the root port."""
     ecrc: bool = False
     """Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability)."""
-    tags: Count
+    tags: int = Field(ge=1, le=16_384)
     """Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit tags."""
     flit: bool = False
     """Flit mode: always in generations 6 and 7, optional at lower rates."""

@@ -4,13 +4,13 @@ Units are the last word of a key (`walk_ns`, `llc_bytes`). A number is a number 
 written as people say them (`"15M"`).
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError
-from pcielab.quantities import parse_bytes
+from pcielab.quantities import MOST_BYTES, parse_bytes
 
 
 class Part(BaseModel):
@@ -30,12 +30,37 @@ def _size(value: object) -> object:
         raise PydanticCustomError("size", "give bytes, such as 64, '4K' or '1.5M'") from None
 
 
-MOST_COUNT = 2**32 - 1
-MOST_BYTES = 2**63 - 1
+def plain(text: str) -> str:
+    """A name or title, which is refused unless it can be printed as it is."""
+    if not text.isprintable():
+        raise PydanticCustomError("plain", "give letters that can be printed, on one line")
+    return text
 
+
+def _credits(most: int) -> BeforeValidator:
+    def check(value: object) -> object:
+        if value == INFINITE or (type(value) is int and 1 <= value <= most):
+            return value
+        raise PydanticCustomError("credits", "give 1 to {most}, or 'infinite'", {"most": most})
+
+    return BeforeValidator(
+        check, json_schema_input_type=Annotated[int, Field(ge=1, le=most)] | Literal["infinite"]
+    )
+
+
+INFINITE: Literal["infinite"] = "infinite"
+"""Credits without a limit; a count of all ones, as tools may show them, is none that a receiver advertises."""
+MOST_COUNT = 2**32 - 1
+
+Name = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=200)]
+Title = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=1000)]
 Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=MOST_COUNT)]
+Amount = Annotated[int, Field(ge=0, le=MOST_COUNT)]
+Padding = Annotated[int, Field(ge=0, le=4096)]
 Size = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_BYTES)]
-Amount = Annotated[int, Field(ge=0, le=2**32 - 1)]
-Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=2**32 - 1)]
+Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_COUNT)]
+Quantum = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=4096)]
+HeaderCredits = Annotated[int | Literal["infinite"], _credits(1 << 16)]
+DataCredits = Annotated[int | Literal["infinite"], _credits(1 << 20)]

@@ -3,15 +3,16 @@
 What comes out is still the raw content, complete but unchecked; `resolve` checks it.
 """
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pcielab import shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.files import Kind
 from pcielab.validation import suggestion
+from pcielab.wording import shown
 
 Table: TypeAlias = dict[str, Any]
 _IDENTITY = ("name", "title")
@@ -34,29 +35,17 @@ def names(kind: Kind) -> list[str]:
 def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
     """The file that a reference means: a path (with `.toml` or a slash) from `beside`, or a shipped name."""
     if reference.endswith(".toml") or "/" in reference:
-        path = (beside or Path()) / Path(reference).expanduser()
-        if not path.is_file():
+        path = given_path(reference, beside)
+        if not is_there(path):
             raise InputError(f"{path}: no such {kind} profile")
         return path
     found = shipped.profile_files(kind).get(reference)
     if found is None:
         remedy = suggestion(reference, names(kind))
         raise InputError(
-            f"no {kind} profile is named {reference!r}: {remedy}; a file is given by its path (*.toml)"
+            f"no {kind} profile is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)"
         )
     return found
-
-
-def read_toml(path: Path) -> Table:
-    """The content of a TOML file."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text file in UTF-8") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def load(kind: Kind, reference: str, beside: Path | None = None) -> Raw:
@@ -75,7 +64,8 @@ def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: i
         return own
     if depth == _BASES_MOST:
         raise InputError(
-            f"{path}: base = {reference!r}: more than {_BASES_MOST} files start from each other, or in a circle"
+            f"{path}: base = {shown(reference)}: more than {_BASES_MOST} files start from each other, or in a "
+            "circle"
         )
     base_path = locate(kind, reference, path.parent)
     base = with_base(kind, read_toml(base_path), base_path, depth=depth + 1)

@@ -18,6 +18,7 @@ from pcielab.profiles.card import Card
 from pcielab.profiles.files import SystemFile
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
+from pcielab.profiles.part import MOST_COUNT
 from pcielab.profiles.provenance import Provenance
 from pcielab.profiles.system import Placement
 from pcielab.validation import submodel
@@ -139,6 +140,9 @@ def _values(schema: dict[str, Any]) -> str:
     """The values that a schema allows, in words."""
     if "anyOf" in schema:
         kinds = [option for option in schema["anyOf"] if option.get("type") != "null"]
+        words = [option["const"] for option in kinds if "const" in option]
+        if words:
+            return f"{_values(kinds[0])}, or " + ", ".join(f"`{json.dumps(word)}`" for word in words)
         sized = len(kinds) > 1 and any(option.get("type") == "string" for option in kinds)
         return "size in bytes" if sized else _values(kinds[0])
     if "enum" in schema:
@@ -157,8 +161,8 @@ def _range(schema: dict[str, Any]) -> str:
     if "exclusiveMinimum" in schema:
         kind += f" above {schema['exclusiveMinimum']:g}"
     low, high = schema.get("minimum"), schema.get("maximum")
-    if high is not None and high <= 100 and low is not None:
-        kind += f", {low:g} to {high:g}"
+    if high is not None and low is not None and (high <= 100 or (kind == "integer" and high < MOST_COUNT)):
+        kind += f", {low:g} to {high:,}"
     elif low is not None and "exclusiveMinimum" not in schema:
         kind += f", {low:g} or more"
     return kind + (f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else "")

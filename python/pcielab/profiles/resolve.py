@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from pcielab import _core
+from pcielab.errors import InputError
 from pcielab.profiles import changes, read
 from pcielab.profiles.files import FILE_MODELS, PARTS, Document, Kind
 from pcielab.profiles.provenance import Provenance
@@ -84,7 +86,18 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
         changed = [key.removeprefix(f"{kind}.") for key in single if key.startswith(f"{kind}.")]
         _validated(PARTS[kind], whole[kind], files[kind], f"{kind}.", changed)
     system = _validated(System, whole, raw.path, "", single.keys())
-    return ResolvedSystem(system, overrides, own_changes, provenance, files)
+    resolved = ResolvedSystem(system, overrides, own_changes, provenance, files)
+    _check(resolved)
+    return resolved
+
+
+def _check(resolved: ResolvedSystem) -> None:
+    """Refuse what can be said but not be simulated."""
+    try:
+        _core.check_system(resolved.to_json())
+    except InputError as error:
+        where = f"{resolved.files['system']}" + (" with --set" if resolved.overrides else "")
+        raise InputError(f"{where}: {error}") from None
 
 
 def check_file(kind: Kind, path: Path) -> Document:

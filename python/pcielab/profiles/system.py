@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pcielab.profiles.card import Card
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
-from pcielab.profiles.part import Part, Size
+from pcielab.profiles.part import Name, Part, Size, Title
 
 PAGE_BYTES = 4096
 
@@ -19,9 +19,9 @@ Address = Annotated[int, Field(ge=0, le=2**63 - 1, multiple_of=PAGE_BYTES)]
 class Placement(Part):
     """What a system says itself, besides the link, host and device that it names."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name, such as `ib-011-nosp`."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     calibrated: bool
     """Whether the parameters were estimated from measurements of this machine."""

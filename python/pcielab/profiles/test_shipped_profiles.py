@@ -8,6 +8,7 @@ import pytest
 
 from pcielab import _core, profiles, shipped
 from pcielab.errors import InputError
+from pcielab.input_files import read_toml
 from pcielab.profiles import changes, files, read
 from pcielab.profiles.files import Kind
 
@@ -25,7 +26,7 @@ def test_the_promised_systems_are_there() -> None:
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
 def test_a_file_is_called_by_its_name(kind: Kind, path: Path) -> None:
-    assert read.read_toml(path)["name"] == path.stem
+    assert read_toml(path)["name"] == path.stem
 
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))

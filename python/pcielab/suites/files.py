@@ -1,7 +1,9 @@
 """The files that suites are kept in, and how a group of one unfolds into tests."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import product
+from math import prod
 from string import Formatter
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -9,9 +11,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError
-from pcielab.profiles.part import Count, Part, Size
+from pcielab.profiles.part import Count, Name, Part, Size, Title
 from pcielab.profiles.provenance import Provenance
-from pcielab.quantities import parse_range
+from pcielab.quantities import MOST_SIZES, parse_range
 from pcielab.suites.benchmark import (
     BENCHMARKS,
     Cache,
@@ -22,9 +24,14 @@ from pcielab.suites.benchmark import (
     published_transactions,
 )
 from pcielab.validation import suggestion
+from pcielab.wording import shown
 
 Axis: TypeAlias = Literal["test", "size", "window", "cache", "pattern", "stride", "outstanding", "offset"]
 AXES: tuple[Axis, ...] = ("test", "size", "window", "cache", "pattern", "stride", "outstanding", "offset")
+MOST_TESTS = 100_000
+"""Most tests of a suite: forty times those of the published one."""
+_WIDTH = re.compile(r"0?\d{0,2}", re.ASCII)
+"""How a size in a family may be written out: `{size:02}`."""
 
 
 def _known_test(value: object) -> object:
@@ -42,6 +49,8 @@ def _ranges(value: object) -> object:
     sizes: list[object] = []
     for item in value:
         sizes.extend(_spelled_out(item) if isinstance(item, str) and ":" in item else [item])
+        if len(sizes) > MOST_SIZES:
+            raise PydanticCustomError("range", "more than {most} sizes: give a step", {"most": MOST_SIZES})
     return sizes
 
 
@@ -49,17 +58,57 @@ def _spelled_out(text: str) -> list[int]:
     try:
         return parse_range(text, "range")
     except InputError:
-        raise PydanticCustomError("range", "give first:last or first:last:step, first <= last") from None
+        remedy = "give first:last or first:last:step, first <= last, {most} sizes at most"
+        raise PydanticCustomError("range", remedy, {"most": MOST_SIZES}) from None
 
 
-def _placeholders(text: str) -> set[str]:
+def _check_family(text: str) -> None:
+    """Refuse a family in which anything but `{direction}` and `{size}`, with a width, stands for something."""
     try:
-        return {field for _, field, _, _ in Formatter().parse(text) if field is not None}
+        fields = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
-        raise ValueError(f"family = {text!r}: {error}") from None
+        raise ValueError(f"family = {shown(text)}: {error}") from None
+    for name, width, conversion in fields:
+        if name not in ("direction", "size") or conversion:
+            raise ValueError(f"family = {shown(text)}: only {{direction}} and {{size}} can stand for something")
+        if width and (name != "size" or not _WIDTH.fullmatch(width)):
+            raise ValueError(
+                f"family = {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}"
+            )
 
 
-Name = Annotated[str, BeforeValidator(_known_test)]
+def check_count(tests: int) -> None:
+    """Refuse a suite of too many tests before it is written out.
+
+    Raises:
+        ValueError: There are more than `MOST_TESTS`.
+    """
+    if tests > MOST_TESTS:
+        raise ValueError(
+            f"{tests} tests: give {MOST_TESTS} at most: fewer entries in the lists, or several suites"
+        )
+
+
+def check_loop(loop: Sequence[str], axes: dict[Any, list[Any]]) -> None:
+    """Refuse a loop that names a list twice, or leaves out one with several entries; and too many tests.
+
+    Raises:
+        ValueError: Says which.
+    """
+    if len(set(loop)) < len(loop):
+        raise ValueError(f"loop = {shown(loop)}: each entry once")
+    unnamed = [axis for axis, values in axes.items() if len(values) > 1 and axis not in loop]
+    if unnamed:
+        raise ValueError(f"loop = {shown(loop)}: add {', '.join(unnamed)}, of which there is more than one")
+    check_count(count(axes))
+
+
+def count(axes: dict[Any, list[Any]]) -> int:
+    """The tests of a group whose lists are these."""
+    return prod(len(values) for values in axes.values())
+
+
+TestName = Annotated[str, BeforeValidator(_known_test)]
 Sizes = Annotated[
     list[Size], BeforeValidator(_ranges, json_schema_input_type=list[int | str]), Field(min_length=1)
 ]
@@ -69,12 +118,12 @@ Offset = Annotated[int, Field(ge=0, le=4095)]
 class Group(Part):
     """Tests that share a family (a file of the published format), as lists that are combined with each other."""
 
-    family: str = Field(min_length=1)
+    family: Name
     """File that the results belong to. `{direction}` stands for the test's `rd`, `wr`, `rw` or `wrrd`, `{size}`
     for its size, `{size:02}` with two digits."""
     loop: list[Axis] = Field(default=[])
     """What varies, outermost first: every list with more than one entry must be named."""
-    tests: list[Name] = Field(min_length=1)
+    tests: list[TestName] = Field(min_length=1)
     """Published names of the micro-benchmarks."""
     sizes: Sizes
     """Transfer sizes: bytes, `"4K"`, or a range such as `"240:271"`, both ends included."""
@@ -99,13 +148,8 @@ class Group(Part):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if len(set(self.loop)) < len(self.loop):
-            raise ValueError(f"loop = {self.loop}: each entry once")
-        unnamed = [axis for axis, values in self._axes().items() if len(values) > 1 and axis not in self.loop]
-        if unnamed:
-            raise ValueError(f"loop = {self.loop}: add {', '.join(unnamed)}, of which there is more than one")
-        if _placeholders(self.family) - {"direction", "size"}:
-            raise ValueError(f"family = {self.family!r}: only {{direction}} and {{size}} can stand for something")
+        _check_family(self.family)
+        check_loop(self.loop, self._axes())
         return self
 
     @model_validator(mode="after")
@@ -123,6 +167,11 @@ class Group(Part):
         order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
         for values in product(*(axes[axis] for axis in order)):
             yield self._test(dict(zip(order, values, strict=True)))
+
+    @property
+    def count(self) -> int:
+        """How many tests the group has."""
+        return count(self._axes())
 
     def _axes(self) -> dict[Axis, list[Any]]:
         offsets = [(offset, 0) for offset in self.host_offsets] + [(0, offset) for offset in self.device_offsets]
@@ -161,11 +210,16 @@ class Group(Part):
 class SuiteFile(Part):
     """A file under `suites`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the list of tests comes from."""
     group: list[Group] = Field(min_length=1)
     """Groups of tests, in run order."""
+
+    @model_validator(mode="after")
+    def _is_short_enough(self) -> Self:
+        check_count(sum(group.count for group in self.group))
+        return self

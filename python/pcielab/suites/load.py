@@ -10,11 +10,12 @@ from pydantic import BaseModel, ValidationError
 
 from pcielab import shipped
 from pcielab.errors import InputError
+from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
 from pcielab.suites.benchmark import Test
 from pcielab.suites.files import Group, SuiteFile
 from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -70,12 +71,12 @@ def _validated(model: type[_Model], content: object, where: str) -> _Model:
 
 def _locate(reference: str) -> Path:
     if reference.endswith(".toml") or "/" in reference:
-        path = Path(reference).expanduser()
-        if not path.is_file():
+        path = given_path(reference)
+        if not is_there(path):
             raise InputError(f"{path}: no such suite")
         return path
     found = shipped.suite_files("transfers").get(reference)
     if found is None:
         remedy = suggestion(reference, names())
-        raise InputError(f"no suite is named {reference!r}: {remedy}; a file is given by its path (*.toml)")
+        raise InputError(f"no suite is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)")
     return found

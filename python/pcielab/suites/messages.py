@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
@@ -14,10 +13,10 @@ from pydantic_core import PydanticCustomError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
-from pcielab.profiles.part import Count, Part, Share
+from pcielab.input_files import given_path, is_there, read_toml
+from pcielab.profiles.part import Count, Name, Part, Share, Title
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import read_toml
-from pcielab.suites.files import Sizes
+from pcielab.suites.files import Sizes, check_count, check_loop, count
 from pcielab.validation import explain
 
 Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors"]
@@ -44,7 +43,7 @@ LinkName = Annotated[str, BeforeValidator(_link)]
 class MessageGroup(Part):
     """Tests that share a family, as lists that are combined with each other."""
 
-    family: str = Field(min_length=1)
+    family: Name
     """What the results belong to."""
     loop: list[Axis] = Field(default=[])
     """What varies, outermost first: every list with more than one entry must be named."""
@@ -69,12 +68,13 @@ class MessageGroup(Part):
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
-        if len(set(self.loop)) < len(self.loop):
-            raise ValueError(f"loop = {self.loop}: each entry once")
-        unnamed = [axis for axis, values in self._axes().items() if len(values) > 1 and axis not in self.loop]
-        if unnamed:
-            raise ValueError(f"loop = {self.loop}: add {', '.join(unnamed)}, of which there is more than one")
+        check_loop(self.loop, self._axes())
         return self
+
+    @property
+    def count(self) -> int:
+        """How many tests the group has."""
+        return count(self._axes())
 
     def _axes(self) -> dict[Axis, list[Any]]:
         return {
@@ -113,14 +113,19 @@ class MessageGroup(Part):
 class MessageSuiteFile(Part):
     """A file under `suites/messages`."""
 
-    name: str = Field(min_length=1)
+    name: Name
     """Short name."""
-    title: str = Field(min_length=1)
+    title: Title
     """One line for people."""
     provenance: Provenance
     """Where the list of tests comes from."""
     group: list[MessageGroup] = Field(min_length=1)
     """Groups of tests, in run order."""
+
+    @model_validator(mode="after")
+    def _is_short_enough(self) -> Self:
+        check_count(sum(group.count for group in self.group))
+        return self
 
 
 @dataclass(frozen=True)
@@ -152,8 +157,8 @@ def is_message_suite(name_or_path: str) -> bool:
     """Whether `--suite` means a suite of messages: a shipped one, or a file whose groups have ways."""
     if name_or_path in message_suite_names():
         return True
-    path = Path(name_or_path).expanduser()
-    if path.suffix != ".toml" or not path.is_file():
+    path = given_path(name_or_path)
+    if path.suffix != ".toml" or not is_there(path):
         return False
     groups = read_toml(path).get("group")
     return isinstance(groups, list) and any(isinstance(group, dict) and "ways" in group for group in groups)
@@ -165,7 +170,7 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     Raises:
         InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
     """
-    path = shipped.suite_files("messages").get(name_or_path) or Path(name_or_path).expanduser()
+    path = shipped.suite_files("messages").get(name_or_path) or given_path(name_or_path)
     try:
         file = MessageSuiteFile.model_validate(read_toml(path))
     except ValidationError as error:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TypeVar, get_args
 
 from pcielab.errors import InputError
-from pcielab.profiles.part import MOST_BYTES, MOST_COUNT
+from pcielab.profiles.part import MOST_COUNT
 from pcielab.quantities import parse_bytes
 from pcielab.suites.benchmark import (
     BENCHMARKS,
@@ -100,10 +100,7 @@ def _one_of(word: str, known: Iterable[_Word], option: str) -> _Word:
 
 
 def _bytes(value: int | str, option: str) -> int:
-    size = parse_bytes(str(value), option)
-    if size > MOST_BYTES:
-        raise InputError(f"{option} {value}: give at most {MOST_BYTES} bytes")
-    return size
+    return parse_bytes(str(value), option)
 
 
 def _count(value: int, option: str) -> int:

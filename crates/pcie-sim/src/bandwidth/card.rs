@@ -52,9 +52,9 @@ impl Credits {
     pub(super) fn new(system: &System) -> Self {
         let complex = &system.host.root_complex;
         Self {
-            posted_headers: complex.posted_header_credits,
-            posted_data: complex.posted_data_credits,
-            non_posted_headers: complex.non_posted_header_credits,
+            posted_headers: complex.posted_header_credits.at_most(),
+            posted_data: complex.posted_data_credits.at_most(),
+            non_posted_headers: complex.non_posted_header_credits.at_most(),
         }
     }
 

@@ -1,119 +1,215 @@
 //! Values that the simulator could not work with, refused by name.
 
 use super::SystemError;
-use crate::profile::System;
+use crate::profile::{Credits, LastLevelCache, System};
 use pcie_workload::{LINE_BYTES, PAGE_BYTES};
 
+/// A gibibyte of host buffer is 16 Mi lines, of which each takes a few bytes in every copy of the machine's state.
+const MOST_BUFFER_BYTES: u64 = 1 << 30;
+/// The largest caches of a socket today have 1.1 GiB.
+const MOST_CACHE_BYTES: u64 = 2 << 30;
+/// DDIO ways hold lines by number.
+const MOST_DDIO_BYTES: u64 = 1 << 30;
+const MOST_HEADER_CREDITS: u32 = 1 << 16;
+const MOST_DATA_CREDITS: u32 = 1 << 20;
+/// Ports count what a TLP takes, padding included, in 32 bits; no padding comes near a page.
+const MOST_PADDING_BYTES: u32 = 4096;
+const MOST_CLUSTERS: usize = 64;
+/// Of a longest stall, over the time served between two.
+const MOST_STALLED: f64 = 1000.0;
+
+type Checked = Result<(), (&'static str, String, &'static str)>;
+
+/// Refuses values that the simulator could not work with, before anything is allocated by them.
 pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
-    let wrong = |key, value: String, remedy| {
-        Err(SystemError::Value { system: system.name.clone(), key, value, remedy })
-    };
-    let chunks = system.chunk_addresses.len() as u64;
+    buffer(system)
+        .and_then(|()| sockets(system))
+        .and_then(|()| cache(&system.host.llc))
+        .and_then(|()| counts(system))
+        .and_then(|()| sizes(system))
+        .and_then(|()| credits(system))
+        .and_then(|()| times(system))
+        .map_err(|(key, value, remedy)| SystemError::Value {
+            system: system.name.clone(),
+            key,
+            value,
+            remedy,
+        })
+}
+
+fn buffer(system: &System) -> Checked {
     if !system.chunk_bytes.is_power_of_two()
-        || system.chunk_bytes < PAGE_BYTES
-        || system.chunk_bytes > 1 << 36
+        || !(PAGE_BYTES..=MOST_BUFFER_BYTES).contains(&system.chunk_bytes)
     {
-        return wrong("chunk_bytes", system.chunk_bytes.to_string(), "give a power of two, 4096 to 2^36");
+        return Err(("chunk_bytes", system.chunk_bytes.to_string(), "give a power of two, 4096 to 2^30"));
     }
-    if chunks == 0 || chunks.saturating_mul(system.chunk_bytes) > 1 << 36 {
-        return wrong(
+    let chunks = system.chunk_addresses.len() as u64;
+    if chunks == 0 || chunks.saturating_mul(system.chunk_bytes) > MOST_BUFFER_BYTES {
+        return Err((
             "chunk_addresses",
             format!("{chunks} chunks"),
-            "give at least one, at most 64 GiB together",
-        );
+            "give at least one, at most 1 GiB together",
+        ));
     }
-    if let Some(address) = system.chunk_addresses.iter().find(|address| *address % system.chunk_bytes != 0) {
-        return wrong("chunk_addresses", format!("{address:#x}"), "give multiples of chunk_bytes");
+    match system.chunk_addresses.iter().find(|address| *address % system.chunk_bytes != 0) {
+        Some(address) => Err(("chunk_addresses", format!("{address:#x}"), "give multiples of chunk_bytes")),
+        None => Ok(()),
     }
+}
+
+fn sockets(system: &System) -> Checked {
     let sockets = [
         ("device_socket", system.device_socket),
         ("memory_socket", system.memory_socket),
         ("program_socket", system.program_socket),
     ];
-    for (key, socket) in sockets {
-        if socket >= system.host.sockets {
-            return wrong(key, socket.to_string(), "give a socket that host.sockets has, counted from 0");
+    match sockets.into_iter().find(|(_, socket)| *socket >= system.host.sockets) {
+        Some((key, socket)) => {
+            Err((key, socket.to_string(), "give a socket that host.sockets has, counted from 0"))
         }
+        None => Ok(()),
     }
-    let cache = &system.host.llc;
-    if cache.ways == 0 || cache.ddio_ways == 0 || cache.ddio_ways > cache.ways || cache.slices == 0 {
-        let value = format!("{} ways, {} for DDIO, {} slices", cache.ways, cache.ddio_ways, cache.slices);
-        return wrong(
-            "host.llc",
-            value,
-            "give at least one of each, and no more ways for DDIO than there are",
-        );
+}
+
+fn cache(cache: &LastLevelCache) -> Checked {
+    within("host.llc.ways", cache.ways, 1, 255, "give 1 to 255")?;
+    within("host.llc.slices", cache.slices, 1, 1024, "give 1 to 1024")?;
+    if !(1..=cache.ways).contains(&cache.ddio_ways) {
+        let value = format!("{} of {} ways", cache.ddio_ways, cache.ways);
+        return Err(("host.llc.ddio_ways", value, "give at least one, and no more than there are ways"));
     }
     let set_bytes = LINE_BYTES * u64::from(cache.ways) * u64::from(cache.slices);
-    if cache.llc_bytes < set_bytes || cache.llc_bytes > 1 << 32 {
-        return wrong(
+    if !(set_bytes..=MOST_CACHE_BYTES).contains(&cache.llc_bytes) {
+        return Err((
             "host.llc.llc_bytes",
             cache.llc_bytes.to_string(),
-            "give a set per slice at least, 4 GiB at most",
-        );
+            "give a set per slice at least, 2 GiB at most",
+        ));
     }
-    let timer = system.device.timer;
+    let ddio_bytes = cache.llc_bytes / u64::from(cache.ways) * u64::from(cache.ddio_ways);
+    if ddio_bytes > MOST_DDIO_BYTES {
+        let value = format!("{} of {} ways, or {ddio_bytes} bytes", cache.ddio_ways, cache.ways);
+        return Err(("host.llc.ddio_ways", value, "give as many as hold 1 GiB at most"));
+    }
+    Ok(())
+}
+
+fn counts(system: &System) -> Checked {
+    let (device, host) = (&system.device, &system.host);
+    let timer = device.timer;
     if timer.numerator_ns == 0 || timer.denominator == 0 || timer.cycles == 0 {
-        return wrong("device.timer", format!("{timer:?}"), "give values above 0");
+        return Err(("device.timer", format!("{timer:?}"), "give values above 0"));
     }
-    let counts = [
+    for (key, count, most, remedy) in [
         ("link.tags", system.link.tags, 16_384, "give 1 to 16384"),
-        ("device.dma.outstanding", system.device.dma.outstanding, 1 << 20, "give 1 to 1048576"),
-        ("device.dma.receive_buffers", system.device.dma.receive_buffers, 1 << 20, "give 1 to 1048576"),
-        ("host.iommu.walkers", system.host.iommu.walkers, 4096, "give 1 to 4096"),
-        ("host.llc.ways", cache.ways, 1024, "give 1 to 1024"),
-    ];
-    for (key, count, most, remedy) in counts {
-        if count == 0 || count > most {
-            return wrong(key, count.to_string(), remedy);
-        }
+        ("device.dma.outstanding", device.dma.outstanding, 1 << 16, "give 1 to 65536"),
+        ("device.dma.receive_buffers", device.dma.receive_buffers, 1 << 16, "give 1 to 65536"),
+        ("host.iommu.walkers", host.iommu.walkers, 4096, "give 1 to 4096"),
+        ("host.iommu.pending_walks", host.iommu.pending_walks, 1 << 16, "give 1 to 65536"),
+    ] {
+        within(key, count, 1, most, remedy)?;
     }
-    let engine = &system.device.dma.engine;
+    Ok(())
+}
+
+fn sizes(system: &System) -> Checked {
+    let (device, complex) = (&system.device, &system.host.root_complex);
+    let engine = &device.dma.engine;
     if engine.segment_bytes == 0 || engine.word_bytes == 0 {
-        return wrong("device.dma.engine", "a size of 0".into(), "give bytes above 0");
+        return Err(("device.dma.engine", "a size of 0".into(), "give bytes above 0"));
     }
-    let powers = [
+    for (key, bytes, least) in [
         ("device.dma.engine.word_bytes", engine.word_bytes, 1),
         ("device.dma.engine.write_part_bytes", engine.write_part_bytes, 64),
-        ("device.uplink_data_quantum_bytes", system.device.uplink_data_quantum_bytes, 4),
-    ];
-    for (key, bytes, least) in powers {
+        ("device.uplink_data_quantum_bytes", device.uplink_data_quantum_bytes, 4),
+    ] {
         if !bytes.is_power_of_two() || bytes < least || u64::from(bytes) > PAGE_BYTES {
-            return wrong(key, bytes.to_string(), "give a power of two, a page of 4096 at most");
+            return Err((key, bytes.to_string(), "give a power of two, a page of 4096 at most"));
         }
     }
-    let complex = &system.host.root_complex;
-    let posted_units = system.link.mps_bytes.div_ceil(16);
-    if complex.posted_header_credits == 0
-        || complex.posted_data_credits < posted_units
-        || complex.non_posted_header_credits == 0
-    {
-        let value = format!(
-            "{} posted headers, {} posted data, {} non-posted headers",
-            complex.posted_header_credits, complex.posted_data_credits, complex.non_posted_header_credits
-        );
-        return wrong("host.root_complex credits", value, "give room for at least one TLP of each kind");
+    for (key, bytes, least, remedy) in [
+        ("device.uplink_quantum_bytes", device.uplink_quantum_bytes, 1, "give 1 to 4096"),
+        ("host.root_complex.downlink_quantum_bytes", complex.downlink_quantum_bytes, 1, "give 1 to 4096"),
+        ("device.uplink_gap_bytes", device.uplink_gap_bytes, 0, "give 4096 at most"),
+        ("device.uplink_dllp_bytes", device.uplink_dllp_bytes, 0, "give 4096 at most"),
+        ("device.dma.engine.write_gap_bytes", engine.write_gap_bytes, 0, "give 4096 at most"),
+        ("host.root_complex.downlink_dllp_bytes", complex.downlink_dllp_bytes, 0, "give 4096 at most"),
+    ] {
+        within(key, bytes, least, MOST_PADDING_BYTES, remedy)?;
     }
+    Ok(())
+}
+
+fn credits(system: &System) -> Checked {
+    let complex = &system.host.root_complex;
+    for (key, credits, most, remedy) in [
+        (
+            "host.root_complex.posted_header_credits",
+            complex.posted_header_credits,
+            MOST_HEADER_CREDITS,
+            "give 1 to 65536, or \"infinite\"",
+        ),
+        (
+            "host.root_complex.non_posted_header_credits",
+            complex.non_posted_header_credits,
+            MOST_HEADER_CREDITS,
+            "give 1 to 65536, or \"infinite\"",
+        ),
+        (
+            "host.root_complex.posted_data_credits",
+            complex.posted_data_credits,
+            MOST_DATA_CREDITS,
+            "give 1 to 1048576, or \"infinite\"",
+        ),
+    ] {
+        if let Credits::Count(count) = credits {
+            within(key, count, 1, most, remedy)?;
+        }
+    }
+    if complex.posted_data_credits.at_most() < system.link.mps_bytes.div_ceil(16) {
+        let value = format!("{} for an MPS of {}", complex.posted_data_credits, system.link.mps_bytes);
+        return Err((
+            "host.root_complex.posted_data_credits",
+            value,
+            "give room for at least one TLP, at 16 B each",
+        ));
+    }
+    Ok(())
+}
+
+fn times(system: &System) -> Checked {
+    let complex = &system.host.root_complex;
     for (key, stretch) in [
         ("host.root_complex.downlink_stretch", complex.downlink_stretch),
         ("host.root_complex.uplink_stretch", complex.uplink_stretch),
     ] {
         if !(0.5..=10.0).contains(&stretch) {
-            return wrong(key, stretch.to_string(), "give the serialisation time over the raw one, near 1");
+            return Err((key, stretch.to_string(), "give the serialisation time over the raw one, near 1"));
         }
     }
-    if let Some(idle) = &system.host.idle {
-        let interval_ns = idle.stalls.interval_ns;
-        if !(interval_ns.is_finite() && interval_ns > 0.0) {
-            return wrong("host.idle.stalls.interval_ns", interval_ns.to_string(), "give ns above 0");
-        }
+    let Some(idle) = &system.host.idle else { return Ok(()) };
+    if idle.clusters.len() > MOST_CLUSTERS {
+        return Err(("host.idle.clusters", format!("{} clusters", idle.clusters.len()), "give 64 at most"));
+    }
+    let stalls = &idle.stalls;
+    if !(stalls.interval_ns.is_finite() && stalls.interval_ns > 0.0) {
+        return Err(("host.idle.stalls.interval_ns", stalls.interval_ns.to_string(), "give ns above 0"));
+    }
+    if stalls.duration_ns > MOST_STALLED * stalls.interval_ns {
+        let value = format!("{} every {} ns", stalls.duration_ns, stalls.interval_ns);
+        return Err(("host.idle.stalls.duration_ns", value, "give 1000 times interval_ns at most"));
     }
     Ok(())
+}
+
+fn within(key: &'static str, value: u32, least: u32, most: u32, remedy: &'static str) -> Checked {
+    if (least..=most).contains(&value) { Ok(()) } else { Err((key, value.to_string(), remedy)) }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::Machine;
+    use crate::profile::Credits;
     use crate::test_systems::snb;
 
     fn refused(change: impl Fn(&mut crate::profile::System)) -> String {
@@ -133,9 +229,22 @@ mod tests {
             ),
             (refused(|system| system.chunk_bytes = 4097), "chunk_bytes is 4097: give a power of two"),
             (refused(|system| system.chunk_addresses[2] += 64), "give multiples of chunk_bytes"),
-            (refused(|system| system.host.llc.ddio_ways = 21), "20 ways, 21 for DDIO"),
+            (refused(|system| system.host.llc.ddio_ways = 21), "ddio_ways is 21 of 20 ways"),
+            (refused(|system| system.host.llc.slices = 4095), "host.llc.slices is 4095: give 1 to 1024"),
             (refused(|system| system.host.llc.llc_bytes = 64), "host.llc.llc_bytes is 64"),
-            (refused(|system| system.host.root_complex.posted_data_credits = 3), "3 posted data"),
+            (
+                refused(|system| system.host.root_complex.posted_data_credits = Credits::Count(3)),
+                "posted_data_credits is 3 for an MPS of",
+            ),
+            (
+                refused(|system| system.host.root_complex.posted_header_credits = Credits::Count(u32::MAX)),
+                "posted_header_credits is 4294967295: give 1 to 65536, or \"infinite\"",
+            ),
+            (
+                refused(|system| system.chunk_addresses = (0..1 << 20).map(|chunk| chunk << 22).collect()),
+                "chunk_addresses is 1048576 chunks: give at least one, at most 1 GiB together",
+            ),
+            (refused(|system| system.device.uplink_gap_bytes = u32::MAX), "uplink_gap_bytes is 4294967295"),
             (refused(|system| system.host.root_complex.uplink_stretch = f64::NAN), "uplink_stretch is NaN"),
         ] {
             assert!(message.contains(expected), "{message}");

@@ -1,5 +1,6 @@
 //! The host: root complex, last-level cache, memory, IOMMU.
 
+use super::Credits;
 use serde::{Deserialize, Serialize};
 
 /// A host, as its calibration or its data sheet describes it.
@@ -92,11 +93,11 @@ pub struct RootComplex {
     /// The same upstream.
     pub uplink_stretch: f64,
     /// Posted header credits that the root port advertises.
-    pub posted_header_credits: u32,
+    pub posted_header_credits: Credits,
     /// Posted data credits (16 B each).
-    pub posted_data_credits: u32,
+    pub posted_data_credits: Credits,
     /// Non-posted header credits.
-    pub non_posted_header_credits: u32,
+    pub non_posted_header_credits: Credits,
     /// Time from a TLP's arrival until its credits are back at the card.
     pub credit_return_ns: f64,
 }

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from pcielab import input_files
 from pcielab.errors import InputError
 
 
@@ -11,14 +12,7 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: It cannot be read, or is not text in UTF-8, or is empty.
     """
-    try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path}, byte {error.start}: is not text in UTF-8: the file is damaged or foreign"
-        ) from error
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    text = input_files.read_text(path)
     if not text:
         raise InputError(f"{path}, line 1: the file is empty: copy it again")
     return text

@@ -166,7 +166,9 @@ impl<'a> ReadWriteRun<'a> {
             let request = &self.shapes.requests[tlp.shape as usize];
             let piece = Piece { address: tlp.offset + request.start, length: request.length };
             let (credit_back, data) = self.complex.admit(piece, arrival);
-            self.card.non_posted.take(credit_back);
+            if let Some(credits) = &mut self.card.non_posted {
+                credits.take(credit_back);
+            }
             self.root_port.ready.add(data, Waiting::new(tag, request.small));
             return;
         }

@@ -1,5 +1,6 @@
 //! Credits as times: when the one that the next TLP needs is back.
 
+use crate::profile::Credits;
 use pcie_time::Picoseconds;
 use std::collections::VecDeque;
 
@@ -11,8 +12,10 @@ pub(super) struct HeaderCredits {
 }
 
 impl HeaderCredits {
-    pub(super) fn new(count: u32) -> Self {
-        Self { back_at: vec![Picoseconds::ZERO; count as usize], next: 0 }
+    /// Those that were advertised; none where no TLP ever waits for one.
+    pub(super) fn new(advertised: Credits) -> Option<Self> {
+        let count = advertised.count()?;
+        Some(Self { back_at: vec![Picoseconds::ZERO; count as usize], next: 0 })
     }
 
     /// When the next TLP has its credit.
@@ -37,8 +40,9 @@ pub(super) struct DataCredits {
 }
 
 impl DataCredits {
-    pub(super) fn new(count: u32) -> Self {
-        Self { free: count, returns: VecDeque::new() }
+    /// Those that were advertised; none where no TLP ever waits for one.
+    pub(super) fn new(advertised: Credits) -> Option<Self> {
+        advertised.count().map(|free| Self { free, returns: VecDeque::new() })
     }
 
     /// When so many credits are there.

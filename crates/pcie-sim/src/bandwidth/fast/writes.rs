@@ -33,7 +33,7 @@ pub(crate) struct WriteRun<'a> {
     /// TLPs that wait for credits.
     outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
-    headers: Ring,
+    headers: Option<Ring>,
     /// None if headers run out first.
     data: Option<DataCredits>,
     uplink: Port,
@@ -72,8 +72,8 @@ impl<'a> WriteRun<'a> {
         let shapes = Shapes::new(machine, test, uplink.clone(), downlink);
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
         let longest = test.size_bytes.min(u64::from(system.link.mps_bytes)) as u32;
-        let data_bind = u64::from(root.posted_header_credits) * u64::from(data_credits(longest))
-            > u64::from(root.posted_data_credits);
+        let data_bind = u64::from(root.posted_header_credits.at_most()) * u64::from(data_credits(longest))
+            > u64::from(root.posted_data_credits.at_most());
         Self {
             planned: Planned::new(shapes, list, first, true),
             left: test.transactions.saturating_sub(first),
@@ -85,8 +85,8 @@ impl<'a> WriteRun<'a> {
             engine_free: Picoseconds::ZERO,
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
-            headers: Ring::new(root.posted_header_credits as usize),
-            data: data_bind.then(|| DataCredits::new(root.posted_data_credits)),
+            headers: root.posted_header_credits.count().map(|count| Ring::new(count as usize)),
+            data: DataCredits::new(root.posted_data_credits).filter(|_| data_bind),
             uplink,
             flight: Picoseconds::from_ns(root.flight_ns),
             complex: Complex::new(machine, key, state, first),
@@ -137,7 +137,10 @@ impl<'a> WriteRun<'a> {
     /// When a TLP can be sent.
     #[inline(always)]
     fn send_time(&self, tlp: &Outgoing) -> Picoseconds {
-        let time = tlp.ready.max(self.sent_at).max(self.headers.next());
+        let mut time = tlp.ready.max(self.sent_at);
+        if let Some(headers) = &self.headers {
+            time = time.max(headers.next());
+        }
         match &self.data {
             None => time,
             Some(data) => {
@@ -185,7 +188,9 @@ impl<'a> WriteRun<'a> {
         self.uplink.leave_unit(write.gap_bytes);
         let piece = Piece { address: tlp.offset + write.start, length: write.length };
         let credits_back = self.complex.write(piece, left + self.flight);
-        self.headers.take_until(credits_back);
+        if let Some(headers) = &mut self.headers {
+            headers.take_until(credits_back);
+        }
         if let Some(data) = &mut self.data {
             data.take(data_credits(write.length), credits_back);
         }

@@ -87,9 +87,9 @@ pub(super) struct Card<'a> {
     /// TLPs that wait for credits.
     pub(super) outgoing: VecDeque<Outgoing>,
     sent_at: Picoseconds,
-    pub(super) non_posted: HeaderCredits,
-    posted: HeaderCredits,
-    posted_data: DataCredits,
+    pub(super) non_posted: Option<HeaderCredits>,
+    posted: Option<HeaderCredits>,
+    posted_data: Option<DataCredits>,
     uplink: Port,
     dllp_bytes: u32,
     /// When the completions arrive whose DLLPs were not sent yet.
@@ -182,10 +182,15 @@ impl<'a> Card<'a> {
     #[inline]
     pub(super) fn send_time(&self, outgoing: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
         let credit = match outgoing.tag {
-            Some(_) => self.non_posted.ready(),
+            Some(_) => self.non_posted.as_ref().map_or(Picoseconds::ZERO, HeaderCredits::ready),
             None => {
                 let length = shapes.writes[outgoing.shape as usize].length;
-                self.posted.ready().max(self.posted_data.ready(data_credits(length)))
+                let header = self.posted.as_ref().map_or(Picoseconds::ZERO, HeaderCredits::ready);
+                let data = self
+                    .posted_data
+                    .as_ref()
+                    .map_or(Picoseconds::ZERO, |data| data.ready(data_credits(length)));
+                header.max(data)
             }
         };
         outgoing.ready.max(self.sent_at).max(credit)
@@ -269,8 +274,12 @@ impl<'a> Card<'a> {
     /// The credits of the write sent last are back at a time.
     #[inline]
     pub(super) fn posted_credits_taken(&mut self, bytes: u32, back: Picoseconds) {
-        self.posted.take(back);
-        self.posted_data.take(data_credits(bytes), back);
+        if let Some(headers) = &mut self.posted {
+            headers.take(back);
+        }
+        if let Some(data) = &mut self.posted_data {
+            data.take(data_credits(bytes), back);
+        }
     }
 
     /// The shape of the request that has a tag.

@@ -83,8 +83,9 @@ impl Card {
         let workers_bind = workers < tags + buffers + 2;
         // The request whose credit is needed had its data before the one before it got its tag.
         let root = &system.host.root_complex;
-        let credits = root.non_posted_header_credits as usize;
-        let credits_bind = credits < tags || Picoseconds::from_ns(root.credit_return_ns) > least_read;
+        let credits = root.non_posted_header_credits.count().map(|count| count as usize);
+        let credits_bind =
+            |count: &usize| *count < tags || Picoseconds::from_ns(root.credit_return_ns) > least_read;
         Self {
             left: test.transactions.saturating_sub(first),
             head: Head::default(),
@@ -99,7 +100,7 @@ impl Card {
             clock: machine.request_clock(),
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
-            credits: credits_bind.then(|| Ring::new(credits)),
+            credits: credits.filter(credits_bind).map(Ring::new),
             dllp_bytes: device.uplink_dllp_bytes,
             arrivals: Vec::new(),
             acknowledged: 0,

@@ -1,0 +1,71 @@
+//! Flow-control credits as a receiver advertises them.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// So many credits, or no limit: what a receiver advertises that never makes a sender wait.
+///
+/// In JSON, a number or the word `infinite`. Registers say it with the number 0 (PCI Express Base Specification, section
+/// 2.6.1), and tools that read them with all ones; as a count, neither is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Credits {
+    /// So many.
+    Count(u32),
+    /// Without a limit.
+    Infinite(Infinite),
+}
+
+/// The word `infinite`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Infinite {
+    /// `infinite`.
+    Infinite,
+}
+
+impl Credits {
+    /// No limit.
+    pub const INFINITE: Self = Self::Infinite(Infinite::Infinite);
+
+    /// How many, where there is a limit.
+    #[must_use]
+    pub fn count(self) -> Option<u32> {
+        match self {
+            Self::Count(count) => Some(count),
+            Self::Infinite(_) => None,
+        }
+    }
+
+    /// How many, counting no limit as more than can ever be in use.
+    #[must_use]
+    pub fn at_most(self) -> u32 {
+        self.count().unwrap_or(u32::MAX)
+    }
+}
+
+impl fmt::Display for Credits {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(formatter),
+            Self::Infinite(_) => formatter.write_str("infinite"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credits_are_a_number_or_the_word() {
+        let read = |text| serde_json::from_str::<Credits>(text).ok();
+        assert_eq!(read("127"), Some(Credits::Count(127)));
+        assert_eq!(read("\"infinite\""), Some(Credits::INFINITE));
+        assert_eq!((read("-1"), read("\"many\""), read("null")), (None, None, None));
+        assert_eq!(
+            serde_json::to_string(&[Credits::Count(4), Credits::INFINITE]).unwrap(),
+            "[4,\"infinite\"]"
+        );
+    }
+}

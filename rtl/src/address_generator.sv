@@ -1,0 +1,71 @@
+// The addresses of a test's transactions, in order: those that AddressList::offset in crates/pcie-workload names, so
+// that the hardware visits the very bytes that the simulation visits.
+//
+// A pipeline that never stops, with a queue behind it that has room for all that is under way. From `start` on it gives
+// out a transfer a clock, without an end; `start` also throws away what is left of the test before.
+module address_generator (
+    input  logic clk,
+    input  logic rst,
+    input  logic start,
+    input  pcielab_pkg::address_list_t list,
+    input  logic unit_write,
+    input  logic [5:0] unit_address,
+    input  logic [5:0] unit_data,
+    input  logic piece_write,
+    input  logic [pcielab_pkg::PIECE_INDEX_WIDTH:0] piece_address,
+    input  logic [31:0] piece_data,
+    output logic out_valid,
+    input  logic out_ready,
+    output logic [63:0] out_address,
+    output logic [pcielab_pkg::OFFSET_WIDTH-1:0] out_offset,
+    output logic out_in_buffer
+);
+    import pcielab_pkg::*;
+
+    localparam DRAW_CLOCKS = 19;
+    localparam UNIT_CLOCKS = 5;
+    localparam CLOCKS = DRAW_CLOCKS + 1 + UNIT_CLOCKS + 1;
+    localparam DEPTH = 64;
+    localparam COUNT_WIDTH = $clog2(DEPTH) + 1;
+
+    logic running, step, clear;
+    // Entries of the queue that are taken, or spoken for by what is in the pipeline.
+    logic [COUNT_WIDTH-1:0] spoken_for;
+    logic [PLACE_WIDTH-1:0] place;
+    logic [UNIT_WIDTH-1:0] in_order, in_order_late, drawn, nth;
+    logic [OFFSET_WIDTH-1:0] offset, offset_late;
+    logic [63:0] address;
+    logic in_buffer, arrives;
+    logic [CLOCKS-1:0] under_way;
+
+    assign clear = rst || start;
+    assign step = running && spoken_for != COUNT_WIDTH'(DEPTH);
+    assign arrives = under_way[CLOCKS-1];
+
+    list_walk walk (.clk, .list, .start, .step, .place, .nth(in_order));
+    draw_below #(.LATENCY(DRAW_CLOCKS)) random (.clk, .key(list.key), .index(place), .bound(list.usable), .draw(drawn));
+    delay #(.WIDTH(UNIT_WIDTH), .CLOCKS(DRAW_CLOCKS)) beside_draw (.clk, .in(in_order), .out(in_order_late));
+
+    always_ff @(posedge clk) nth <= list.pattern == RANDOM ? drawn : list.pattern == FIXED ? '0 : in_order_late;
+
+    unit_place #(.LATENCY(UNIT_CLOCKS)) units (
+        .clk, .list, .table_write(unit_write), .table_address(unit_address), .table_data(unit_data), .nth, .offset
+    );
+    piece_table table_of_pieces (
+        .clk, .table_write(piece_write), .table_address(piece_address), .table_data(piece_data),
+        .pieces(list.pieces), .piece_shift(list.piece_shift), .offset, .length(list.size), .address, .in_buffer
+    );
+    delay #(.WIDTH(OFFSET_WIDTH), .CLOCKS(1)) beside_table (.clk, .in(offset), .out(offset_late));
+
+    always_ff @(posedge clk) begin
+        under_way <= clear ? '0 : {under_way[CLOCKS-2:0], step};
+        spoken_for <= spoken_for + COUNT_WIDTH'(step) - COUNT_WIDTH'(out_valid && out_ready);
+        running <= (running || start) && !rst;
+        if (clear) spoken_for <= '0;
+    end
+
+    stream_fifo #(.WIDTH(64 + OFFSET_WIDTH + 1), .DEPTH(DEPTH)) queue (
+        .clk, .rst(clear), .in_valid(arrives), .in_ready(), .in_data({address, offset_late, in_buffer}),
+        .out_valid, .out_ready, .out_data({out_address, out_offset, out_in_buffer}), .count()
+    );
+endmodule

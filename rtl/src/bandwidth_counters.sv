@@ -1,0 +1,55 @@
+// What has been transferred, and in how many clocks: from the clock in which the first beat of the first request is taken
+// to that in which the last beat of what ended last is, be it a completion or a write. `latch` holds all of it for
+// software, so that what it reads belongs together; the end of a test does the same.
+module bandwidth_counters (
+    input  logic clk,
+    input  logic rst,
+    input  logic clear,
+    input  logic latch,
+    input  logic request_starts,
+    input  logic read_done,
+    input  logic write_done,
+    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] read_bytes,
+    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] written_bytes,
+    output logic [31:0] transactions,
+    output logic [pcielab_pkg::CLOCKS_WIDTH-1:0] elapsed,
+    output logic [63:0] bytes_read,
+    output logic [63:0] bytes_written
+);
+    import pcielab_pkg::*;
+
+    logic started;
+    logic [CLOCKS_WIDTH-1:0] clock, until_last;
+    logic [31:0] done;
+    logic [63:0] sum_read, sum_written;
+
+    always_ff @(posedge clk) begin
+        // Zero in the clock that takes the first beat.
+        if (started || request_starts) clock <= clock + 1'b1;
+        started <= started || request_starts;
+        done <= done + 32'(read_done) + 32'(write_done);
+        if (read_done || write_done) until_last <= clock;
+        sum_read <= sum_read + 64'(read_bytes);
+        sum_written <= sum_written + 64'(written_bytes);
+        if (latch) begin
+            transactions <= done;
+            elapsed <= until_last;
+            bytes_read <= sum_read;
+            bytes_written <= sum_written;
+        end
+        if (clear || rst) begin
+            started <= 1'b0;
+            clock <= '0;
+            done <= '0;
+            until_last <= '0;
+            sum_read <= '0;
+            sum_written <= '0;
+        end
+        if (rst) begin
+            transactions <= '0;
+            elapsed <= '0;
+            bytes_read <= '0;
+            bytes_written <= '0;
+        end
+    end
+endmodule

@@ -1,0 +1,202 @@
+// Follows the reads in flight: takes completions in any order of tags, cut anywhere the specification allows, and says
+// when a request and when a whole transfer is answered. What is wrong with a completion is told in the clock of its last
+// beat, one fault at most for each; the tag of one that does not fit its request is retired, because nobody knows what
+// may still come for it, and so is a tag whose time is up. Retired tags stay so until the core is reset.
+//
+// A completion that ends with an error status ends its request, as the specification says.
+module completion_tracker #(
+    parameter DATA_WIDTH = 256,
+    parameter TAGS = 64,
+    parameter ID_WIDTH = $clog2(TAGS)
+) (
+    input  logic clk,
+    input  logic rst,
+    // Before the first request after a reset: TAGS clocks.
+    output logic ready,
+    input  logic [31:0] timeout,
+
+    input  logic issue,
+    input  logic [ID_WIDTH-1:0] issue_tag,
+    input  logic [ID_WIDTH-1:0] issue_slot,
+    input  logic [5:0] issue_parts,
+    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] issue_offset,
+    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] issue_length,
+
+    input  logic rx_valid,
+    input  logic rx_sop,
+    input  logic rx_eop,
+    input  logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
+    input  logic [2:0] rx_status,
+    input  logic rx_poisoned,
+    input  logic [12:0] rx_byte_count,
+    input  logic [6:0] rx_lower_address,
+    input  logic [10:0] rx_dwords,
+
+    output logic free_tag,
+    output logic [ID_WIDTH-1:0] freed_tag,
+    output logic free_slot,
+    output logic [ID_WIDTH-1:0] freed_slot,
+    // A transfer is answered whole; in the clock of the last beat.
+    output logic transfer_done,
+    // Payload bytes that the beat ends.
+    output logic [pcielab_pkg::LENGTH_WIDTH-1:0] received_bytes,
+    // What a completion's data should be, for the beat at hand.
+    output logic [pcielab_pkg::OFFSET_WIDTH-1:0] expected_offset,
+    output logic expected_data,
+    output logic [pcielab_pkg::LENGTH_WIDTH-1:0] expected_bytes,
+
+    output logic fault,
+    output pcielab_pkg::result_t fault_kind,
+    output logic timed_out,
+    // Nothing is in flight but for what was retired.
+    output logic quiet,
+    output logic [ID_WIDTH:0] retired_count
+);
+    import pcielab_pkg::*;
+
+    localparam LANES = DATA_WIDTH / 32;
+
+    typedef struct packed {
+        logic [ID_WIDTH-1:0] slot;
+        logic [5:0] parts;
+        logic [OFFSET_WIDTH-1:0] offset;
+        logic [LENGTH_WIDTH-1:0] length;
+    } request_t;
+
+    logic [TAGS-1:0] in_flight, retired;
+    logic [ID_WIDTH:0] open_count;
+
+    // ---- what a completion says, held from its first beat on
+    logic [ID_WIDTH-1:0] tag, held_tag;
+    logic known, held_known;
+    logic [10:0] dwords_left, held_dwords_left;
+    logic is_error, held_is_error, poisoned, held_poisoned, malformed, held_malformed;
+    logic [LENGTH_WIDTH-1:0] payload, held_payload;
+
+    request_t request;
+    logic [LENGTH_WIDTH-1:0] received;
+    logic [LENGTH_WIDTH-1:0] remaining, carried;
+    logic [6:0] lower_address;
+    logic is_last_completion, header_malformed, beat_malformed;
+    logic ends, request_done, retire_now;
+
+    // ---- the initial sweep, and time-outs
+    logic sweeping;
+    logic [ID_WIDTH-1:0] sweep;
+    logic [ID_WIDTH-1:0] looked_at;
+    logic [31:0] clock, issued_at;
+
+    lookup #(.WIDTH($bits(request_t)), .DEPTH(TAGS)) requests (
+        .clk, .write(issue), .write_address(issue_tag),
+        .write_data({issue_slot, issue_parts, issue_offset, issue_length}),
+        .read_address(tag), .read_data(request)
+    );
+    // Bytes of each request that have come: zero again once it is answered.
+    lookup #(.WIDTH(LENGTH_WIDTH), .DEPTH(TAGS)) progress (
+        .clk, .write(sweeping || ends), .write_address(sweeping ? sweep : tag),
+        .write_data(sweeping || request_done ? '0 : received + payload),
+        .read_address(tag), .read_data(received)
+    );
+    // Requests of each transfer that have been answered.
+    logic [5:0] answered;
+    lookup #(.WIDTH(6), .DEPTH(TAGS)) answered_parts (
+        .clk, .write(sweeping || request_done), .write_address(sweeping ? sweep : request.slot),
+        .write_data(sweeping || free_slot ? '0 : answered + 1'b1),
+        .read_address(request.slot), .read_data(answered)
+    );
+    // When each tag was given out, and whether it still counts.
+    lookup #(.WIDTH(32), .DEPTH(TAGS)) issue_clocks (
+        .clk, .write(issue), .write_address(issue_tag), .write_data(clock),
+        .read_address(looked_at), .read_data(issued_at)
+    );
+
+    // ---- the header against the request
+    assign tag = rx_sop ? rx_tag[ID_WIDTH-1:0] : held_tag;
+    assign remaining = request.length - received;
+    assign lower_address = 7'(request.offset[6:0] + received[6:0]);
+    // Bytes that so many double words hold from this lower address on.
+    assign carried = LENGTH_WIDTH'({rx_dwords, 2'b00}) - LENGTH_WIDTH'(rx_lower_address[1:0]);
+    assign is_last_completion = rx_byte_count <= carried;
+    assign header_malformed = rx_byte_count != remaining
+        || rx_lower_address != lower_address
+        || rx_dwords == '0
+        || (is_last_completion
+            ? rx_dwords != dwords_of(rx_lower_address[1:0], rx_byte_count)
+            // All but the last end at a read completion boundary, of which 64 bytes is the smallest.
+            : 6'(rx_lower_address[5:0] + carried[5:0]) != '0);
+
+    assign known = rx_sop
+        ? (TAGS == 2 ** TAG_WIDTH || rx_tag < TAG_WIDTH'(TAGS)) && in_flight[tag] && !retired[tag]
+        : held_known;
+    assign is_error = rx_sop ? rx_status != 3'b000 : held_is_error;
+    assign poisoned = rx_sop ? rx_poisoned : held_poisoned;
+    assign dwords_left = rx_sop ? rx_dwords : held_dwords_left;
+    assign payload = rx_sop ? (is_last_completion ? rx_byte_count : carried) : held_payload;
+    assign beat_malformed = (dwords_left <= 11'(LANES)) != rx_eop && !is_error;
+    assign malformed = (rx_sop ? header_malformed && !is_error : held_malformed) || beat_malformed;
+
+    // ---- what follows from it
+    assign ends = rx_valid && rx_eop && known;
+    assign request_done = ends && !malformed && (is_error || received + payload == request.length);
+    assign retire_now = ends && malformed;
+    assign free_tag = request_done;
+    assign freed_tag = tag;
+    assign free_slot = request_done && answered + 1'b1 == request.parts;
+    assign freed_slot = request.slot;
+    assign transfer_done = free_slot;
+    assign received_bytes = ends && !malformed && !is_error ? payload : '0;
+
+    assign fault = rx_valid && rx_eop && (!known || malformed || is_error || poisoned);
+    assign fault_kind = !known ? UNKNOWN_TAG : malformed ? WRONG_LENGTH : is_error ? ERROR_STATUS : POISONED;
+
+    // ---- the data that should be there: from the held place on
+    logic [OFFSET_WIDTH-1:0] held_offset;
+    logic [LENGTH_WIDTH-1:0] held_bytes;
+    assign expected_offset = rx_sop ? request.offset + OFFSET_WIDTH'(received) : held_offset;
+    assign expected_bytes = rx_sop ? payload : held_bytes;
+    assign expected_data = rx_valid && known && !is_error && !malformed && !poisoned;
+
+    // ---- time-outs: a tag is looked at each clock
+    assign timed_out = in_flight[looked_at] && !retired[looked_at] && !sweeping
+        && !(rx_valid && tag == looked_at) && !(issue && issue_tag == looked_at)
+        && clock - issued_at > timeout;
+
+    assign quiet = open_count == '0;
+    assign ready = !sweeping;
+
+    always_ff @(posedge clk) begin
+        clock <= clock + 1'b1;
+        looked_at <= looked_at + 1'b1;
+        if (rx_valid) begin
+            held_tag <= tag;
+            held_known <= known;
+            held_is_error <= is_error;
+            held_poisoned <= poisoned;
+            held_malformed <= malformed;
+            held_dwords_left <= dwords_left - 11'(LANES);
+            held_payload <= payload;
+            // Later beats start at a whole double word.
+            held_offset <= {expected_offset[OFFSET_WIDTH-1:2], 2'b00} + OFFSET_WIDTH'(LANES * 4);
+            held_bytes <= expected_bytes - LENGTH_WIDTH'(LANES * 4) + LENGTH_WIDTH'(expected_offset[1:0]);
+        end
+        if (issue) in_flight[issue_tag] <= 1'b1;
+        if (request_done) in_flight[tag] <= 1'b0;
+        if (retire_now) retired[tag] <= 1'b1;
+        if (timed_out) retired[looked_at] <= 1'b1;
+        retired_count <= retired_count + (ID_WIDTH + 1)'(retire_now) + (ID_WIDTH + 1)'(timed_out);
+        open_count <= open_count + (ID_WIDTH + 1)'(issue) - (ID_WIDTH + 1)'(request_done)
+            - (ID_WIDTH + 1)'(retire_now) - (ID_WIDTH + 1)'(timed_out);
+        sweep <= sweeping ? sweep + 1'b1 : '0;
+        if (&sweep) sweeping <= 1'b0;
+        if (rst) begin
+            clock <= '0;
+            looked_at <= '0;
+            in_flight <= '0;
+            retired <= '0;
+            retired_count <= '0;
+            open_count <= '0;
+            sweeping <= 1'b1;
+            sweep <= '0;
+        end
+    end
+endmodule

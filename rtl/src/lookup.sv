@@ -1,0 +1,18 @@
+// A small memory with one write port and one read port, whose data come in the same clock. Maps to LUT RAM.
+module lookup #(
+    parameter WIDTH = 32,
+    parameter DEPTH = 64,
+    parameter ADDRESS_WIDTH = $clog2(DEPTH)
+) (
+    input  logic clk,
+    input  logic write,
+    input  logic [ADDRESS_WIDTH-1:0] write_address,
+    input  logic [WIDTH-1:0] write_data,
+    input  logic [ADDRESS_WIDTH-1:0] read_address,
+    output logic [WIDTH-1:0] read_data
+);
+    logic [WIDTH-1:0] content [DEPTH];
+
+    always_ff @(posedge clk) if (write) content[write_address] <= write_data;
+    assign read_data = content[read_address];
+endmodule

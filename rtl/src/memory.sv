@@ -1,0 +1,20 @@
+// A memory with one write port and one read port, whose data come a clock after the address. Maps to block RAM.
+module memory #(
+    parameter WIDTH = 32,
+    parameter DEPTH = 4096,
+    parameter ADDRESS_WIDTH = $clog2(DEPTH)
+) (
+    input  logic clk,
+    input  logic write,
+    input  logic [ADDRESS_WIDTH-1:0] write_address,
+    input  logic [WIDTH-1:0] write_data,
+    input  logic [ADDRESS_WIDTH-1:0] read_address,
+    output logic [WIDTH-1:0] read_data
+);
+    logic [WIDTH-1:0] content [DEPTH];
+
+    always_ff @(posedge clk) begin
+        if (write) content[write_address] <= write_data;
+        read_data <= content[read_address];
+    end
+endmodule

@@ -1,0 +1,214 @@
+// The core: pcie-bench's micro-benchmarks as a requester on PCIe, whoever makes the hard block.
+//
+// Three streams and a few wires of configuration are all that it has to do with the world. Requests leave on tx, their
+// completions come in on rx, and software's register accesses come in on reg. Headers stand beside the first beat; the
+// payload starts in the lowest double word of the first beat, whatever its address, and fills every beat but the last.
+// rx is always taken: a requester must have room for what it has asked for.
+module pcielab_core #(
+    // 256 or 512.
+    parameter DATA_WIDTH = 256,
+    // Reads in flight at most: a power of two, 32 to 256.
+    parameter TAGS = 64,
+    // Latencies kept one by one: a power of two, 4,096 to 16,384.
+    parameter RECORDS = 4096,
+    // What software is told that a clock lasts.
+    parameter CLOCK_PS = 4000
+) (
+    input  logic clk,
+    input  logic rst,
+
+    // MPS and MRRS as the device control register encodes them, the right to make requests, and function-level reset.
+    input  logic [2:0] max_payload,
+    input  logic [2:0] max_read_request,
+    input  logic bus_master,
+    input  logic function_reset,
+    // For one clock when a function-level reset is done with.
+    output logic function_reset_done,
+
+    output logic tx_valid,
+    input  logic tx_ready,
+    output logic tx_sop,
+    output logic tx_eop,
+    output logic tx_write,
+    output logic [63:0] tx_address,
+    output logic [10:0] tx_dwords,
+    output logic [3:0] tx_first_be,
+    output logic [3:0] tx_last_be,
+    output logic [pcielab_pkg::TAG_WIDTH-1:0] tx_tag,
+    output logic [DATA_WIDTH-1:0] tx_data,
+
+    input  logic rx_valid,
+    input  logic rx_sop,
+    input  logic rx_eop,
+    input  logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
+    input  logic [2:0] rx_status,
+    input  logic rx_poisoned,
+    input  logic [12:0] rx_byte_count,
+    input  logic [6:0] rx_lower_address,
+    input  logic [10:0] rx_dwords,
+    input  logic [DATA_WIDTH-1:0] rx_data,
+
+    input  logic reg_valid,
+    output logic reg_ready,
+    input  logic reg_write,
+    input  logic [16:0] reg_address,
+    input  logic [31:0] reg_data,
+    output logic reg_response_valid,
+    output logic [31:0] reg_response_data,
+
+    // For one clock when a test has ended.
+    output logic test_ended
+);
+    import pcielab_pkg::*;
+
+    localparam ID_WIDTH = $clog2(TAGS);
+
+    // ---- software
+    logic start, stop, reset, latch, parameters_good;
+    logic [31:0] timeout, count, data_key;
+    logic [2:0] operation;
+    logic first_writes, check_data;
+    logic [8:0] outstanding;
+    logic [4:0] bin_shift;
+    address_list_t list;
+    logic piece_write, unit_write;
+    logic [PIECE_INDEX_WIDTH:0] piece_address;
+    logic [5:0] unit_address;
+    logic [31:0] memory_data;
+    state_t state;
+    result_t result;
+    logic [31:0] transactions, samples, minimum, maximum;
+    logic [CLOCKS_WIDTH-1:0] elapsed;
+    logic [63:0] bytes_read, bytes_written, sum;
+    logic [31:0] error_status_count, poisoned_count, wrong_length_count, unknown_tag_count, timed_out_count;
+    logic [31:0] data_mismatch_count;
+    logic [11:0] bin_address;
+    logic [$clog2(RECORDS)-1:0] record_address;
+    logic [31:0] bin_count, record;
+    logic [ID_WIDTH:0] retired_count;
+    // Reserved codes are taken for the largest size there is.
+    logic [2:0] payload_code, read_request_code;
+    assign payload_code = max_payload > 3'd5 ? 3'd5 : max_payload;
+    assign read_request_code = max_read_request > 3'd5 ? 3'd5 : max_read_request;
+
+    registers #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) register_file (
+        .clk, .rst(rst || function_reset_done), .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data, .reg_response_valid, .reg_response_data,
+        .start, .stop, .reset, .latch, .parameters_good, .timeout, .operation, .first_writes, .check_data, .count,
+        .outstanding, .data_key, .bin_shift, .list, .piece_write, .piece_address, .unit_write, .unit_address,
+        .memory_data, .state, .result, .max_payload, .max_read_request, .bus_master, .transactions, .elapsed,
+        .bytes_read, .bytes_written, .samples, .minimum, .maximum, .sum, .error_status_count, .poisoned_count,
+        .wrong_length_count, .unknown_tag_count, .timed_out_count, .data_mismatch_count,
+        .retired_tags(9'(retired_count)), .bin_address, .bin_count, .record_address, .record
+    );
+
+    // ---- resets: a request that is being sent goes out whole first
+    logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
+    assign engine_rst = rst || (reset_pending && !tx_valid);
+    assign test_rst = engine_rst || prepare;
+    always_ff @(posedge clk) begin
+        function_reset_before <= function_reset && !rst;
+        function_reset_pending <= (function_reset_pending || (function_reset && !function_reset_before)) && !engine_rst;
+        reset_pending <= (reset_pending || reset || (function_reset && !function_reset_before)) && !engine_rst;
+        function_reset_done <= function_reset_pending && engine_rst;
+    end
+
+    // ---- addresses to transfers to parts
+    logic prepare, pools_ready, recorder_ready;
+    logic address_valid, address_ready, address_in_buffer;
+    logic [63:0] address;
+    logic [OFFSET_WIDTH-1:0] offset;
+    logic transfer_valid, transfer_ready;
+    transfer_t transfer, part;
+    logic split_valid, part_valid, engine_ready, part_first, part_last;
+    logic [5:0] parts;
+    logic drop, quiet, tracker_quiet;
+    logic read_done, fault;
+    result_t fault_kind;
+
+    address_generator addresses (
+        .clk, .rst(engine_rst), .start(prepare), .list, .unit_write, .unit_address, .unit_data(memory_data[5:0]),
+        .piece_write, .piece_address, .piece_data(memory_data),
+        .out_valid(address_valid), .out_ready(address_ready), .out_address(address), .out_offset(offset),
+        .out_in_buffer(address_in_buffer)
+    );
+    test_sequencer sequencer (
+        .clk, .rst(engine_rst), .start, .stop, .parameters_good, .bus_master, .operation, .first_writes, .count,
+        .size(list.size), .prepared(pools_ready && recorder_ready), .prepare, .address_valid, .address_ready, .address,
+        .offset, .address_in_buffer, .transfer_valid, .transfer_ready, .transfer, .read_done, .quiet, .fault, .fault_kind,
+        .state, .result, .drop, .ended(test_ended)
+    );
+    splitter split (
+        .clk, .rst(test_rst), .max_payload(payload_code), .max_read_request(read_request_code),
+        .in_valid(transfer_valid), .in_ready(transfer_ready), .in_transfer(transfer),
+        .out_valid(split_valid), .out_ready(engine_ready || drop), .out_part(part), .out_first(part_first),
+        .out_last(part_last), .out_parts(parts)
+    );
+    assign part_valid = split_valid && !drop && !reset_pending;
+    assign quiet = !split_valid && !tx_valid && tracker_quiet;
+
+    // ---- requests and completions
+    logic tag_valid, slot_valid, issue, issue_first, free_tag, free_slot, tags_filled, slots_filled, tracker_ready;
+    logic [ID_WIDTH-1:0] tag, slot, issue_slot, freed_tag, freed_slot;
+    logic [LENGTH_WIDTH-1:0] tx_bytes, received_bytes, expected_bytes;
+    logic tx_starts_transfer, tx_ends_transfer, tx_taken, write_done;
+    logic [OFFSET_WIDTH-1:0] expected_offset;
+    logic expected_data, completion_fault, timed_out, mismatch;
+    result_t completion_kind;
+
+    id_pool #(.COUNT(TAGS)) tags (
+        .clk, .rst(test_rst), .limit((ID_WIDTH + 1)'(TAGS)), .filled(tags_filled), .valid(tag_valid), .id(tag),
+        .take(issue), .give_back(free_tag), .given_back(freed_tag)
+    );
+    id_pool #(.COUNT(TAGS)) slots (
+        .clk, .rst(test_rst), .limit((ID_WIDTH + 1)'(outstanding)), .filled(slots_filled), .valid(slot_valid), .id(slot),
+        .take(issue && issue_first), .give_back(free_slot), .given_back(freed_slot)
+    );
+    assign pools_ready = tags_filled && slots_filled && tracker_ready;
+
+    request_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) requester (
+        .clk, .rst(engine_rst), .data_key, .part_valid, .part_ready(engine_ready), .part, .part_first, .part_last,
+        .tag_valid, .tag, .slot_valid, .slot, .issue, .issue_first, .issue_slot,
+        .tx_valid, .tx_ready, .tx_sop, .tx_eop, .tx_write, .tx_address, .tx_dwords, .tx_first_be, .tx_last_be,
+        .tx_tag, .tx_data, .tx_starts_transfer, .tx_ends_transfer, .tx_bytes
+    );
+    assign tx_taken = tx_valid && tx_ready;
+    assign write_done = tx_taken && tx_write && tx_ends_transfer;
+
+    completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) tracker (
+        .clk, .rst(test_rst), .ready(tracker_ready), .timeout, .issue, .issue_tag(tag), .issue_slot, .issue_parts(parts),
+        .issue_offset(part.offset), .issue_length(part.length),
+        .rx_valid, .rx_sop, .rx_eop, .rx_tag, .rx_status, .rx_poisoned, .rx_byte_count, .rx_lower_address, .rx_dwords,
+        .free_tag, .freed_tag, .free_slot, .freed_slot, .transfer_done(read_done), .received_bytes,
+        .expected_offset, .expected_data, .expected_bytes, .fault(completion_fault), .fault_kind(completion_kind),
+        .timed_out, .quiet(tracker_quiet), .retired_count
+    );
+    data_checker #(.DATA_WIDTH(DATA_WIDTH)) data_check (
+        .clk, .data_key, .valid(expected_data && check_data), .offset(expected_offset), .bytes(expected_bytes),
+        .data(rx_data), .mismatch
+    );
+    fault_counters faults (
+        .clk, .rst(engine_rst), .completion_fault, .completion_kind, .timed_out, .mismatch, .fault, .kind(fault_kind),
+        .error_status_count, .poisoned_count, .wrong_length_count, .unknown_tag_count, .timed_out_count,
+        .data_mismatch_count
+    );
+
+    // ---- time, by the one clock that everything is stamped with
+    logic [31:0] latency;
+    logic is_latency, starts;
+    assign is_latency = operation == LAT_RD || operation == LAT_WRRD;
+    // A pair counts from its write on.
+    assign starts = tx_taken && tx_starts_transfer && (operation != LAT_WRRD || tx_write);
+    always_ff @(posedge clk) latency <= starts ? 32'd1 : latency + 32'd1;
+
+    latency_recorder #(.RECORDS(RECORDS)) recorder (
+        .clk, .rst(engine_rst), .clear(prepare), .ready(recorder_ready), .bin_shift,
+        .sample_valid(read_done && is_latency && state != IDLE), .sample(latency), .record_address, .record,
+        .bin_address, .bin_count, .samples, .minimum, .maximum, .sum
+    );
+    bandwidth_counters counters (
+        .clk, .rst(engine_rst), .clear(prepare), .latch(latch || test_ended), .request_starts(tx_taken && tx_sop),
+        .read_done, .write_done(write_done && operation != LAT_WRRD), .read_bytes(received_bytes),
+        .written_bytes(tx_taken && tx_write && tx_eop ? tx_bytes : '0), .transactions, .elapsed, .bytes_read,
+        .bytes_written
+    );
+endmodule

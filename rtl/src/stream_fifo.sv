@@ -1,0 +1,39 @@
+// A queue of DEPTH entries, a power of two. What is put in can be taken out from the next clock on.
+module stream_fifo #(
+    parameter WIDTH = 32,
+    parameter DEPTH = 32,
+    parameter COUNT_WIDTH = $clog2(DEPTH) + 1
+) (
+    input  logic clk,
+    input  logic rst,
+    input  logic in_valid,
+    output logic in_ready,
+    input  logic [WIDTH-1:0] in_data,
+    output logic out_valid,
+    input  logic out_ready,
+    output logic [WIDTH-1:0] out_data,
+    output logic [COUNT_WIDTH-1:0] count
+);
+    localparam INDEX_WIDTH = $clog2(DEPTH);
+    logic [INDEX_WIDTH-1:0] head, tail;
+    wire put = in_valid && in_ready;
+    wire take = out_valid && out_ready;
+
+    assign in_ready = count != COUNT_WIDTH'(DEPTH);
+    assign out_valid = count != '0;
+
+    lookup #(.WIDTH(WIDTH), .DEPTH(DEPTH)) entries (
+        .clk, .write(put), .write_address(tail), .write_data(in_data), .read_address(head), .read_data(out_data)
+    );
+
+    always_ff @(posedge clk) begin
+        if (put) tail <= tail + 1'b1;
+        if (take) head <= head + 1'b1;
+        count <= count + COUNT_WIDTH'(put) - COUNT_WIDTH'(take);
+        if (rst) begin
+            head <= '0;
+            tail <= '0;
+            count <= '0;
+        end
+    end
+endmodule

@@ -1,0 +1,128 @@
+// Runs a test: takes addresses, makes transfers of them in the order and at the pace that the operation asks for, and
+// ends the test when all are done, when it is told to stop, or at the first fault. Whatever ends it, it waits until
+// nothing is in flight before it says so; time-outs see to it that this does not last for ever.
+//
+// Latency operations have one transaction in flight, reads alone or a write and the read of the same bytes behind it.
+// Bandwidth operations have as many as the request engine lets them.
+module test_sequencer (
+    input  logic clk,
+    input  logic rst,
+    input  logic start,
+    input  logic stop,
+    input  logic parameters_good,
+    input  logic bus_master,
+    input  logic [2:0] operation,
+    input  logic first_writes,
+    input  logic [31:0] count,
+    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] size,
+
+    // Everything that has to be cleared before a test has been.
+    input  logic prepared,
+    output logic prepare,
+
+    input  logic address_valid,
+    output logic address_ready,
+    input  logic [63:0] address,
+    input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] offset,
+    input  logic address_in_buffer,
+
+    output logic transfer_valid,
+    input  logic transfer_ready,
+    output pcielab_pkg::transfer_t transfer,
+
+    // A read was answered whole.
+    input  logic read_done,
+    // No request and no completion is under way.
+    input  logic quiet,
+    input  logic fault,
+    input  pcielab_pkg::result_t fault_kind,
+
+    output pcielab_pkg::state_t state,
+    output pcielab_pkg::result_t result,
+    // Requests that have not left are thrown away.
+    output logic drop,
+    output logic ended
+);
+    import pcielab_pkg::*;
+
+    logic [31:0] left;
+    logic writes, alone, in_flight, behind_write, go_on;
+    result_t reason;
+    logic [1:0] settle;
+    logic is_pair, outside;
+
+    assign alone = operation == LAT_RD || operation == LAT_WRRD;
+    assign is_pair = operation == LAT_WRRD;
+    assign outside = left != '0 && address_valid && !address_in_buffer;
+    assign go_on = state == RUN && left != '0 && !stop && !fault && bus_master && (!alone || !in_flight);
+
+    assign transfer_valid = go_on && address_valid && address_in_buffer;
+    always_comb begin
+        transfer.write = writes && !behind_write;
+        transfer.address = address;
+        transfer.offset = offset;
+        transfer.length = size;
+    end
+    // The address of a pair serves twice.
+    assign address_ready = go_on && transfer_ready && !(is_pair && !behind_write);
+    assign drop = state == DRAIN && reason != COMPLETE;
+    assign prepare = state == IDLE && start && parameters_good;
+
+    always_ff @(posedge clk) begin
+        ended <= 1'b0;
+        unique case (state)
+            IDLE: if (start) begin
+                result <= parameters_good ? NONE : BAD_PARAMETER;
+                reason <= COMPLETE;
+                state <= parameters_good ? PREPARE : IDLE;
+                left <= count;
+                writes <= operation == LAT_WRRD || operation == BW_WR || (operation == BW_RDWR && first_writes);
+                behind_write <= 1'b0;
+                in_flight <= 1'b0;
+            end
+            PREPARE: begin
+                if (stop) begin
+                    reason <= STOPPED;
+                    state <= DRAIN;
+                end else if (prepared) state <= RUN;
+                settle <= '0;
+            end
+            RUN: begin
+                if (transfer_valid && transfer_ready) begin
+                    behind_write <= is_pair && !behind_write;
+                    if (operation == BW_RDWR) writes <= !writes;
+                    if (!is_pair || behind_write) begin
+                        left <= left - 1'b1;
+                        in_flight <= 1'b1;
+                    end
+                end
+                if (read_done) in_flight <= 1'b0;
+                if (fault) reason <= fault_kind;
+                else if (!bus_master) reason <= BUS_MASTER_OFF;
+                else if (stop) reason <= STOPPED;
+                else if (outside) reason <= OUT_OF_BUFFER;
+                if (fault || !bus_master || stop || left == '0 || outside) state <= DRAIN;
+                settle <= '0;
+            end
+            // What was taken in the last clock of the run shows as under way two clocks later at the latest, and so does a
+            // mismatch in the last data. Where requests wait for tags that nobody will give back, the fault ends it.
+            DRAIN: begin
+                if (fault && reason == COMPLETE) reason <= fault_kind;
+                else if (stop && reason == COMPLETE) reason <= STOPPED;
+                else if (!bus_master && reason == COMPLETE) reason <= BUS_MASTER_OFF;
+                settle <= quiet ? settle + 2'(settle != '1) : '0;
+                if (quiet && &settle) begin
+                    state <= IDLE;
+                    result <= fault && reason == COMPLETE ? fault_kind : reason;
+                    ended <= 1'b1;
+                end
+            end
+            default: state <= IDLE;
+        endcase
+        if (rst) begin
+            state <= IDLE;
+            result <= NONE;
+            ended <= 1'b0;
+        end
+    end
+endmodule

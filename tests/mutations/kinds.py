@@ -1,0 +1,423 @@
+"""The kinds of input that pcielab reads: what each starts from, and how it is used once it is changed.
+
+A case makes a changed input in a folder and does with it what a command would do, as far as that is quick. It ends
+well if nothing is raised, or an InputError.
+"""
+
+import json
+import random
+import shutil
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mutate
+import pandas as pd
+import tomli_w
+
+from pcielab import fabric, model, shipped, simulation, suites
+from pcielab._core import check_suite
+from pcielab.calibrate.facts import read_facts
+from pcielab.calibrate.measured import read_measured, read_pack
+from pcielab.exporters import export
+from pcielab.importers import import_pcie_bench
+from pcielab.lspci import find, parse
+from pcielab.profiles import resolve
+from pcielab.profiles.resolve import check_file
+from pcielab.profiles.skeleton import skeleton
+from pcielab.quantities import parse_range
+from pcielab.store import open_store
+
+Draw = random.Random
+Case = Callable[[Draw, Path], None]
+_PROFILES = shipped.directory("profiles")
+_SUITES = shipped.directory("suites")
+
+LSPCI = """\
+0000:3a:00.0 PCI bridge [0604]: Intel Corporation Device [8086:352a] (rev 04) (prog-if 00 [Normal decode])
+        Control: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+        Capabilities: [40] Express (v2) Root Port (Slot+), IntMsgNum 0
+                LnkCap: Port #0, Speed 32GT/s, Width x16, ASPM not supported
+                LnkSta: Speed 8GT/s (downgraded), Width x8 (downgraded)
+
+0000:3b:00.0 Ethernet controller [0200]: Netronome Systems, Inc. Device 6000 [19ee:6000]
+        Control: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+        Capabilities: [60] Express (v2) Endpoint, MSI 00
+                DevCtl: CorrErr- NonFatalErr+ FatalErr+ UnsupReq-
+                        RlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-
+                        MaxPayload 256 bytes, MaxReadReq 512 bytes
+                LnkCap: Port #0, Speed 16GT/s, Width x8, ASPM not supported
+                LnkCtl: ASPM Disabled; RCB 64 bytes, LnkDisable- CommClk+
+                LnkSta: Speed 8GT/s (downgraded), Width x8
+        Capabilities: [100 v1] Advanced Error Reporting
+                AERCap: First Error Pointer: 04, ECRCGenCap+ ECRCGenEn+ ECRCChkCap+ ECRCChkEn+
+"""
+RECORDED = {
+    "sys-lspci.txt": LSPCI,
+    "sys-cpuinfo.txt": "model name\t: Intel(R) Xeon(R) CPU E5-2630 0\nmodel\t: 45\nphysical id\t: 0\n"
+    "cache size\t: 15360 KB\nphysical id\t: 1\n",
+    "sys-meminfo.txt": "MemTotal:       65857044 kB\n",
+    "sys-uname.txt": "Linux machine 4.4.0 x86_64\n",
+    "sys-kernel-cmdline.txt": "root=/dev/sda1 intel_iommu=on,sp_off\n",
+    "sys-numactl.txt": "available: 2 nodes (0-1)\n",
+    "sys-nfp-hwinfo.txt": "assembly.partno=AMDA0058-0001\n",
+    "sys-buf-sz.txt": "67108864\n",
+    "sys-dma-addrs.txt": "0x400000000 0x400400000\n0x400800000 0x400c00000\n",
+    "sys-date.txt": "Sun Aug 19 2018\n",
+}
+"""What is recorded of a measured machine."""
+
+_TINY_GROUP = """
+[[group]]
+family = "{family}"
+loop = ["test", "size"]
+tests = [{tests}]
+sizes = [64, 300]
+windows = ["8K"]
+caches = ["host-warm"]
+patterns = ["random"]
+transactions = 500
+"""
+TINY_SUITE = "name = 'tiny'\ntitle = 'Tiny'\n[provenance]\nsource = 'made up'\n" + "".join(
+    _TINY_GROUP.format(family=family, tests=tests) + more
+    for family, tests, more in (
+        ("bw_dma_sz_sweep", '"BW_DMA_RD", "BW_DMA_WR", "BW_DMA_RW"', ""),
+        ("lat_dma_details", '"LAT_DMA_RD", "LAT_DMA_WRRD"', "details = true\n"),
+    )
+)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _tables(*patterns: str) -> list[dict[str, Any]]:
+    """What the shipped files hold that fit patterns below `profiles` or `suites`."""
+    roots = {"profiles": _PROFILES, "suites": _SUITES}
+    found = []
+    for pattern in patterns:
+        root, _, below = pattern.partition("/")
+        found += [_toml(path) for path in sorted(roots[root].glob(below))]
+    return found
+
+
+def _written(draw: Draw, seed: dict[str, Any], path: Path) -> Path:
+    """A file with a changed table: three times of four a table changed and written, else its text changed."""
+    if draw.random() < 0.75:
+        path.write_bytes(tomli_w.dumps(mutate.table(draw, seed)).encode(errors="surrogatepass"))
+    else:
+        path.write_bytes(mutate.text(draw, _text(seed)))
+    return path
+
+
+_TEXTS: dict[int, bytes] = {}
+
+
+def _text(seed: dict[str, Any]) -> bytes:
+    """A table of a cached list as TOML, made once."""
+    if id(seed) not in _TEXTS:
+        _TEXTS[id(seed)] = tomli_w.dumps(seed).encode()
+    return _TEXTS[id(seed)]
+
+
+@cache
+def whole_systems() -> list[dict[str, Any]]:
+    """Small systems in one file each, with nothing shared: link, host and device are tables in them."""
+    found = []
+    for name in ("hsw2620", "ib-000-nosp", "e3", "gen5-x16"):
+        content = json.loads(resolve(name).to_json())
+        content["chunk_bytes"], content["chunk_addresses"] = 1 << 20, [0x1_0000_0000, 0x8000_0000]
+        content["host"]["llc"] |= {"llc_bytes": 1 << 20, "slices": 2}
+        found.append(_without_none(content) | {"provenance": {"source": "made up"}})
+    return found
+
+
+def _without_none(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _without_none(inner) for key, inner in content.items() if inner is not None}
+    return content
+
+
+def profiles(draw: Draw, folder: Path) -> None:
+    """Files of hosts, devices, links and systems."""
+    kind = draw.choice(["system", "system", "host", "device", "link"])
+    if kind == "system":
+        path = _written(draw, draw.choice(whole_systems()), folder / "mine.toml")
+        resolve(str(path))
+    else:
+        seed = draw.choice(_tables(f"profiles/{kind}s/*.toml"))
+        check_file(kind, _written(draw, seed, folder / "mine.toml"))  # type: ignore[arg-type]
+
+
+_KEYS = ["host.iommu.walk_ns", "host.llc.ways", "link.tags", "chunk_addresses.0", "device.dma.outstanding", "host"]
+_KEYS += ["host.idle.clusters.0.share", "iommu", "host.llc", "name", "link.flit", "host.root_complex.read_ns"]
+_KEYS += ["host.root_complex.posted_header_credits", "chunk_bytes", "device", "link.generation"]
+_KEYS += [".".join("a" * 1_000), "a" * 100_000, "host." * 300 + "walk_ns", "host.llc.", ".", "chunk_addresses.²"]
+
+
+def sets(draw: Draw, folder: Path) -> None:
+    """Changes to single values, as `--set` takes them."""
+    del folder
+    asked = []
+    for _ in range(draw.choice([1, 1, 2])):
+        key = draw.choice(_KEYS)
+        given = draw.choice(
+            [*mutate.WORDS, *map(str, mutate.WHOLE), *map(str, mutate.REAL), "[" * 20_000, "[1, 2]"]
+        )
+        if draw.random() < 0.3:
+            key = mutate.text(draw, key.encode()).decode(errors="replace")
+        asked.append(f"{key}={given}")
+    resolve("e3", asked)
+
+
+def suite_files(draw: Draw, folder: Path) -> None:
+    """Suites of tests."""
+    seed = draw.choice(_tables("suites/quick.toml", "suites/demo.toml"))
+    suite = suites.load_suite(str(_written(draw, seed, folder / "mine.toml")))
+    check_suite(suite.to_json())
+
+
+def message_suites(draw: Draw, folder: Path) -> None:
+    """Suites of messages."""
+    (seed,) = _tables("suites/messages/*.toml")
+    path = str(_written(draw, seed, folder / "mine.toml"))
+    suites.is_message_suite(path)
+    _ = suites.load_message_suite(path).tests
+
+
+def message_profiles(draw: Draw, folder: Path) -> None:
+    """Profiles of sending messages, asked what the model can say of them."""
+    seed = draw.choice(_tables("profiles/pio/*.toml"))
+    profile = model.load_message_profile(_written(draw, seed, folder / "mine.toml"))
+    model.messages(profile, [20, 64, 4096])
+    model.crossings(profile)
+    if profile.loopback:
+        model.loopback(profile, [64])
+
+
+_LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
+
+
+def nics(draw: Draw, folder: Path) -> None:
+    """NICs described as data."""
+    seed = draw.choice(_tables("profiles/nics/*.toml"))
+    nic = model.load_nic(_written(draw, seed, folder / "mine.toml"))
+    (row,) = model.nic(nic, _LINK, [64])
+    model.sizing([64], [900.0], device=nic)
+    assert all(answer is None or answer.gbps <= _LINK_GBPS for answer in (row.tx, row.rx, row.bi)), row
+
+
+_LINK_GBPS = 63.0
+"""What the lanes of `_LINK` carry in one direction."""
+
+
+def fabrics(draw: Draw, folder: Path) -> None:
+    """Fabrics, and what is said of their flows."""
+    seed = draw.choice(_tables("profiles/fabrics/*.toml"))
+    loaded = fabric.load(str(_written(draw, seed, folder / "mine.toml")))
+    fabric.estimate(loaded, loaded.flows(), "ecr")
+
+
+@cache
+def _testbed() -> fabric.Fabric:
+    return fabric.load("fabrex-u55c")
+
+
+@cache
+def _flow_columns() -> dict[str, list[Any]]:
+    return {
+        "name": ["a", "b", "", "d"],
+        "source": ["host1", "A", "host2", "B"],
+        "destination": ["C", "host1", "C", "A"],
+        "primitive": ["h2d", "d2h", "h2d", "d2d-write"],
+        "size_bytes": [64, 4096, 1024, 300],
+        "outstanding": [1, 8, 64, 2],
+        "arrivals": ["even", "random", "even", "even"],
+        "socket": [0, 0, 1, 0],
+        "queue": [0, 0, 0, 1],
+        "standalone_gbytes_per_s": [8.0, None, 0.5, 1.0],
+    }
+
+
+def flows(draw: Draw, folder: Path) -> None:
+    """Flows as CSV and Parquet, estimated and run for a microsecond."""
+    columns = {key: list(values) for key, values in _flow_columns().items()}
+    for key in draw.sample(sorted(columns), draw.choice([0, 2, 5])):
+        if key not in ("source", "destination"):
+            del columns[key]
+    if draw.random() < 0.5:
+        path = folder / "mine.csv"
+        lines = [",".join(columns)]
+        lines += [
+            ",".join("" if one is None else str(one) for one in row) for row in zip(*columns.values(), strict=True)
+        ]
+        path.write_bytes(mutate.text(draw, "\n".join([*lines, ""]).encode()))
+    else:
+        path = folder / "mine.parquet"
+        _write_parquet(draw, columns, path)
+    chosen = _testbed().flows(str(path))
+    fabric.estimate(_testbed(), chosen)
+    fabric.simulate(_testbed(), chosen, warm_up_us=0.0, duration_us=1.0)
+
+
+def _write_parquet(draw: Draw, columns: dict[str, list[Any]], path: Path) -> None:
+    for _ in range(draw.choice([1, 1, 2])):
+        key = draw.choice(list(columns))
+        what = draw.random()
+        if what < 0.6:
+            columns[key][draw.randrange(4)] = mutate.value(draw, columns[key][0])
+        elif what < 0.8:
+            columns[key] = [mutate.value(draw)] * 4
+        elif what < 0.9:
+            del columns[key]
+        else:
+            columns[draw.choice(mutate.WORDS)] = columns[key]
+    rows = draw.choice([4, 4, 4, 1, 0])
+    try:
+        pd.DataFrame(columns).head(rows).to_parquet(path)
+    except Exception:  # what Parquet cannot hold
+        path.write_bytes(mutate.text(draw, b"PAR1 and then nothing PAR1"))
+        return
+    if draw.random() < 0.15:
+        path.write_bytes(mutate.text(draw, path.read_bytes()))
+
+
+def fabric_suites(draw: Draw, folder: Path) -> None:
+    """Experiments on a fabric: flows as TOML, and sweeps over them."""
+    seed = _short_experiments()
+    for point in fabric.load_fabric_suite(str(_written(draw, seed, folder / "mine.toml"))).points()[:3]:
+        fabric.simulate(_testbed(), point.frame(), warm_up_us=0.0, duration_us=1.0)
+
+
+@cache
+def _short_experiments() -> dict[str, Any]:
+    (seed,) = _tables("suites/fabric/*.toml")
+    return seed | {"experiment": [seed["experiment"][0], *seed["experiment"][-3:]]}
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder in the published format that imports start from, once, beside all cases."""
+    (folder / "tiny.toml").write_text(TINY_SUITE, encoding="utf-8")
+    (folder / "small.toml").write_text(tomli_w.dumps(whole_systems()[0]), encoding="utf-8")
+    chosen = suites.load_suite(str(folder / "tiny.toml"))
+    simulation.simulate(resolve(str(folder / "small.toml")), chosen, folder / "tiny.db", jobs=1)
+    export(open_store(folder / "tiny.db"), "pcie-bench", folder / "published")
+    for name, content in RECORDED.items():
+        (folder / "published" / name).write_text(content, encoding="utf-8")
+
+
+def _changed_folder(draw: Draw, folder: Path) -> Path:
+    """The folder in the published format, with one or two of its files changed."""
+    mine = folder / "published"
+    shutil.rmtree(mine, ignore_errors=True)
+    shutil.copytree(folder.parent / "published", mine)
+    paths = sorted(mine.iterdir())
+    for path in draw.sample(paths, draw.choice([1, 1, 2])):
+        if draw.random() < 0.05:
+            path.unlink()
+            path.mkdir()
+        else:
+            path.write_bytes(mutate.text(draw, path.read_bytes()))
+    return mine
+
+
+def imports(draw: Draw, folder: Path) -> None:
+    """Folders in the published format, imported."""
+    output = folder / "run.db"
+    output.unlink(missing_ok=True)
+    import_pcie_bench(_changed_folder(draw, folder), output)
+    output.unlink()
+
+
+def measured(draw: Draw, folder: Path) -> None:
+    """The same folders, read to calibrate a machine, and packs that name some of their rows."""
+    if draw.random() < 0.3:
+        path = folder / "pack.csv"
+        lines = ["family,test,cache,window_bytes,size_bytes", "bw_dma_sz_sweep,BW_DMA_RD,HWarm,8192,64", ""]
+        path.write_bytes(mutate.text(draw, "\n".join(lines).encode()))
+        read_pack(path)
+        return
+    mine = _changed_folder(draw, folder)
+    read_facts(read_measured(mine).texts, mine.name, "mine")
+
+
+def lspci(draw: Draw, folder: Path) -> None:
+    """Texts of `lspci -vvv`, and the systems that skeletons made of them are."""
+    text = mutate.text(draw, LSPCI.encode()).decode(errors="replace")
+    device = draw.choice([None, None, "3b:00.0", "19ee:6000", draw.choice(mutate.WORDS)])
+    find(parse(text), device)
+    made = skeleton(text, draw.choice(["mine", "mine", draw.choice(mutate.WORDS)]), device)
+    path = folder / "mine.toml"
+    path.write_text(made.text, encoding="utf-8")
+    assert resolve(str(path)).system.name
+
+
+def sizes(draw: Draw, folder: Path) -> None:
+    """Sizes, ranges and numbers on the command line."""
+    del folder
+    text = draw.choice(["64", "4K", "1.5M", "64:1500", "64:1500:4", "60,61,77", "64:4096:64,8K"])
+    text = mutate.text(draw, text.encode()).decode(errors="replace")
+    try:
+        parse_range(text, "--sizes")
+    finally:
+        number = draw.choice([*mutate.REAL, *mutate.WHOLE])
+        limits = model.Limits(round_trip_ns=number, tags=draw.choice(mutate.WHOLE))  # type: ignore[arg-type]
+        model.bandwidth(_LINK, [draw.choice([64, *mutate.WHOLE])], limits=limits)
+
+
+def systems(draw: Draw, folder: Path) -> None:
+    """Changed systems, run."""
+    content = mutate.table(draw, draw.choice(whole_systems()))
+    path = folder / "mine.toml"
+    path.write_text(tomli_w.dumps(content), encoding="utf-8")
+    system = resolve(str(path))
+    output = folder / "run.db"
+    simulation.simulate(system, _tiny(folder), output, jobs=1, seed=draw.randrange(1 << 20), overwrite=True)
+    rows = open_store(output).scalars
+    output.unlink()
+    for row in rows[rows["status"] == "ok"].to_dict("records"):
+        told = row["bandwidth"] if row["operation"].startswith("bw") else row["median"]
+        assert 0 < told < 1e15, f"{row['name']} of {row['size_bytes']} B: {told}"
+
+
+def _tiny(folder: Path) -> suites.Suite:
+    return suites.load_suite(str(folder.parent / "tiny.toml"))
+
+
+def messages(draw: Draw, folder: Path) -> None:
+    """Changed suites of messages on changed profiles, run: one group with a test or two, as others are alike."""
+    (seed,) = _tables("suites/messages/*.toml")
+    few = {key: one[:1] if isinstance(one, list) else one for key, one in draw.choice(seed["group"]).items()}
+    wide = {
+        key: draw.choice(seed["group"]).get(key, one) for key, one in few.items() if key in ("cores", "sharing")
+    }
+    group = few | {key: one[-1:] for key, one in wide.items()} | {"pace": draw.choice(["alone", "stream"])}
+    suite = _written(draw, seed | {"group": [group]}, folder / "suite.toml")
+    chosen = suites.load_message_suite(str(suite))
+    profile = draw.choice(_tables("profiles/pio/*.toml"))
+    machine = model.load_message_profile(_written(draw, profile, folder / "mine.toml"))
+    output = folder / "run.db"
+    simulation.simulate_messages(machine, chosen, output, overwrite=True)
+    output.unlink()
+
+
+KINDS: dict[str, Case] = {
+    "profiles": profiles,
+    "sets": sets,
+    "suites": suite_files,
+    "message-suites": message_suites,
+    "message-profiles": message_profiles,
+    "nics": nics,
+    "fabrics": fabrics,
+    "flows": flows,
+    "fabric-suites": fabric_suites,
+    "imports": imports,
+    "measured": measured,
+    "lspci": lspci,
+    "sizes": sizes,
+    "systems": systems,
+    "messages": messages,
+}
