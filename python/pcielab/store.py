@@ -142,7 +142,7 @@ class Store:
 
         columns = ("test", "subject", "metric", "unit", "value")
         frame = pd.DataFrame(dict(zip(columns, self._contents.scalars(), strict=True)))
-        return frame.astype({"test": "int64", "value": "float64"})
+        return frame.astype({"test": "int64", "subject": str, "metric": str, "unit": str, "value": "float64"})
 
     @cached_property
     def scalars(self) -> "pd.DataFrame":

@@ -41,4 +41,5 @@ def report(
         overwrite=overwrite,
     )
     for path in written:
-        typer.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)
+        if path.is_file():
+            typer.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)
