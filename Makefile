@@ -44,7 +44,7 @@ demo: build ## Run the main job: simulate a published system and write demo/repo
 test: lint rust-test python-test rtl-check ## Run the linters and every test
 
 .PHONY: rust-test
-rust-test:
+rust-test: target/rtl/pcielab-rtl
 	cargo test --workspace --quiet
 
 .PHONY: python-test
@@ -54,6 +54,14 @@ python-test: build
 $(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group rtl
 	touch $@
+
+RTL_SOURCES := $(wildcard rtl/src/*.sv rtl/src/*.svh rtl/native/*)
+
+target/rtl/pcielab-rtl: $(VENV)/.rtl-installed $(RTL_SOURCES)
+	$(BIN)/python rtl/native/build.py
+
+.PHONY: rtl
+rtl: target/rtl/pcielab-rtl ## Build pcielab-rtl, the FPGA core as a process (needs g++)
 
 .PHONY: rtl-check
 rtl-check: $(VENV)/.rtl-installed
