@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from pcielab import __version__
 from pcielab.report.catalogue import Drawn, LeftOut
+from pcielab.report.doctor import machines
 from pcielab.report.figures import Figure
 from pcielab.report.provenance import provenance
 from pcielab.report.run import Run
@@ -35,9 +36,13 @@ def render(runs: Sequence[Run], drawn: Sequence[Drawn], left_out: Sequence[LeftO
         left_out: the figures for which data lack.
     """
     environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+        loader=jinja2.FunctionLoader(_read),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
     )
-    template = environment.from_string(_read("report.html.j2"))
+    template = environment.get_template("report.html.j2")
     return template.render(
         title=", ".join(dict.fromkeys(run.label for run in runs)),
         badges=list(dict.fromkeys(run.badge for run in runs)),
@@ -45,6 +50,7 @@ def render(runs: Sequence[Run], drawn: Sequence[Drawn], left_out: Sequence[LeftO
         provenances=[provenance(run) for run in runs],
         entries=[run.entry for run in runs],
         summary=summary(runs),
+        machines=machines(runs),
         sections=_by_section(drawn),
         left_out=left_out,
         tables=[(run.entry, list(family_tables(run))) for run in runs],
