@@ -105,16 +105,19 @@ def _one_above_the_other(texts: list[list[str]]) -> "Table":
 
 
 def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> "Table":
-    """A table; where it must be narrow, texts are broken at spaces and hyphens, and the frame is left off."""
+    """A table; where it must be narrow, texts are broken at spaces and hyphens, and frame and blanks are left off."""
     from rich import box
     from rich.table import Table
 
     columns = list(zip(*texts, strict=True))
-    framed = sum(map(_least, columns)) + _frame(columns) <= width
-    table = (
-        Table() if framed else Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    )
-    widths = _widths(columns, width - (_frame(columns) if framed else 2 * len(columns)))
+    least = sum(map(_least, columns))
+    if least + _frame(columns) <= width:
+        table, between = Table(), _frame(columns)
+    else:
+        blanks = 2 if least + 2 * len(columns) <= width else 1
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, blanks - 1, 0, 0))
+        between = blanks * len(columns)
+    widths = _widths(columns, width - between)
     for right in numeric:
         table.add_column(justify="right" if right else "left")
     broken = [[_broken(text, room) for text, room in zip(row, widths, strict=True)] for row in texts]

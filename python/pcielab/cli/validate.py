@@ -46,9 +46,8 @@ def validate(
     """Run the suite paper on a twin, and score it against measured rows: by test, and by what limits them.
 
     Bandwidths count by their relative error; latencies by the errors of median and average, distributions by the
-    mean
-    difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths
-    lie in the middle 90 % of the twin's own, over several seeds.
+    mean difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths
+    lie in the middle 90 % of the twin's own, over several seeds. It takes one to two minutes on two cores.
     """
     from pcielab.calibrate.measured import read_pack
     from pcielab.outputs import refuse_existing, write_file
@@ -61,6 +60,7 @@ def validate(
     system = resolve(profile)
     with tempfile.TemporaryDirectory() as folder:
         measured = _measured(source, Path(folder))
+        measured.require_kind("transfers", "validate")
         twin = _run(system, run or Path(folder) / "twin.db", seed)
         result = score(measured, twin, excluded)
         if output is not None:
