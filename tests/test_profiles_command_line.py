@@ -35,7 +35,7 @@ def test_lists_are_rows() -> None:
         "kpio": "1400",
         "paper": "2472",
         "quick": "81",
-        "rpciebench": "408",
+        "rpciebench": "433",
     }
     assert {row["kind"] for row in suites} == {"transfers", "messages", "fabric"}
     profiles = json.loads(run("profiles", "list", "--format", "json").stdout)
@@ -91,7 +91,7 @@ def test_show_of_a_name_that_two_kinds_have_says_so() -> None:
 
 def test_suites_show_finds_a_suite_of_any_kind() -> None:
     rows = list(csv.DictReader(io.StringIO(run("suites", "show", "rpciebench", "--format", "csv").stdout)))
-    assert len(rows) == 408
+    assert len(rows) == 433
     assert rows[1]["sweep"] == "F1.size_bytes"
     assert "1400 tests" in run("suites", "show", "kpio").stdout
 

@@ -31,6 +31,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["validate", "hsw2620", "{run}", "-o", "worst.html", "--run", "twin.db"],
         ["compare", "transfers.db", "{run}"],
         ["compare", "{run}", "transfers.db", "-o", "both.html"],
+        ["report", "transfers.db", "--measured", "{run}", "-o", "report.html"],
         ["export", "pcie-bench", "{run}", "-o", "published"],
     ],
 )

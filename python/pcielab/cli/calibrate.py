@@ -30,7 +30,8 @@ def calibrate(
 ) -> None:
     """Estimate the parameters of a machine, and write them as a system profile that `pcielab run --profile` takes.
 
-    It takes one to two minutes on two cores. Rows may be missing: what they would have told is kept from a typical host, and marked in the profile.
+    Rows may be missing: what they would have told is kept from a typical host, and marked in the profile. It takes
+    one to two minutes on two cores.
     """
     from pcielab.calibrate import calibrate as calibrate_machine
     from pcielab.calibrate import read_measured

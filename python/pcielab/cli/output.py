@@ -105,7 +105,7 @@ def _one_above_the_other(texts: list[list[str]]) -> "Table":
 
 
 def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> "Table":
-    """A table; where it must be narrow, texts are broken at spaces and hyphens, and frame and blanks are left off."""
+    """A table; where it must be narrow, texts are broken at spaces and hyphens, and the frame is left off."""
     from rich import box
     from rich.table import Table
 

@@ -45,9 +45,11 @@ def validate(
 ) -> None:
     """Run the suite paper on a twin, and score it against measured rows: by test, and by what limits them.
 
-    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by the
-    mean difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths
-    lie in the middle 90 % of the twin's own, over several seeds. It takes one to two minutes on two cores.
+    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by
+    the mean difference of their quantiles, in ns. A machine with idle states is also asked whether its write
+    bandwidths lie in the middle 90 % of the twin's own, over several seeds.
+
+    It takes one to two minutes on two cores.
     """
     from pcielab.calibrate.measured import read_pack
     from pcielab.outputs import refuse_existing, write_file
