@@ -105,3 +105,24 @@ def test_nothing_simulated_is_no_success(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "no command path" in done.stderr
     assert "no test gave a number" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+@pytest.mark.parametrize(
+    ("words", "begin", "end"),
+    [
+        (("export", "csv", "run.db"), "origin,", "\n"),
+        (("export", "json", "run.db"), "{", "}\n"),
+        (("compare", "run.db", "run.db"), "<!doctype html>", "</html>"),
+        (("report", "run.db"), "<!doctype html>", "</html>"),
+    ],
+)
+def test_a_file_can_go_to_stdout_alone(
+    words: tuple[str, ...], begin: str, end: str, target: str, tmp_path: Path
+) -> None:
+    pcielab("run", "--test", "bw-rd", "--transactions", "1000", "-o", "run.db", cwd=tmp_path)
+    done = pcielab(*words, "-o", target, cwd=tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith(begin)
+    assert done.stdout.endswith(end)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.db"]

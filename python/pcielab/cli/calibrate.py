@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 
 
 def calibrate(
@@ -58,7 +58,8 @@ def calibrate(
         }
         for one in found.estimates
     ]
-    print_rows(rows, output_format, title=f"{found.system['name']}, calibrated from {len(found.rows)} rows")
+    if not is_stdout(output):
+        print_rows(rows, output_format, title=f"{found.system['name']}, calibrated from {len(found.rows)} rows")
     for warning in found.warnings:
         typer.echo(f"warning: {warning}", err=True)
     if found.not_identified:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def compare(
         typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
+    if is_stdout(output):
+        return
     title = f"A: {comparison.a.described}\nB: {comparison.b.described}"
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ class Format(StrEnum):
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
+
+
+def is_stdout(path: Path | None) -> bool:
+    """Whether a file goes to stdout (`-o -`), which then carries nothing else."""
+    return path is not None and str(path) in ("-", "/dev/stdout")
 
 
 def _shown(value: Cell) -> str:

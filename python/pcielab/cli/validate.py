@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def validate(
             inside = sum(band.inside for band in bands)
             rows.append(_row("write bandwidth inside its band", "share", "1", len(bands), inside / len(bands)))
     title = f"{system.system.name} (simulated) against {measured.described}"
-    print_rows(rows, output_format, title=title)
+    if not is_stdout(output):
+        print_rows(rows, output_format, title=title)
     if result.excluded or result.missing:
         typer.echo(f"{result.excluded} rows left out, {result.missing} measured rows not predicted", err=True)
 
