@@ -33,6 +33,15 @@ pub enum ModelError {
     /// A device that does nothing.
     #[error("step: the device has none: give at least one [[step]]")]
     NoSteps,
+    /// A device that takes steps for packets, none of which brings the packet.
+    #[error(
+        "step: nothing moves the packet on the path {path}: give a step with bytes = \"packet\" that does \
+         (tx: dma-read or mmio-write, rx: dma-write or mmio-read)"
+    )]
+    PacketStays {
+        /// `tx` or `rx`.
+        path: &'static str,
+    },
     /// A step that cannot happen.
     #[error("step {number} ({what}): {problem}")]
     Step {
