@@ -71,6 +71,10 @@ rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.r
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
 
+.PHONY: test-bounds
+test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
+	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
+
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check
@@ -101,6 +105,10 @@ bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named bas
 .PHONY: bench-record
 bench-record: ## The same, and append the results with the commit to bench/history.jsonl
 	$(MAKE) bench RECORD=bench/history.jsonl
+
+.PHONY: doctor-mutations
+doctor-mutations: build ## Have the doctor read 100,000 changed texts and trees of machines (minutes)
+	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-trees --kind doctor-saved
 
 .PHONY: closeness
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)

@@ -13,6 +13,7 @@ from pathlib import Path
 from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
 from estimates import EstimateCommand, estimates
+from examinations import ExaminationCommand, examinations
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
 from pcielab.simulation import available_cores
@@ -43,11 +44,15 @@ def main() -> None:
         Format.TABLE,
         "pcielab fabric estimate over 10,000 edges, flows from Parquet, shares as CSV",
     )
+    examined = list(examinations())
+    print_rows(
+        [asdict(command) for command in examined], Format.TABLE, "pcielab doctor on a machine of 1,000 functions"
+    )
     if arguments.record:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            history.write(json.dumps(_line(measured, ran, estimated, results)) + "\n")
+            history.write(json.dumps(_line(measured, ran, estimated, examined, results)) + "\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -62,6 +67,7 @@ def _line(
     measured: list[Throughput],
     ran: list[Command],
     estimated: list[EstimateCommand],
+    examined: list[ExaminationCommand],
     results: dict[str, float],
 ) -> dict[str, object]:
     """Three digits: no figure here is better than that."""
@@ -73,6 +79,7 @@ def _line(
         "reads": {way.name: _rounded(way.row(slowest)) for way in measured},
         "commands": [_rounded(asdict(command)) for command in ran],
         "estimates": [_rounded(asdict(command)) for command in estimated],
+        "examinations": [_rounded(asdict(command)) for command in examined],
         "criterion": _rounded(results),
     }
 

@@ -12,6 +12,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import pcielab.calibrate
+import pcielab.compare
+import pcielab.explain
+import pcielab.fabric
+import pcielab.report
+import pcielab.simulation
+import pcielab.validate  # all of them loaded here, once, for the commands that are forked from here
 from pcielab import open_store
 from pcielab.cli import main
 from pcielab.exporters import export

@@ -15,7 +15,6 @@ __all__ = [
     "RunError",
     "StoreWriter",
     "__version__",
-    "card_intervals_ns",
     "check_message_suite",
     "check_suite",
     "check_system",
@@ -36,6 +35,7 @@ __all__ = [
     "model_sizing",
     "run_simulated",
     "run_simulated_messages",
+    "test_bounds",
 ]
 
 __version__: str
@@ -134,7 +134,6 @@ class StoreWriter:
     def __enter__(self) -> StoreWriter: ...
     def __exit__(self, *_exception: object) -> None: ...
 
-def card_intervals_ns(system: str, tests: str) -> list[float]: ...
 def check_system(system: str) -> None: ...
 def check_message_suite(suite: str) -> None: ...
 def check_suite(suite: str) -> None: ...
@@ -184,3 +183,4 @@ def run_simulated_messages(
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
 ) -> None: ...
+def test_bounds(system: str, tests: str) -> str: ...

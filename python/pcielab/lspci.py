@@ -15,7 +15,7 @@ from pcielab.profiles.link import Link
 from pcielab.validation import explain
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
-_SLOT = re.compile(r"(?P<slot>(?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<title>\S.*)")
+_SLOT = re.compile(r"(?P<slot>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<title>\S.*)")
 _REGISTER = re.compile(r" {16}(?P<name>[A-Z][A-Za-z]+\d?):\s+(?P<value>.*)")  # deeper lines continue a register
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
 _TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import machines
 import mutate
 import pandas as pd
 import tomli_w
@@ -420,4 +421,5 @@ KINDS: dict[str, Case] = {
     "sizes": sizes,
     "systems": systems,
     "messages": messages,
+    **machines.KINDS,
 }

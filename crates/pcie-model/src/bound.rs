@@ -20,6 +20,18 @@ pub enum Bound {
     Latency,
     /// DMAs that the device can start.
     DeviceRate,
+    /// What the device's port sends, in the units that it sends in.
+    DevicePort,
+    /// What the root port sends, in the units that it sends in.
+    RootPort,
+    /// Read requests that the root complex accepts.
+    RequestRate,
+    /// Writes that the root complex accepts.
+    WriteRate,
+    /// Read requests whose data the device takes in before it is done with them.
+    ReceiveBuffers,
+    /// Page walks of the IOMMU.
+    PageWalks,
     /// What passes between two stores of a core on the link.
     StoreInterval,
     /// Stores that the core can make.

@@ -13,8 +13,10 @@ pub struct Limits {
     pub round_trip_ns: Option<f64>,
     /// Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10.
     pub tags: Option<u32>,
-    /// DMAs, reads and writes alike, that the device keeps in flight, each for the round trip.
+    /// DMAs, reads and writes alike, that the device keeps in flight.
     pub dmas_in_flight: Option<u32>,
+    /// For how long one of them is in flight, in ns; the round trip, if left out.
+    pub dma_ns: Option<f64>,
     /// Posted header credits (PH): write TLPs that the receiver holds.
     pub posted_header_credits: Option<u32>,
     /// Posted data credits (PD): units of 16 B of write data that the receiver holds.
@@ -25,6 +27,25 @@ pub struct Limits {
     pub credit_return_ns: Option<f64>,
     /// DMAs that the device can start, in millions a second.
     pub device_mdmas_per_s: Option<f64>,
+    /// What the device's port takes to send all that a DMA has it send, in ns: whole units of the port, what it leaves free
+    /// behind them, and what the wire's own bound does not charge.
+    pub device_port_ns: Option<f64>,
+    /// The same of the root port.
+    pub root_port_ns: Option<f64>,
+    /// Least time between two read requests that the root complex accepts, in ns.
+    pub request_interval_ns: Option<f64>,
+    /// Least time between two write TLPs that the root complex accepts, in ns.
+    pub write_interval_ns: Option<f64>,
+    /// And so much more for each cache line that they touch, in ns.
+    pub write_line_ns: Option<f64>,
+    /// Read requests whose data the device takes in before it is done with them.
+    pub receive_buffers: Option<u32>,
+    /// From the departure of a request's first completion until the device is done with its data, in ns.
+    pub receive_ns: Option<f64>,
+    /// Page walks that an average DMA needs.
+    pub walks_per_dma: Option<f64>,
+    /// Least time between two page walks, all walkers together, in ns.
+    pub walk_interval_ns: Option<f64>,
     /// Symbol times between Acks while TLPs arrive; the specification's limit, if left out.
     pub ack_interval_symbols: Option<u32>,
     /// Symbol times between UpdateFCs while TLPs arrive; the specification's guideline, if left out.
@@ -40,6 +61,7 @@ impl Limits {
             ("posted_header_credits", self.posted_header_credits),
             ("posted_data_credits", self.posted_data_credits),
             ("non_posted_header_credits", self.non_posted_header_credits),
+            ("receive_buffers", self.receive_buffers),
             ("ack_interval_symbols", self.ack_interval_symbols),
             ("update_fc_interval_symbols", self.update_fc_interval_symbols),
         ] {
@@ -49,12 +71,22 @@ impl Limits {
             ("round_trip_ns", self.round_trip_ns),
             ("credit_return_ns", self.credit_return_ns),
             ("device_mdmas_per_s", self.device_mdmas_per_s),
+            ("dma_ns", self.dma_ns),
+            ("device_port_ns", self.device_port_ns),
+            ("root_port_ns", self.root_port_ns),
+            ("request_interval_ns", self.request_interval_ns),
+            ("write_interval_ns", self.write_interval_ns),
+            ("write_line_ns", self.write_line_ns),
+            ("receive_ns", self.receive_ns),
+            ("walks_per_dma", self.walks_per_dma),
+            ("walk_interval_ns", self.walk_interval_ns),
         ] {
             value.map_or(Ok(()), |value| above_zero(key, value))?;
         }
         for (key, given, needed, time) in [
             ("tags", self.tags, "round_trip_ns", self.round_trip_ns),
-            ("dmas_in_flight", self.dmas_in_flight, "round_trip_ns", self.round_trip_ns),
+            ("dmas_in_flight", self.dmas_in_flight, "round_trip_ns", self.dma_ns.or(self.round_trip_ns)),
+            ("receive_buffers", self.receive_buffers, "receive_ns", self.receive_ns),
             ("posted_header_credits", self.posted_header_credits, "credit_return_ns", self.credit_return_ns),
             ("posted_data_credits", self.posted_data_credits, "credit_return_ns", self.credit_return_ns),
             (
@@ -67,6 +99,9 @@ impl Limits {
             if given.is_some() && time.is_none() {
                 return Err(ModelError::Needs { key, needed });
             }
+        }
+        if self.walks_per_dma.is_some() && self.walk_interval_ns.is_none() {
+            return Err(ModelError::Needs { key: "walks_per_dma", needed: "walk_interval_ns" });
         }
         Ok(())
     }

@@ -6,6 +6,8 @@ use pcie_wire::{Accounting, CompletionPolicy, LinkConfiguration, Piece, SplitAt,
 
 /// Bytes of one data credit.
 const DATA_CREDIT_BYTES: u32 = 16;
+/// Bytes of a cache line of the host.
+const LINE_BYTES: u64 = 64;
 
 /// The cost of a unit of work. Fractions come from work that happens once every several packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,6 +22,8 @@ pub struct Load {
     pub write_tlps: f64,
     /// Posted data credits, of 16 B, of those TLPs.
     pub write_data_credits: f64,
+    /// Cache lines that those TLPs touch.
+    pub write_lines: f64,
     /// DMAs that the device starts.
     pub dmas: f64,
 }
@@ -61,6 +65,7 @@ impl Load {
             load.upstream_bytes += tlp_bytes(link, accounting, TlpKind::MemoryWrite, piece);
             load.write_tlps += 1.0;
             load.write_data_credits += f64::from(piece.padded_bytes().div_ceil(DATA_CREDIT_BYTES));
+            load.write_lines += lines_of(piece);
         }
         load
     }
@@ -95,6 +100,7 @@ impl Add for Load {
             read_requests: self.read_requests + other.read_requests,
             write_tlps: self.write_tlps + other.write_tlps,
             write_data_credits: self.write_data_credits + other.write_data_credits,
+            write_lines: self.write_lines + other.write_lines,
             dmas: self.dmas + other.dmas,
         }
     }
@@ -110,6 +116,7 @@ impl Mul<f64> for Load {
             read_requests: self.read_requests * times,
             write_tlps: self.write_tlps * times,
             write_data_credits: self.write_data_credits * times,
+            write_lines: self.write_lines * times,
             dmas: self.dmas * times,
         }
     }
@@ -155,4 +162,9 @@ impl Read {
 
 fn tlp_bytes(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, piece: Piece) -> f64 {
     f64::from(accounting.tlp_bytes(link, kind, piece))
+}
+
+/// Cache lines that a piece touches.
+fn lines_of(piece: Piece) -> f64 {
+    (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as f64
 }

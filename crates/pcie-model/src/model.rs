@@ -72,19 +72,18 @@ impl Model {
     }
 
     /// The time that each bound needs for one unit of work; none where the bound is not met.
-    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 7] {
+    pub(crate) fn costs_ns(&self, load: &Load) -> [(Bound, f64); 13] {
         let bytes_per_ns = self.accounting.tlp_gbps(&self.link) / 8.0;
         let returned = self.accounting.dllp_bytes_per_received_byte(&self.link, self.dllp_intervals());
         let wire_ns = |sent: f64, received: f64| (sent + returned * received) / bytes_per_ns;
         let limits = &self.limits;
-        let queue_ns = |needed: f64, places: Option<u32>, held_ns: Option<f64>| match (places, held_ns) {
-            (Some(places), Some(held_ns)) => needed * held_ns / f64::from(places),
-            _ => 0.0,
-        };
         let posted_ns = f64::max(
             queue_ns(load.write_tlps, limits.posted_header_credits, limits.credit_return_ns),
             queue_ns(load.write_data_credits, limits.posted_data_credits, limits.credit_return_ns),
         );
+        let walks = load.dmas * limits.walks_per_dma.unwrap_or(0.0);
+        let write_ns = in_turn_ns(load.write_tlps, limits.write_interval_ns)
+            + in_turn_ns(load.write_lines, limits.write_line_ns);
         [
             (Bound::WireUpstream, wire_ns(load.upstream_bytes, load.downstream_bytes)),
             (Bound::WireDownstream, wire_ns(load.downstream_bytes, load.upstream_bytes)),
@@ -94,11 +93,33 @@ impl Model {
                 Bound::NonPostedCredits,
                 queue_ns(load.read_requests, limits.non_posted_header_credits, limits.credit_return_ns),
             ),
-            (Bound::Latency, queue_ns(load.dmas, limits.dmas_in_flight, limits.round_trip_ns)),
+            (
+                Bound::Latency,
+                queue_ns(load.dmas, limits.dmas_in_flight, limits.dma_ns.or(limits.round_trip_ns)),
+            ),
             (
                 Bound::DeviceRate,
                 limits.device_mdmas_per_s.map_or(0.0, |millions| load.dmas * 1_000.0 / millions),
             ),
+            (Bound::DevicePort, in_turn_ns(load.dmas, limits.device_port_ns)),
+            (Bound::RootPort, in_turn_ns(load.dmas, limits.root_port_ns)),
+            (Bound::RequestRate, in_turn_ns(load.read_requests, limits.request_interval_ns)),
+            (Bound::WriteRate, write_ns),
+            (Bound::ReceiveBuffers, queue_ns(load.read_requests, limits.receive_buffers, limits.receive_ns)),
+            (Bound::PageWalks, in_turn_ns(walks, limits.walk_interval_ns)),
         ]
     }
+}
+
+/// The time that a resource of several places needs for work that holds a place each for a while.
+fn queue_ns(needed: f64, places: Option<u32>, held_ns: Option<f64>) -> f64 {
+    match (places, held_ns) {
+        (Some(places), Some(held_ns)) => needed * held_ns / f64::from(places),
+        _ => 0.0,
+    }
+}
+
+/// The time that a resource needs for work that it does piece by piece.
+fn in_turn_ns(needed: f64, piece_ns: Option<f64>) -> f64 {
+    needed * piece_ns.unwrap_or(0.0)
 }

@@ -16,6 +16,7 @@ mod error {
     create_exception!(_core, RunError, PyException, "Something failed while running: the message says what.");
 }
 
+mod bounds;
 mod fabric;
 mod fabric_runtime;
 mod model;
@@ -31,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", module.py().get_type::<error::RunError>())?;
     module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
+    bounds::register(module)?;
     fabric::register(module)?;
     fabric_runtime::register(module)?;
     model::register(module)?;

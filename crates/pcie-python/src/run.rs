@@ -11,7 +11,7 @@ use pcie_bench_sim::{Simulated, SimulatedMessages};
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
 use pcie_store::Manifest;
-use pcie_workload::{MessageSuite, Suite, Test};
+use pcie_workload::{MessageSuite, Suite};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
@@ -21,7 +21,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_system, module)?)?;
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
     module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
-    module.add_function(wrap_pyfunction!(card_intervals_ns, module)?)?;
     module.add_function(wrap_pyfunction!(run_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(run_simulated_messages, module)?)
 }
@@ -32,7 +31,7 @@ pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> PyResult<T> 
         .map_err(|error| InputError::new_err(format!("{what}: {}: {}", error.path(), error.inner())))
 }
 
-fn machine(system: &str) -> PyResult<Machine> {
+pub(crate) fn machine(system: &str) -> PyResult<Machine> {
     let system: System = parse("system", system)?;
     Machine::new(system).map_err(|error| InputError::new_err(error.to_string()))
 }
@@ -42,15 +41,6 @@ fn machine(system: &str) -> PyResult<Machine> {
 fn check_system(system: &str) -> PyResult<()> {
     let system: System = parse("system", system)?;
     Machine::check(&system).map_err(|error| InputError::new_err(error.to_string()))
-}
-
-/// The least time, in ns, between two DMAs of each test (between two pairs where it reads and writes) that the card of a
-/// system allows.
-#[pyfunction]
-fn card_intervals_ns(system: &str, tests: &str) -> PyResult<Vec<f64>> {
-    let machine = machine(system)?;
-    let tests: Vec<Test> = parse("tests", tests)?;
-    Ok(tests.iter().map(|test| machine.card_interval(test).as_ns()).collect())
 }
 
 /// Refuses a suite with a test that no machine could carry out.

@@ -5,6 +5,7 @@
 pub mod profile;
 
 mod bandwidth;
+mod bounds;
 mod caches;
 mod history;
 mod idle;
@@ -21,6 +22,7 @@ mod test_systems;
 mod write_gate;
 
 pub use bandwidth::{BandwidthRun, Completion, Engine};
+pub use bounds::TestBounds;
 pub use history::{State, TestKey};
 pub use latency::{LatencyRun, Sample};
 pub use machine::{Machine, SystemError, Unsupported};

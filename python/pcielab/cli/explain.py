@@ -27,6 +27,12 @@ _BOUNDS: tuple["Bound", ...] = (
     "non-posted-credits",
     "latency",
     "device-rate",
+    "device-port",
+    "root-port",
+    "request-rate",
+    "write-rate",
+    "receive-buffers",
+    "page-walks",
 )
 _SHOWN_OTHERS = _SHOWN_REASONS = 2
 
@@ -67,7 +73,8 @@ def explain(
 
     For a RUN, each row is a bandwidth test: its value, the bound that binds it on the run's own link and the
     value's share of that, the slack of the next bounds, and, where the value is over 5 % below, what else may
-    explain it. Tags are charged with the run's own latency of reads, the card with its profile's times.
+    explain it. Of a simulated run everything that its profile can limit is a bound; of an import, which has none,
+    the link and the tags, charged with the run's own latency of reads.
 
     For a link, each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much
     more that is than the bound that binds allows.

@@ -43,8 +43,8 @@ _KINDS: dict[int, Kind] = {
 }
 _WITHOUT_LINK: tuple[Kind, ...] = ("integrated-endpoint", "event-collector")
 ACS_SERVICES = ("SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans")
-_L0S_EXIT_NS = (64, 128, 256, 512, 1_000, 2_000, 4_000, None)
-_L1_EXIT_NS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, None)
+_L0S_EXIT_NS = (64.0, 128.0, 256.0, 512.0, 1e3, 2e3, 4e3, None)
+_L1_EXIT_NS = (1e3, 2e3, 4e3, 8e3, 16e3, 32e3, 64e3, None)
 
 
 class ConfigSpace:

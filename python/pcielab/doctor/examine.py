@@ -1,6 +1,7 @@
 """Examining a tree: every rule over it, worst first."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pcielab.doctor.branches import Branch
 from pcielab.doctor.finding import Finding, Severity
@@ -13,7 +14,7 @@ _ORDER = list(Severity)
 class Examination(Record):
     """What the doctor says of a machine, as `--format json` writes it."""
 
-    format: str = "pcielab-doctor-1"
+    format: Literal["pcielab-doctor-1"] = "pcielab-doctor-1"
     source: str
     """What was read."""
     functions: int

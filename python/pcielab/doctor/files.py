@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from pcielab.doctor.lspci_text import COMMAND, MOST_CHARACTERS, read_lspci
+from pcielab.doctor.lspci_text import read_lspci
 from pcielab.doctor.saved import read_saved
 from pcielab.doctor.tree import Tree
 from pcielab.errors import InputError
+from pcielab.input_files import read_text_roughly
 
 _STORE_HEAD = b"SQLite format 3\0"
 
@@ -33,14 +34,9 @@ def read_file(path: Path) -> Tree:
 
 
 def read_lspci_file(path: Path) -> Tree:
-    """The tree of a text file.
+    """The tree of a text of `lspci -vvv` in a file.
 
     Raises:
         InputError: It cannot be read, or there is no PCI function in it.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MOST_CHARACTERS + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}: give the output of `{COMMAND}`") from error
-    return read_lspci(data.decode("utf-8", "replace"), str(path))
+    return read_lspci(read_text_roughly(path), str(path))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from pcielab.doctor.tree import Function, Link, Tree
 
@@ -24,7 +25,7 @@ def made_up(tree: Tree, link: Link) -> str | None:
     for function in (port, device):
         if function is not None and _is_emulated(function):
             return f"{_short(function)} is made by a hypervisor"
-    if any(_TUNNEL.search(function.title) for function in (port, device) if function is not None):
+    if any(_is_tunnel(function.title) for function in (port, device) if function is not None):
         return "it is tunnelled: its ports always read as 2.5 GT/s or so, whatever the tunnel carries"
     if port is None and device.is_endpoint:
         hypervisor = tree.host.hypervisor
@@ -51,8 +52,18 @@ def real_cards(tree: Tree) -> Iterator[tuple[Link, Function]]:
 
 
 def _is_emulated(function: Function) -> bool:
-    ids = (function.vendor_id, function.device_id)
-    return ids in _EMULATED_PORTS or _EMULATED.search(function.title) is not None
+    return (function.vendor_id, function.device_id) in _EMULATED_PORTS or _names_a_hypervisor(function.title)
+
+
+# Machines have many functions and few titles.
+@lru_cache(maxsize=1024)
+def _names_a_hypervisor(title: str) -> bool:
+    return _EMULATED.search(title) is not None
+
+
+@lru_cache(maxsize=1024)
+def _is_tunnel(title: str) -> bool:
+    return _TUNNEL.search(title) is not None
 
 
 def _short(function: Function) -> str:

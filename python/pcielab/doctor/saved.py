@@ -5,19 +5,20 @@ about PCI, IOMMU and power.
 """
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
 from pcielab.doctor.tree import Record, Tree
 from pcielab.errors import InputError
-
-_MOST_BYTES = 256 << 20
+from pcielab.input_files import read_text
+from pcielab.wording import named
 
 
 class SavedTree(Record):
     """The file."""
 
-    format: str = "pcielab-tree-1"
+    format: Literal["pcielab-tree-1"] = "pcielab-tree-1"
     pcielab: str
     """The version that wrote it."""
     tree: Tree
@@ -35,17 +36,11 @@ def read_saved(path: Path) -> Tree:
         InputError: It is none, or of a later version.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path}: larger than any saved tree")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    try:
-        found = SavedTree.model_validate_json(data)
+        found = SavedTree.model_validate_json(read_text(path))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the whole file"
+        where = named(".".join(map(str, error.errors()[0]["loc"])) or "the whole file")
         raise InputError(
-            f"{path}: is no saved tree ({where}: {first['msg']}): give a file that `pcielab doctor --save` wrote"
+            f"{path}: is no saved tree ({where} is not as it should be): give a file that `pcielab doctor --save` "
+            "wrote"
         ) from None
     return found.tree.model_copy(update={"source": str(path)})

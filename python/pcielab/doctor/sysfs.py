@@ -8,10 +8,12 @@ and `unseen` says what that leaves out.
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pcielab.doctor.config_space import ConfigSpace
+from pcielab.doctor.config_space import ConfigSpace, Read
 from pcielab.doctor.host_settings import nodes_of, read_host
 from pcielab.doctor.tree import LANES, SPEEDS, ErrorReporting, Function, LinkEnd, Tree
 from pcielab.errors import InputError
@@ -61,21 +63,23 @@ class Folder:
             return None
         return real
 
-    def text(self, path: Path) -> str | None:
+    def text(self, path: Path | str) -> str | None:
         """A small file without its last line break; None where it cannot be read."""
-        data = self.data(path, 0, _MOST_BYTES)
+        with self.opened(path) as read:
+            data = read(0, _MOST_BYTES)
         return data.decode("utf-8", "replace").strip() if data else None
 
-    def data(self, path: Path, offset: int, size: int) -> bytes:
-        """Bytes of a file, from an offset on; fewer, or none, where they cannot be read."""
+    @contextmanager
+    def opened(self, path: Path | str) -> Iterator[Read]:
+        """A file as a function that gives bytes from an offset on; fewer, or none, where they cannot be read."""
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            # A link could lead out of the folder, a pipe could have no end.
+            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         except (OSError, ValueError):
-            return b""
+            yield lambda offset, size: b""
+            return
         try:
-            return os.pread(handle, size, offset)
-        except OSError:
-            return b""
+            yield partial(_bytes_of, handle)
         finally:
             os.close(handle)
 
@@ -133,6 +137,13 @@ def _nothing(source: str, devices: Path, root: Path | None) -> str:
     )
 
 
+def _bytes_of(handle: int, offset: int, size: int) -> bytes:
+    try:
+        return os.pread(handle, size, offset)
+    except OSError:
+        return b""
+
+
 class _Reader:
     """Functions, one by one, and what could not be seen of them."""
 
@@ -152,10 +163,11 @@ class _Reader:
         if found.get("power_state") == "D3cold":
             self._asleep.append(slot)
         else:
-            space = ConfigSpace(lambda offset, size: self._folder.data(path / "config", offset, size))
-            if space.is_present:
-                known = {key: value for key, value in space.fields.items() if value is not None}
-                found = _merged(found, known)
+            with self._folder.opened(f"{path}/config") as read:
+                space = ConfigSpace(read)
+                if space.is_present:
+                    known = {key: value for key, value in space.fields.items() if value is not None}
+                    found = _merged(found, known)
             self._without_capabilities += not space.complete
         return Function.model_construct(slot=slot, title=_title(found), **found)
 
@@ -178,18 +190,19 @@ class _Reader:
     def _kernel(self, path: Path) -> dict[str, Any]:
         """What the kernel shows to everyone."""
         text = self._folder.text
-        class_code, vendor, device = (_hex(text(path / name)) for name in ("class", "vendor", "device"))
+        class_code, vendor, device = (_hex(text(f"{path}/{name}")) for name in ("class", "vendor", "device"))
+        group = self._folder.inside(path / "iommu_group")
         return {
             "vendor_id": vendor,
             "device_id": device,
             "class_code": None if class_code is None else class_code >> 8,
             "is_virtual_function": (path / "physfn").is_symlink(),
             "driver": self._target(path / "driver"),
-            "power_state": _state(text(path / "power_state")),
-            "numa_node": _decimal(text(path / "numa_node")),
+            "power_state": _state(text(f"{path}/power_state")),
+            "numa_node": _decimal(text(f"{path}/numa_node")),
             "interrupt_nodes": self._interrupt_nodes(path),
-            "iommu_group": _decimal(self._target(path / "iommu_group")),
-            "iommu_type": text(path / "iommu_group/type"),
+            "iommu_group": _decimal(group.name) if group else None,
+            "iommu_type": text(group / "type") if group else None,
             "link": self._link(path),
             "errors": self._errors(path),
         }
@@ -201,22 +214,23 @@ class _Reader:
             return None
 
     def _link(self, path: Path) -> LinkEnd | None:
+        text = self._folder.text
         values = {
-            "max_speed_gtps": _speed(self._folder.text(path / "max_link_speed")),
-            "max_lanes": _lanes(self._folder.text(path / "max_link_width")),
-            "speed_gtps": _speed(self._folder.text(path / "current_link_speed")),
-            "lanes": _lanes(self._folder.text(path / "current_link_width")),
+            "max_speed_gtps": _speed(text(f"{path}/max_link_speed")),
+            "max_lanes": _lanes(text(f"{path}/max_link_width")),
+            "speed_gtps": _speed(text(f"{path}/current_link_speed")),
+            "lanes": _lanes(text(f"{path}/current_link_width")),
         }
         if all(value is None for value in values.values()):
             return None
-        states = [name for name in ("l0s", "l1") if self._folder.text(path / f"link/{name}_aspm") == "1"]
-        shown = any((path / f"link/{name}_aspm").exists() for name in ("l0s", "l1"))
-        names = tuple({"l0s": "L0s", "l1": "L1"}[name] for name in states) if shown else None
+        states = {name: text(f"{path}/link/{name.lower()}_aspm") for name in ("L0s", "L1")}
+        on = tuple(name for name, state in states.items() if state == "1")
+        names = on if any(states.values()) else None
         return LinkEnd.model_construct(None, **values, aspm_enabled=names)
 
     def _errors(self, path: Path) -> ErrorReporting | None:
         correctable, fatal = (
-            _counters(self._folder.text(path / f"aer_dev_{name}")) for name in ("correctable", "fatal")
+            _counters(self._folder.text(f"{path}/aer_dev_{name}")) for name in ("correctable", "fatal")
         )
         if correctable is None and fatal is None:
             return None

@@ -85,11 +85,12 @@ def _item(head: str, text: str, width: int) -> list[str]:
 
 
 def _loss(loss: Loss) -> str:
-    at = "" if loss.round_trip_ns is None else f" at a round trip of {loss.round_trip_ns:g} ns"
+    at = "" if loss.round_trip_ns is None else f" with a round trip of {loss.round_trip_ns:g} ns"
+    then = "" if loss.could_bound == loss.now_bound else f", then {loss.could_bound}"
     assumed = f" ({loss.assumed})" if loss.assumed else ""
     return (
-        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at} {loss.now_gbps:.1f} Gb/s ({loss.now_bound} "
-        f"binds) of {loss.could_gbps:.1f} ({loss.could_bound}){assumed}"
+        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at}: {loss.now_gbps:.1f} of {loss.could_gbps:.1f} "
+        f"Gb/s ({loss.now_bound} binds{then}){assumed}"
     )
 
 

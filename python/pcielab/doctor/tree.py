@@ -136,7 +136,7 @@ class ResizableBar(Record):
 class Function(Record):
     """One PCI function."""
 
-    slot: str
+    slot: Annotated[str, Field(pattern=r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
     """Domain, bus, device and function: `0000:41:00.0`."""
     title: str
     """What it is, for people."""

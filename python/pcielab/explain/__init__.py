@@ -5,12 +5,21 @@
     >>> for row in explain_run(open_store("run.db")).rows:
     ...     print(row.name, row.size_bytes, row.answer.bound, row.share)
 
-Bounds are modelled, from the run's own link and, where the store has them, its own latencies and card. Values are
-what the store says, measured or simulated.
+Bounds are modelled: from everything that the system profile of the run can limit or, for an import, which has
+none, from the link and the run's own latencies. Values are what the store says, measured or simulated.
 """
 
-from pcielab.explain.bounds import RoundTrip
-from pcielab.explain.facts import Facts
+from pcielab.explain.bounds import RoundTrip, TestBounds, bounds_of_tests
+from pcielab.explain.facts import Facts, facts_of
 from pcielab.explain.rows import Explanation, Row, explain_run
 
-__all__ = ["Explanation", "Facts", "RoundTrip", "Row", "explain_run"]
+__all__ = [
+    "Explanation",
+    "Facts",
+    "RoundTrip",
+    "Row",
+    "TestBounds",
+    "bounds_of_tests",
+    "explain_run",
+    "facts_of",
+]

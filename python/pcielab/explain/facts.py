@@ -45,13 +45,17 @@ class Facts:
     chunk_addresses: tuple[int, ...]
     missing: tuple[str, ...]
 
-    def model_link(self, window_bytes: int) -> model.Link:
-        """The link of a test over the first `window_bytes` of the buffer.
-
-        Where any of that is below 4 GiB, some TLPs have the shorter header, and a bound must hold for them too.
-        """
+    def has_low_addresses(self, window_bytes: int) -> bool:
+        """Whether any of the first `window_bytes` of the buffer lies below 4 GiB."""
         pieces = math.ceil(window_bytes / self.chunk_bytes)
-        low = any(address < _FOUR_GIB for address in self.chunk_addresses[:pieces])
+        return any(address < _FOUR_GIB for address in self.chunk_addresses[:pieces])
+
+    def model_link(self, window_bytes: int | None = None) -> model.Link:
+        """The link of a test over the first `window_bytes` of the buffer; without a window, of memory anywhere.
+
+        Where any of the window is below 4 GiB, some TLPs have the shorter header, and a bound must hold for them.
+        """
+        low = window_bytes is not None and self.has_low_addresses(window_bytes)
         return model.Link(
             generation=self.link.generation,
             lanes=self.link.lanes,
@@ -81,7 +85,7 @@ def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
         system = System.model_validate(described)
         link = system.link
     except ValidationError:
-        missing.append("the manifest's system is no complete profile: no device-rate bound")
+        missing.append("the manifest's system is no complete profile: only the link and the tags are bounds")
         link = _link_of_profile(store, described)
     addresses = tuple(described.get("chunk_addresses") or ())
     return Facts(
@@ -106,7 +110,9 @@ def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
 
 
 def _of_texts(store: Store) -> Facts:
-    missing = ["no system profile: no device-rate bound, and latencies include the card's own time"]
+    missing = [
+        "no system profile: only the link and the tags are bounds, and latencies include the card's own time"
+    ]
     text = store.attachments.get(_LSPCI)
     if text is None:
         raise InputError(

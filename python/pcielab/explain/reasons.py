@@ -13,7 +13,6 @@ LINE_BYTES, WORD_BYTES = 64, 8
 _PAGE_BYTES = {"super-pages": 2 << 20, "four-kib-pages": 4096}
 _SMALLEST_IO_TLB = 64
 """Entries that the pcie-bench paper (section 6.5) infers: fewer pages fit wherever it was measured."""
-_MENTIONED_STRETCH = 1.02
 _PAGES = {"super-pages": "2 MiB", "four-kib-pages": "4 KiB"}
 
 
@@ -32,7 +31,7 @@ def reasons(facts: Facts, test: Mapping[str, Any], *, tags_charged: bool) -> lis
     if facts.system is not None:
         found += _stalls(facts.system, test)
         # These cost some percent: not worth a word beside something that costs more.
-        return found or [*_order(facts.system, test), *_ports(facts.system, test)]
+        return found or list(_order(facts.system, test))
     return [*found, "latency under load: not known"] if reads else [*found, "the card's own rate: not known"]
 
 
@@ -89,17 +88,3 @@ def _order(system: System, test: Mapping[str, Any]) -> Iterator[str]:
     """One late completion holds up every request behind its tag."""
     if test["operation"] != "bw-wr" and system.host.root_complex.completion_order != "fifo":
         yield "tags are used in order, completions come out of order"
-
-
-def _ports(system: System, test: Mapping[str, Any]) -> Iterator[str]:
-    """What the ends of the link add to the bytes that the model charges."""
-    engine, complex_ = system.device.dma.engine, system.host.root_complex
-    if test["operation"] == "bw-rdwr" and complex_.downlink_dllp_bytes:
-        yield "DLLPs for what comes the other way take their share of both directions"
-    if test["operation"] != "bw-rd":
-        if engine.write_gap_bytes and test["size_bytes"] % engine.write_part_bytes:
-            yield f"the uplink rests at least {engine.write_gap_bytes} B behind a part of one TLP"
-        if complex_.uplink_stretch >= _MENTIONED_STRETCH:
-            yield f"TLPs take {complex_.uplink_stretch:g} times their bytes upstream"
-    if test["operation"] != "bw-wr" and complex_.downlink_stretch >= _MENTIONED_STRETCH:
-        yield f"TLPs take {complex_.downlink_stretch:g} times their bytes downstream"

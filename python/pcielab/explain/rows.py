@@ -1,14 +1,13 @@
 """The bandwidth tests of a run, each with the bound that binds it."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab import _core, model
+from pcielab import model
 from pcielab.errors import InputError
-from pcielab.explain.bounds import Latencies, RoundTrip, answer, scalar
+from pcielab.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
 from pcielab.explain.facts import Facts, facts_of
 from pcielab.explain.reasons import reasons
 from pcielab.store import Store
@@ -28,7 +27,7 @@ class Row:
         parameters: Its parameters.
         value_gbps: Measured or simulated bandwidth; one direction's where the test reads and writes.
         answer: The bound that binds and all others, tightest first; modelled.
-        round_trip: The latency that tags are charged with; None where the run has none, or for writes.
+        round_trip: What tags are charged with; None where nothing says, or for writes.
         reasons: What else may explain a value that is well below the bound, or above it.
     """
 
@@ -73,13 +72,10 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     """
     facts = facts_of(store)
     records = list(store.records())
-    latencies = Latencies(records, facts.system)
     chosen = _chosen(store, records, tests)
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
-    intervals = _card_intervals(facts, explained)
-    rows = [
-        _row(facts, latencies, record, interval) for record, interval in zip(explained, intervals, strict=True)
-    ]
+    bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
+    rows = [_row(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
     return Explanation(rows, facts, [*facts.missing, *_left_out(chosen), *_without_tags(rows)])
 
 
@@ -102,25 +98,14 @@ def _means(wanted: str, record: Mapping[str, Any]) -> bool:
     return wanted.lower() in f"{record['family']} {record['name']}".lower()
 
 
-def _card_intervals(facts: Facts, records: Sequence[Mapping[str, Any]]) -> list[float | None]:
-    if facts.system is None:
-        return [None] * len(records)
-    system = json.dumps(facts.system.model_dump(mode="json"))
-    return list(_core.card_intervals_ns(system, json.dumps([record["parameters"] for record in records])))
-
-
-def _row(facts: Facts, latencies: Latencies, record: Mapping[str, Any], card_interval_ns: float | None) -> Row:
-    parameters = record["parameters"]
-    round_trip = None
-    if parameters["operation"] != "bw-wr":
-        round_trip = latencies.round_trip(parameters, min(parameters["size_bytes"], facts.link.mrrs_bytes))
-    bounds = answer(facts, parameters, round_trip, card_interval_ns)
+def _row(facts: Facts, record: Mapping[str, Any], found: TestBounds) -> Row:
+    parameters, bounds, round_trip = record["parameters"], found.answer, found.round_trip
     value_gbps = float(scalar(record, "bandwidth") or 0.0)
-    found = []
+    why = []
     if value_gbps < MARKED_BELOW * bounds.gbps:
-        found = reasons(facts, parameters, tags_charged=round_trip is not None) or ["nothing that is known of it"]
+        why = reasons(facts, parameters, tags_charged=round_trip is not None) or ["nothing that is known of it"]
     elif value_gbps > bounds.gbps and bounds.bound == "tags" and facts.system is None:
-        found = ["tags are charged with a latency that includes the card's own time"]
+        why = ["tags are charged with a latency that includes the card's own time"]
     return Row(
         test=record["id"],
         family=record["family"],
@@ -129,7 +114,7 @@ def _row(facts: Facts, latencies: Latencies, record: Mapping[str, Any], card_int
         value_gbps=value_gbps,
         answer=bounds,
         round_trip=round_trip,
-        reasons=tuple(found),
+        reasons=tuple(why),
     )
 
 

@@ -92,14 +92,25 @@ def test_small_reads_run_into_the_tags_and_small_writes_into_the_card(run: Store
     assert write.round_trip is None
 
 
-def test_large_reads_run_into_the_wire(run: Store) -> None:
-    assert one(run, "BW_DMA_RD", 2048, 8192).answer.bound == "wire-downstream"
+def test_large_reads_run_into_the_root_port_which_sends_less_than_the_wire_could(run: Store) -> None:
+    answer = one(run, "BW_DMA_RD", 2048, 8192).answer
+    assert [ceiling.bound for ceiling in answer.ceilings[:2]] == ["root-port", "wire-downstream"]
+
+
+def test_a_host_that_accepts_few_requests_is_what_binds(tmp_path: Path) -> None:
+    slow = profiles.resolve("ib-000-nosp", {"host.root_complex.request_interval_ns": "40"})
+    simulate(slow, load_suite("quick"), tmp_path / "run.db")
+    row = one(open_store(tmp_path / "run.db"), "BW_DMA_RD", 64, 8192)
+    assert row.answer.bound == "request-rate"
+    assert row.answer.gbps == pytest.approx(64 * 8 / 40)
+    assert row.share > 0.99
 
 
 def test_windows_that_the_io_tlb_does_not_hold_are_marked(run: Store) -> None:
-    far = one(run, "BW_DMA_RD", 64, 64 << 20, "cold")
+    assert one(run, "BW_DMA_RD", 64, 64 << 20, "cold").answer.bound == "page-walks"
+    far = one(run, "BW_DMA_RD", 64, 1 << 20, "cold")
     assert far.share < 0.95
-    assert far.reasons[0].startswith("IO-TLB: 16384 pages of 4 KiB over 12")
+    assert far.reasons[0].startswith("IO-TLB: 256 pages of 4 KiB over 12")
     assert far.reasons[1:] == ("cold memory (cold)",)
     assert one(run, "BW_DMA_WR", 64, 1 << 20).reasons[0].startswith("IO-TLB: 256 pages")
 
@@ -144,7 +155,7 @@ def test_an_import_has_the_link_of_its_lspci(tmp_path: Path) -> None:
     assert row.answer.bound == "tags"
     assert row.answer.gbps == pytest.approx(32 * 64 * 8 / 480)
     assert row.reasons == ("latency under load: not known",)
-    assert any("no device-rate bound" in note for note in explanation.notes)
+    assert any("only the link and the tags" in note for note in explanation.notes)
 
 
 def test_a_store_that_does_not_say_its_link_is_refused(tmp_path: Path) -> None:

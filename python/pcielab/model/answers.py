@@ -12,6 +12,12 @@ Bound = Literal[
     "non-posted-credits",
     "latency",
     "device-rate",
+    "device-port",
+    "root-port",
+    "request-rate",
+    "write-rate",
+    "receive-buffers",
+    "page-walks",
     "store-interval",
     "core-stores",
 ]

@@ -39,11 +39,21 @@ class Limits:
     round_trip_ns: float | None = None
     tags: int | None = None
     dmas_in_flight: int | None = None
+    dma_ns: float | None = None
     posted_header_credits: int | None = None
     posted_data_credits: int | None = None
     non_posted_header_credits: int | None = None
     credit_return_ns: float | None = None
     device_mdmas_per_s: float | None = None
+    device_port_ns: float | None = None
+    root_port_ns: float | None = None
+    request_interval_ns: float | None = None
+    write_interval_ns: float | None = None
+    write_line_ns: float | None = None
+    receive_buffers: int | None = None
+    receive_ns: float | None = None
+    walks_per_dma: float | None = None
+    walk_interval_ns: float | None = None
     ack_interval_symbols: int | None = None
     update_fc_interval_symbols: int | None = None
 

@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import altair as alt
+import numpy as np
+import pandas as pd
 
 # 512, 1K, 1.5M: as sizes are typed on the command line.
 _BYTES_LABEL = (
@@ -33,9 +36,53 @@ def window_axis(values: Iterable[float]) -> alt.X:
     return bytes_axis("window_bytes", "window (bytes)", values, step=2)
 
 
-def size_axis(values: Iterable[float]) -> alt.X:
-    """The transfer size of a sweep."""
-    return bytes_axis("size_bytes", "transfer size (bytes)", values)
+PLACE = "place"
+"""Column with the places of sizes on a `SizeAxis`."""
+_LEAST_APART = 0.25
+"""Octaves that neighbouring sizes stand apart at least: 63, 64 and 65 B are where bandwidths jump."""
+
+
+@dataclass(frozen=True)
+class SizeAxis:
+    """A logarithmic axis over transfer sizes, stretched where neighbours would be too close to be told apart.
+
+    Attributes:
+        sizes: those tested, rising.
+        places: of each on the axis.
+    """
+
+    sizes: tuple[float, ...]
+    places: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> "SizeAxis":
+        """The axis for the sizes that were tested."""
+        sizes = sorted({float(value) for value in values})
+        gaps = np.maximum(np.diff(np.log2(sizes)), _LEAST_APART)
+        return cls(tuple(sizes), (0.0, *np.cumsum(gaps).tolist()))
+
+    def placed(self, rows: pd.DataFrame, field: str = "size_bytes") -> pd.DataFrame:
+        """The rows with the places of their sizes; those between sizes that were tested stand between these."""
+        return rows.assign(**{PLACE: self.at(rows[field])})
+
+    def at(self, values: Iterable[float]) -> list[float]:
+        """Where sizes stand."""
+        logarithms = np.log2(np.asarray(list(values), dtype=float))
+        return [float(place) for place in np.interp(logarithms, np.log2(self.sizes), self.places)]
+
+    @property
+    def encoding(self) -> alt.X:
+        """The axis, with a tick at every power of two."""
+        powers = range(math.ceil(math.log2(self.sizes[0])), math.floor(math.log2(self.sizes[-1])) + 1)
+        ticks = [2**power for power in powers]
+        places = [round(place, 6) for place in self.at(ticks)]
+        labels = [size_text(tick) for tick in ticks]
+        return alt.X(
+            f"{PLACE}:Q",
+            title="transfer size (bytes)",
+            scale=alt.Scale(domain=[0, max(self.places[-1], 1.0)], nice=False),
+            axis=alt.Axis(values=places, labelExpr=f"{labels}[indexof({places}, datum.value)]", labelFlush=False),
+        )
 
 
 def bandwidth_axis(field: str = "bandwidth", *, from_zero: bool = True) -> alt.Y:

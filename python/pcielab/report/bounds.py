@@ -1,51 +1,80 @@
-"""What the closed-form model says about a run's link: the lines that other numbers are held against.
+"""What the closed-form model says about a run: the bounds that its numbers are held against.
 
-All of it is under the accounting `spec`, a true ceiling. Nothing but the wire bounds it: a measured run says
-nothing of its credits, and tags bind only together with a latency.
+What bounds a test is asked of `pcielab.explain`, which every command asks; what the link alone allows is asked of
+the model, under the accounting `spec`, a true ceiling.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
 import pandas as pd
 
 from pcielab import model
+from pcielab.errors import InputError
+from pcielab.explain import Facts, TestBounds, bounds_of_tests, facts_of
 from pcielab.machine import link_parameters
 from pcielab.report.run import Run
+from pcielab.store import Store
 
-# The paper's figures compare with this Ethernet rate, and with these devices.
-ETHERNET_GBPS = 40
 NICS = {
     "simple-nic": "simple NIC",
     "niantic-kernel": "modern NIC (kernel driver)",
     "niantic-dpdk": "modern NIC (DPDK driver)",
 }
-_FOUR_GIB = 1 << 32
-_FIRST_FLIT_GENERATION = 6
+"""The devices of the paper's figure 1."""
+_ETHERNET_GBPS = (10, 40, 100, 200, 400, 800)
+_SPARED = 4.0
+"""A line that the link carries more than so many times over says nothing about it."""
 _FCS_BYTES = 4
 _SHORTEST_FRAME_BYTES = 64
 # Preamble, start of frame and the gap behind it.
 _BETWEEN_FRAMES_BYTES = 20
+_OF_A_TEST = (
+    "cache",
+    "device_offset_bytes",
+    "host_offset_bytes",
+    "operation",
+    "outstanding",
+    "path",
+    "pattern",
+    "size_bytes",
+    "stride_units",
+    "window_bytes",
+)
+
+
+def facts(run: Run) -> Facts | None:
+    """What the store says of its machine, or None where it does not even say which link that was."""
+    return _facts(run.store)
+
+
+@lru_cache(maxsize=32)
+def _facts(store: Store) -> Facts | None:
+    try:
+        return facts_of(store)
+    except InputError:
+        return None
 
 
 def link_of(run: Run) -> model.Link | None:
-    """The run's link, or None where the store does not say.
+    """The run's link, or None where the store does not say."""
+    known = facts(run)
+    return known.model_link() if known is not None else _noted_link(run)
 
-    Addresses have 32 bits only where every piece of the host buffer is below 4 GiB, which is where cards send the
-    shorter header.
-    """
+
+def _noted_link(run: Run) -> model.Link | None:
+    """The link that an import noted of its machine, where it kept no text that says more."""
     link = link_parameters(run.manifest)
     if any(link.get(key) is None for key in ("generation", "lanes", "mps_bytes", "mrrs_bytes")):
         return None
-    addresses = (run.manifest.get("system") or {}).get("chunk_addresses") or [_FOUR_GIB]
     return model.Link(
         generation=link["generation"],
         lanes=link["lanes"],
         mps_bytes=link["mps_bytes"],
         mrrs_bytes=link["mrrs_bytes"],
         rcb_bytes=link.get("rcb_bytes") or 64,
-        address_bits=64 if max(addresses) >= _FOUR_GIB else 32,
         ecrc=bool(link.get("ecrc")),
-        flit_mode=link.get("flit", None if link["generation"] >= _FIRST_FLIT_GENERATION else False),
     )
 
 
@@ -55,8 +84,18 @@ def link_text(link: model.Link) -> str:
     return text + (", ECRC" if link.ecrc else "") + (", 32-bit addresses" if link.address_bits == 32 else "")
 
 
-def bandwidth_bounds(link: model.Link, sizes: Sequence[int]) -> pd.DataFrame:
-    """The highest bandwidth of each operation and size: size_bytes, operation, bandwidth (Gb/s), binds."""
+def bounds_of_rows(run: Run, rows: Iterable[Mapping[Any, Any]]) -> list[TestBounds | None]:
+    """What bounds each test of a run; `rows` are rows of its frame, or like them.
+
+    Only a run with a system profile has such bounds: of a measured one too little is known.
+    """
+    tests = [_parameters(row) for row in rows]
+    known = facts(run)
+    return bounds_of_tests(known, tests) if known and known.system else [None] * len(tests)
+
+
+def link_bounds(link: model.Link, sizes: Sequence[int]) -> pd.DataFrame:
+    """The highest bandwidth that the link alone allows: size_bytes, operation, bandwidth (Gb/s), binds."""
     rows = []
     for row in model.bandwidth(link, sizes):
         answers = {"bw-rd": row.read, "bw-wr": row.write, "bw-rdwr": row.rdwr}
@@ -65,13 +104,19 @@ def bandwidth_bounds(link: model.Link, sizes: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["size_bytes", "operation", "bandwidth", "binds"])
 
 
-def ethernet_need(sizes: Sequence[int]) -> pd.DataFrame:
+def ethernet_rates(links: Iterable[model.Link]) -> list[int]:
+    """The Ethernet rates that links are made for, slowest first: one carries them, and not many times over."""
+    capacities = [model.bandwidth(link, [64])[0].tlp_gbps for link in links]
+    return [rate for rate in _ETHERNET_GBPS if any(rate <= gbps < _SPARED * rate for gbps in capacities)]
+
+
+def ethernet_need(sizes: Sequence[int], rate_gbps: int) -> pd.DataFrame:
     """What DMA of each size has to carry to keep up with a full Ethernet line: size_bytes, bandwidth (Gb/s).
 
     A transfer is a frame without its FCS; one that is shorter than a frame may be is padded on the line.
     """
     frames = [max(size + _FCS_BYTES, _SHORTEST_FRAME_BYTES) + _BETWEEN_FRAMES_BYTES for size in sizes]
-    need = [ETHERNET_GBPS * size / frame for size, frame in zip(sizes, frames, strict=True)]
+    need = [rate_gbps * size / frame for size, frame in zip(sizes, frames, strict=True)]
     return pd.DataFrame({"size_bytes": list(sizes), "bandwidth": need})
 
 
@@ -85,7 +130,19 @@ def interactions(link: model.Link, frames: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["frame_bytes", "device", "bandwidth"])
 
 
-def ethernet_line(frames: Sequence[int]) -> pd.DataFrame:
+def ethernet_line(frames: Sequence[int], rate_gbps: int) -> pd.DataFrame:
     """What a full Ethernet line carries in frames of each size, FCS not counted: frame_bytes, bandwidth (Gb/s)."""
-    need = ethernet_need([frame - _FCS_BYTES for frame in frames])
+    need = ethernet_need([frame - _FCS_BYTES for frame in frames], rate_gbps)
     return need.assign(frame_bytes=list(frames)).drop(columns="size_bytes")
+
+
+def _parameters(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """The parameters of a test, from a row of a frame, where whole numbers may have become others."""
+    given: dict[str, Any] = {"details": False, "transactions": 1}
+    for key in _OF_A_TEST:
+        value = row.get(key)
+        if value is None or value != value:
+            given[key] = None
+        else:
+            given[key] = int(value) if not isinstance(value, str) else value
+    return given

@@ -20,6 +20,23 @@ _ORDINALS = {
     "light": ["#8fc1e3", "#4a9ad0", "#1b6fae", "#7a4fa3", "#b03a7c", "#d1495b", "#7f1d1d"],
     "dark": ["#3d7ea6", "#5aa9d6", "#8ecdf0", "#b79ae0", "#e79ac6", "#ff9aa2", "#ffd6a5"],
 }
+BOUND_COLOURS = {
+    "wire-upstream": "#7b8fa1",
+    "wire-downstream": "#4f6475",
+    "device-port": "#b8a06a",
+    "root-port": "#8c7a3d",
+    "tags": "#c2557a",
+    "latency": "#8e3b6b",
+    "device-rate": "#e0863a",
+    "receive-buffers": "#a8541f",
+    "request-rate": "#5b8c5a",
+    "write-rate": "#9cb86f",
+    "posted-credits": "#5aa5a5",
+    "non-posted-credits": "#2f7272",
+    "page-walks": "#7d6bb5",
+}
+"""What binds has a colour of its own everywhere, which no run has, and which shows on light and dark pages."""
+
 _INK = {"light": "#1f2933", "dark": "#e6e9ee"}
 _FAINT_INK = {"light": "#5f6b7a", "dark": "#9aa5b4"}
 _GRID = {"light": "#e4e8ee", "dark": "#2e3642"}

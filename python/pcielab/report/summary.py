@@ -1,11 +1,11 @@
-"""The main numbers of the runs: bandwidth at 64 and 512 B beside what the link allows, and median latencies."""
+"""The main numbers of the runs: bandwidth at 64 and 512 B beside what binds it, and median latencies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from pcielab.report.bounds import bandwidth_bounds, link_of
+from pcielab.report.bounds import bounds_of_rows, link_bounds, link_of
 from pcielab.report.run import MODELLED, Run
 from pcielab.report.selection import aligned, matching
 
@@ -54,14 +54,24 @@ def _bandwidth(run: Run, operation: str, size: int) -> Cell | None:
     row = _baseline(run, operation, "dma", size)
     if row is None:
         return None
-    value, link = float(row["bandwidth"]), link_of(run)
-    notes = [_setting(row)]
-    if link is not None:
-        bounds = bandwidth_bounds(link, [size])
-        bound = bounds[bounds["operation"] == operation].iloc[0]
-        share = 100 * value / float(bound["bandwidth"])
-        notes.insert(0, f"{share:.0f} % of the link's {bound['bandwidth']:.1f} ({MODELLED}, {bound['binds']})")
-    return Cell(f"{value:.2f} Gb/s", notes)
+    value = float(row["bandwidth"])
+    return Cell(f"{value:.2f} Gb/s", [*_bound(run, row, value), _setting(row)])
+
+
+def _bound(run: Run, row: pd.Series, value: float) -> list[str]:
+    """What binds the test on the run's system or, where no profile says, what its link alone allows."""
+    [bounds] = bounds_of_rows(run, [row.to_dict()])
+    link = link_of(run)
+    if bounds is not None:
+        gbps = bounds.answer.gbps
+        what = f"bound of {gbps:.1f} ({MODELLED}, {bounds.answer.bound})"
+    elif link is not None:
+        found = link_bounds(link, [int(row["size_bytes"])])
+        alone = found[found["operation"] == row["operation"]].iloc[0]
+        gbps, what = alone["bandwidth"], f"link's {alone['bandwidth']:.1f} ({MODELLED}, {alone['binds']})"
+    else:
+        return []
+    return [f"{100 * value / gbps:.0f} % of the {what}"]
 
 
 def _latency(run: Run, operation: str, path: str, size: int) -> Cell | None:

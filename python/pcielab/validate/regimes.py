@@ -8,8 +8,18 @@ from pcielab.explain import explain_run
 from pcielab.profiles.system import PAGE_BYTES, System
 from pcielab.store import Store
 
-_BOUNDS = {"tags": "tag-limited", "latency": "tag-limited", "device-rate": "card-limited"}
+_BOUNDS = {
+    "tags": "tag-limited",
+    "latency": "tag-limited",
+    "device-rate": "card-limited",
+    "receive-buffers": "card-limited",
+    "request-rate": "host-limited",
+    "write-rate": "host-limited",
+}
 """Regime of each bound of the closed-form model; every other bound is one of the link."""
+
+_APART = "page-walks"
+"""Windows beyond the IO-TLB are a regime whatever binds: a row's other regime is that of its next bound."""
 
 _EDGE_LOW, _EDGE_HIGH = 0.5, 4.0
 """A window is at the edge of a cache from half its capacity to four times: hits fade on both sides of it."""
@@ -59,7 +69,9 @@ def regimes_of(predicted: Store) -> Regimes:
     system = System.model_validate(predicted.manifest["system"])
     explained = explain_run(predicted).rows
     bounds = {
-        _identity({"family": row.family, "name": row.name, **row.parameters}): row.answer.bound
+        _identity({"family": row.family, "name": row.name, **row.parameters}): next(
+            ceiling.bound for ceiling in row.answer.ceilings if ceiling.bound != _APART
+        )
         for row in explained
     }
     return Regimes(system, bounds)

@@ -74,6 +74,25 @@ fn every_limit_binds_when_it_is_tight() {
         (Limits { posted_data_credits: Some(16), ..rtt }, Bound::WireDownstream, Bound::PostedCredits),
         (Limits { non_posted_header_credits: Some(4), ..rtt }, Bound::NonPostedCredits, Bound::WireUpstream),
         (Limits { device_mdmas_per_s: Some(4.0), ..rtt }, Bound::DeviceRate, Bound::DeviceRate),
+        (Limits { dmas_in_flight: Some(8), dma_ns: Some(2_000.0), ..rtt }, Bound::Latency, Bound::Latency),
+        (Limits { device_port_ns: Some(250.0), ..rtt }, Bound::DevicePort, Bound::DevicePort),
+        (Limits { root_port_ns: Some(250.0), ..rtt }, Bound::RootPort, Bound::RootPort),
+        (Limits { request_interval_ns: Some(250.0), ..rtt }, Bound::RequestRate, Bound::WireUpstream),
+        (
+            Limits { write_interval_ns: Some(150.0), write_line_ns: Some(100.0), ..rtt },
+            Bound::WireDownstream,
+            Bound::WriteRate,
+        ),
+        (
+            Limits { receive_buffers: Some(2), receive_ns: Some(500.0), ..rtt },
+            Bound::ReceiveBuffers,
+            Bound::WireUpstream,
+        ),
+        (
+            Limits { walks_per_dma: Some(0.5), walk_interval_ns: Some(500.0), ..rtt },
+            Bound::PageWalks,
+            Bound::PageWalks,
+        ),
     ] {
         let found = model(3, 8, Accounting::Spec, limits).bandwidth(64, 0).unwrap();
         assert_eq!((found.read.bound, found.write.bound), (read, write), "{limits:?}");

@@ -123,7 +123,7 @@ pub(super) fn data_engine_time(
 impl Machine {
     /// Time to pull the bytes of one TLP of a write, given how many of its DMA were pulled before: what the DMA takes with
     /// it, less what it takes without.
-    pub(super) fn pull_time(&self, test: &Test, done_bytes: u64, bytes: u64) -> Picoseconds {
+    pub(crate) fn pull_time(&self, test: &Test, done_bytes: u64, bytes: u64) -> Picoseconds {
         let engine = &self.system.device.dma.engine;
         let upto = |bytes| data_engine_time(engine, true, test.device_offset_bytes, bytes, 0);
         let before = if done_bytes == 0 { Picoseconds::ZERO } else { upto(done_bytes) };
@@ -131,7 +131,7 @@ impl Machine {
     }
 
     /// The share that `bytes` of a DMA read have in what the data engine takes for all of it.
-    pub(super) fn move_time(&self, test: &Test, offset: u64, bytes: u64) -> Picoseconds {
+    pub(crate) fn move_time(&self, test: &Test, offset: u64, bytes: u64) -> Picoseconds {
         let engine = &self.system.device.dma.engine;
         let boundaries = self.boundaries_inside_segments(offset, test.size_bytes);
         let whole = data_engine_time(engine, false, test.device_offset_bytes, test.size_bytes, boundaries);
@@ -148,7 +148,7 @@ impl Machine {
 
     /// What the uplink's TLPs are rounded up to, and what it leaves free, behind a TLP of a write to `written`; 0 if
     /// nothing.
-    pub(super) fn write_gap_bytes(&self, written: Range<u64>, tlp: Piece) -> u32 {
+    pub(crate) fn write_gap_bytes(&self, written: Range<u64>, tlp: Piece) -> u32 {
         let engine = &self.system.device.dma.engine;
         let part = u64::from(engine.write_part_bytes);
         let end = tlp.address + u64::from(tlp.length);
@@ -172,8 +172,7 @@ impl Machine {
     ///
     /// Read requests that end inside a segment are not charged: whether they do depends on the address, and this is what
     /// holds for every one.
-    #[must_use]
-    pub fn card_interval(&self, test: &Test) -> Picoseconds {
+    pub(crate) fn card_interval(&self, test: &Test) -> Picoseconds {
         let System { device, link, .. } = &self.system;
         let engine =
             |write| data_engine_time(&device.dma.engine, write, test.device_offset_bytes, test.size_bytes, 0);

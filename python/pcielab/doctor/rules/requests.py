@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from pcielab.doctor.finding import Observation, Severity, Sureness
+from pcielab.doctor.finding import Observation, Severity, Sureness, Value
 from pcielab.doctor.loss import LARGE_BYTES, ROUND_TRIPS_NS, SMALL_BYTES, Use, loss, use_of
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.rules.payload import MENTIONED_LOSS_GBPS, SERIOUS_SHARE
@@ -66,7 +66,12 @@ def extended_tags_off(tree: Tree) -> Iterator[Observation]:
         if control.ten_bit_tags:
             continue
         yield _tags_off(
-            link, function, use, TAGS_8_BIT, "extended (8-bit) tags are off, and it could use them", "ExtTag"
+            link,
+            function,
+            use,
+            TAGS_8_BIT,
+            "extended (8-bit) tags are off, and it could use them",
+            "DevCtl ExtTag",
         )
 
 
@@ -88,25 +93,42 @@ def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
             use,
             TAGS_10_BIT,
             "10-bit tags are off, and it and the root port could use them",
-            "10BitTagReq",
+            "DevCtl2 10BitTagReq",
         )
 
 
 def _tags_off(link: Link, function: Function, use: Use, tags: int, what: str, flag: str) -> Observation:
     more = use.with_tags(tags)
-    large = loss(use, more, "read", LARGE_BYTES, ROUND_TRIPS_NS[0])
-    small = [loss(use, more, "read", SMALL_BYTES, ns) for ns in ROUND_TRIPS_NS]
-    late = loss(use, more, "read", LARGE_BYTES, ROUND_TRIPS_NS[1])
+    all_losses = [
+        loss(use, more, "read", size, ns) for size in (LARGE_BYTES, SMALL_BYTES) for ns in reversed(ROUND_TRIPS_NS)
+    ]
+    costly = tuple(one for one in all_losses if one.lost_gbps >= MENTIONED_LOSS_GBPS)
+    heavy = any(one.size_bytes == LARGE_BYTES and one.share >= SERIOUS_SHARE for one in costly)
+    held = Severity.SERIOUS if heavy else Severity.NOTABLE
     return Observation(
-        severity=Severity.SERIOUS if large.share >= SERIOUS_SHARE else Severity.NOTABLE,
-        sureness=Sureness.CERTAIN if large.lost_gbps > 0 else Sureness.LIKELY,
+        severity=held if costly else Severity.TOLD,
+        sureness=Sureness.CERTAIN,
         device=function.slot,
         port=link.port.slot if link.port else None,
-        what=f"{what}: {use.tags} reads in flight, not {tags}",
-        values=(value(function, f"DevCtl {flag}" if flag == "ExtTag" else f"DevCtl2 {flag}", "-"),),
-        losses=(late, large, *reversed(small)) if late.lost_gbps > 0 else (small[1], small[0], late, large),
+        what=f"{what}: {use.tags} reads in flight, not {tags}"
+        + ("" if costly else "; on this link, that costs nothing by the model"),
+        values=(value(function, flag, "-"), *_allowed(function, use)),
+        losses=costly,
         remedy="the BIOS (PCIe Extended Tag, PCIe Ten Bit Tag), or the driver; some BIOSes clear it until a "
         "driver sets it",
+    )
+
+
+def _allowed(function: Function, use: Use) -> tuple[Value, ...]:
+    """What the tags alone allow, whatever the link: their number times a request, over a round trip."""
+    sizes = dict.fromkeys((use.link.mrrs_bytes, SMALL_BYTES))
+    return tuple(
+        value(
+            function,
+            f"{use.tags} reads of {size} B allow",
+            " and ".join(f"{use.tags * size * 8 / ns:.0f} Gb/s at {ns:g} ns" for ns in ROUND_TRIPS_NS),
+        )
+        for size in sizes
     )
 
 
@@ -130,8 +152,8 @@ def tags_limited(tree: Tree) -> Iterator[Observation]:
             device=function.slot,
             port=link.port.slot if link.port else None,
             what=f"no more than {use.tags} reads can be in flight: the card has no extended tags",
-            values=(value(function, "DevCap ExtTag", "-"),),
-            losses=(*small, loss(use, more, "read", LARGE_BYTES, ROUND_TRIPS_NS[1])),
+            values=(value(function, "DevCap ExtTag", "-"), *_allowed(function, use)),
+            losses=tuple(one for one in small if one.lost_gbps > 0),
             remedy="nothing in software: read in larger pieces",
         )
 

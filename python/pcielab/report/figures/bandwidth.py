@@ -1,23 +1,25 @@
-"""Figure 4 of the paper: DMA bandwidth over transfer size, beside the model's bound and what Ethernet asks for."""
+"""Figure 4 of the paper: DMA bandwidth over transfer size, beside what binds and what Ethernet asks for."""
 
 import altair as alt
 import pandas as pd
 
-from pcielab.report.axes import bandwidth_axis, size_axis
-from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
-from pcielab.report.figures.reference import reference_layer, reference_rows
+from pcielab.report.axes import SizeAxis, bandwidth_axis
+from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
+from pcielab.report.figures.reference import reference_layers, reference_rows
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
 from pcielab.report.series import Series, label_rows
 
+_TOLD = ["size_bytes", "window_bytes", "cache", "bandwidth", "rate"]
 OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
 
 
 def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
     """Payload bandwidth over transfer size for reads, writes, and both in turn (figure 4).
 
-    The grey lines are the closed-form bound for each run's link and the bandwidth that 40 Gb/s Ethernet needs at
-    that size. A row of BW_RDWR counts one direction, as the published suite does; its bound does too.
+    The grey lines are what binds on each run's system, in closed form, the bound of its link alone, and what
+    Ethernet needs at that size, at the rates that such a link is made for; a ribbon says what it is that
+    binds. A row of BW_RDWR counts one direction, as the published suite does; its bounds do too.
 
     Args:
         sources: the runs to draw as lines.
@@ -32,21 +34,21 @@ def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Fi
     if not drawn:
         raise MissingDataError("bandwidth tests at two or more transfer sizes (bw_dma_sz_sweep)")
     sweeps = pd.concat(drawn)
+    axis = SizeAxis.of(sweeps["size_bytes"])
     references = reference_rows(runs, sweeps)
-    data = pd.concat([sweeps, references])
+    shown = [*_TOLD, "operation", "run", "role", "place"]
+    data = pd.concat([axis.placed(sweeps)[shown], references])
     data = data.assign(panel=data["operation"].map(OPERATION_TITLES))
-    x, y = size_axis(sweeps["size_bytes"]), bandwidth_axis()
-    names = list(references["reference"].unique())
-    layers = [reference_layer(x, y, names), *Series(runs).layers(x, y, _tooltip())]
+    x, y = axis.encoding, bandwidth_axis()
+    behind = reference_layers(x, y, references, height=PANEL_HEIGHT)
     order = [title for title in OPERATION_TITLES.values() if title in set(data["panel"])]
-    figure = panels(layers, data, "panel", columns=order)
-    return titled(figure, "Figure 4: DMA bandwidth over transfer size", runs, f"grey lines: {MODELLED}")
+    figure = panels([*behind, *Series(runs).layers(x, y, _tooltip())], data, "panel", columns=order)
+    return titled(figure, "Figure 4: DMA bandwidth over transfer size", runs, f"grey lines and ribbon: {MODELLED}")
 
 
 def _sweep(run: Run, operation: str) -> pd.DataFrame:
     rows = matching(aligned(run.finished), operation=operation, path="dma")
-    columns = ["operation", "size_bytes", "window_bytes", "cache", "bandwidth", "rate"]
-    return widest_sweep(rows, "size_bytes").reindex(columns=columns)
+    return widest_sweep(rows, "size_bytes")
 
 
 def _tooltip() -> list[alt.Tooltip]:

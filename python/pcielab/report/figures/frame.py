@@ -11,11 +11,15 @@ from pcielab.report.run import Run
 Figure: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.HConcatChart | alt.VConcatChart
 
 PANEL_HEIGHT = 270
+FINDINGS = "findings"
+"""Key under which a figure carries the sentences about it."""
 _FIGURE_WIDTH = 1010
 _PANEL_WIDTH = 860
 _LONGEST_SUBTITLE = 150
 _DIGITS = 7
 _MOST_IN_A_ROW = 3
+_PANEL = "of_panel"
+_PART_OF_A_NAME = " · "
 
 OPERATION_TITLES = {
     "lat-rd": "LAT_RD (read)",
@@ -36,12 +40,29 @@ def panels(
     rows: Sequence[str] = (),
     height: int = PANEL_HEIGHT,
 ) -> alt.FacetChart:
-    """One panel for each value of `column` (and each of `row`), in the given order, sharing their axes."""
+    """One panel for each value of `column` (and each of `row`), in the given order, sharing their axes.
+
+    A page that is narrower puts fewer of them side by side.
+
+    Args:
+        layers: what each panel shows.
+        data: the rows of all panels.
+        column: what panels side by side differ in.
+        columns: its values.
+        row: what panels below one another differ in.
+        rows: its values.
+        height: of a panel.
+    """
     width = min(_PANEL_WIDTH, (_FIGURE_WIDTH - 40 * (len(columns) - 1)) // len(columns))
-    panel = alt.layer(*layers, data=_inline(data)).properties(width=width, height=height)
-    across = alt.Column(f"{column}:N", title=None, sort=list(columns))
-    down = alt.Row(f"{row}:N", title=None, sort=list(rows)) if row is not None else alt.Undefined
-    figure: alt.FacetChart = panel.facet(column=across, row=down)
+    if row is None:
+        names, order = data[column], list(columns)
+    else:
+        names = data[row] + _PART_OF_A_NAME + data[column]
+        order = [f"{one}{_PART_OF_A_NAME}{other}" for one in rows for other in columns]
+    order = [name for name in order if name in set(names)]
+    panel = alt.layer(*layers, data=_inline(data.assign(**{_PANEL: names}))).properties(width=width, height=height)
+    facet = alt.Facet(f"{_PANEL}:N", title=None, sort=order)
+    figure: alt.FacetChart = panel.facet(facet=facet, columns=len(columns))
     return figure
 
 
@@ -79,9 +100,24 @@ def _short(value: object) -> object:
 
 
 def titled(
-    figure: Figure, title: str, runs: Sequence[Run], note: str = "", *, overlay_as_points: bool = True
+    figure: Figure,
+    title: str,
+    runs: Sequence[Run],
+    note: str = "",
+    *,
+    overlay_as_points: bool = True,
+    findings: Sequence[str] = (),
 ) -> Figure:
-    """The figure with its title, and under it where its numbers come from."""
+    """The figure with its title, and under it where its numbers come from.
+
+    Args:
+        figure: what it is the title of.
+        title: in a few words.
+        runs: that it shows.
+        note: how to read it.
+        overlay_as_points: the measured overlay is drawn as points.
+        findings: sentences about what it shows, computed from what it draws; a page puts them below it.
+    """
     lines: list[str] = []
     for run in runs:
         entry = f"{run.entry} (points)" if run.measured_overlay and overlay_as_points else run.entry
@@ -91,4 +127,12 @@ def titled(
             lines.append(entry)
     if note:
         lines.append(note)
-    return figure.properties(title=alt.TitleParams(text=title, subtitle=lines))
+    return figure.properties(
+        title=alt.TitleParams(text=title, subtitle=lines), usermeta={FINDINGS: list(findings)}
+    )
+
+
+def findings_of(figure: Figure) -> list[str]:
+    """The sentences that the figure's own numbers gave."""
+    carried = figure.to_dict(validate=False).get("usermeta") or {}
+    return [str(sentence) for sentence in carried.get(FINDINGS, [])]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from pcielab import model
 from pcielab.report.axes import bandwidth_axis
-from pcielab.report.bounds import ETHERNET_GBPS, ethernet_line, interactions, link_of, link_text
+from pcielab.report.bounds import ethernet_line, ethernet_rates, interactions, link_of, link_text
 from pcielab.report.figures.frame import Figure, panels, titled
 from pcielab.report.run import MODELLED, Sources, runs_of
 from pcielab.report.selection import MissingDataError
@@ -19,7 +19,7 @@ _TICKS = [64, 256, 512, 768, 1024, 1280, 1518]
 
 
 def modelled_interactions(sources: Sources) -> Figure:
-    """Bandwidth that the link and three NIC models reach over Ethernet frame size, beside 40G Ethernet (figure 1).
+    """Bandwidth that the link and three NIC models reach over Ethernet frame size, beside Ethernet's (figure 1).
 
     Everything in it is modelled; the runs say for which links.
 
@@ -61,8 +61,11 @@ def _curves(link: model.Link) -> pd.DataFrame:
     frames = range(_FIRST_FRAME_BYTES, _LAST_FRAME_BYTES + 1, _STEP_BYTES)
     modelled = interactions(link, frames)
     modelled = modelled.assign(device=modelled["device"] + f" · {MODELLED}")
-    ethernet = ethernet_line(frames).assign(reference=f"{ETHERNET_GBPS}G Ethernet · {MODELLED}")
-    return pd.concat([modelled, ethernet]).assign(link=link_text(link))
+    lines = [
+        ethernet_line(frames, rate).assign(reference=f"{rate}G Ethernet · {MODELLED}")
+        for rate in ethernet_rates([link])
+    ]
+    return pd.concat([modelled, *lines]).assign(link=link_text(link))
 
 
 def _ethernet_line() -> alt.Chart:

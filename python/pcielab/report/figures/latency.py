@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from pcielab.report.axes import latency_axis, size_axis
+from pcielab.report.axes import SizeAxis, latency_axis
 from pcielab.report.figures.frame import Figure, single_panel, titled
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
@@ -40,7 +40,9 @@ def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figu
     data = data.assign(test=[_TESTS[key] for key in zip(data["operation"], data["path"], strict=True)])
     tests = [title for title in _TESTS.values() if title in set(data["test"])]
     series = Series(runs, Dimension("test", "test", tests))
-    x, y = size_axis(data["size_bytes"]), latency_axis()
+    axis = SizeAxis.of(data["size_bytes"])
+    data = axis.placed(data)
+    x, y = axis.encoding, latency_axis()
     bars = series.range_bars(x, "minimum", "p95")
     layers = [*bars, *series.layers(x, y, latency_tooltip())]
     figure = single_panel(layers, data)

@@ -1,56 +1,136 @@
-"""The grey lines behind measured and simulated bandwidth: the link's bound, and what Ethernet needs."""
+"""What bandwidth is held against: what binds, the bound of the link alone, and what Ethernet needs."""
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from pcielab.report.bounds import ETHERNET_GBPS, bandwidth_bounds, ethernet_need, link_of, link_text
+from pcielab.report.axes import PLACE, SizeAxis
+from pcielab.report.bounds import bounds_of_rows, ethernet_need, ethernet_rates, link_bounds, link_of, link_text
 from pcielab.report.run import MODELLED, Run
 from pcielab.report.series import DASH_LEGEND
+from pcielab.report.style import BOUND_COLOURS
 
 # Steps of a double word: the padding of sizes in between would draw a second, finer saw-tooth.
 _LINE_STEP_BYTES = 4
 _DASHES = ([1, 0], [7, 3], [3, 2, 1, 2], [1, 2])
-_ETHERNET_DASH = [2, 3]
+_ETHERNET_DASHES = ([2, 3], [1, 5])
+_RIBBON_HEIGHT = 7
+_MOST_RIBBONS = 3
 
 
 def reference_rows(runs: Sequence[Run], sweeps: pd.DataFrame) -> pd.DataFrame:
-    """Rows of role `reference` over the sizes of the sweeps: each link's bound, and Ethernet's need.
+    """Rows of role `reference` over the sizes of the sweeps, and rows of role `ribbon` that say what binds.
+
+    Where a run has a profile, its bound is that of everything that the profile can limit, at the sizes tested.
 
     Args:
-        runs: whose links are modelled.
-        sweeps: rows that are drawn; columns size_bytes and operation.
+        runs: whose bounds are modelled.
+        sweeps: rows that are drawn: parameters of tests, and `run`.
     """
-    low, high = int(sweeps["size_bytes"].min()), int(sweeps["size_bytes"].max())
-    first = -(-low // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
-    sizes = list(range(first, high + 1, _LINE_STEP_BYTES))
-    operations = list(sweeps["operation"].unique())
-    parts: list[pd.DataFrame] = []
-    for link in dict.fromkeys(link for run in runs if (link := link_of(run)) is not None):
-        bounds = bandwidth_bounds(link, sizes)
+    axis = SizeAxis.of(sweeps["size_bytes"])
+    sizes, operations = _sizes(sweeps["size_bytes"]), list(sweeps["operation"].unique())
+    binding = [rows for run in runs for rows in _system_bounds(run, sweeps[sweeps["run"] == run.entry])]
+    parts = list(binding)
+    links = list(dict.fromkeys(link for run in runs if (link := link_of(run)) is not None))
+    for link in links:
+        bounds = link_bounds(link, sizes)
         bounds = bounds[bounds["operation"].isin(operations)]
-        parts.append(bounds.assign(reference=f"bound of {link_text(link)} · {MODELLED}"))
-    need = ethernet_need(sizes).assign(reference=f"needed by {ETHERNET_GBPS}G Ethernet · {MODELLED}")
-    parts += [need.assign(operation=operation) for operation in operations]
-    return pd.concat(parts).assign(role="reference")
+        parts.append(bounds.assign(reference=f"bound of the link alone, {link_text(link)} · {MODELLED}"))
+    for rate in ethernet_rates(links):
+        need = ethernet_need(sizes, rate).assign(reference=f"needed by {rate}G Ethernet · {MODELLED}")
+        parts += [need.assign(operation=operation) for operation in operations]
+    empty = pd.DataFrame({"size_bytes": [], "reference": []})
+    lines = axis.placed(pd.concat([empty, *parts]).assign(role="reference"))
+    return pd.concat([lines, *_ribbons(lines, [run.entry for run in runs])])
 
 
-def reference_layer(x: alt.X, y: alt.Y, references: Sequence[str]) -> alt.Chart:
-    """The grey lines, told apart by their dashes; the last of them is Ethernet's."""
-    dashes = [list(_DASHES[index % len(_DASHES)]) for index in range(len(references) - 1)] + [_ETHERNET_DASH]
-    scale = alt.Scale(domain=list(references), range=dashes)
-    dash = alt.StrokeDash("reference:N", title="reference", scale=scale, legend=DASH_LEGEND)
+def reference_layers(x: alt.X, y: alt.Y, rows: pd.DataFrame, *, height: int) -> Iterator[alt.Chart]:
+    """The grey lines, told apart by their dashes, and the ribbon at the foot of a panel of some height."""
+    names = list(rows.loc[rows["role"] == "reference", "reference"].unique())
+    if not names:
+        return
+    dash = alt.StrokeDash(
+        "reference:N",
+        title="reference",
+        scale=alt.Scale(domain=names, range=list(_dashes(names))),
+        legend=DASH_LEGEND,
+    )
     tooltip = [
         alt.Tooltip("reference:N"),
-        alt.Tooltip(f"{x.shorthand}", title="bytes"),
+        alt.Tooltip("size_bytes:Q", title="size (B)"),
         alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
+        alt.Tooltip("binds:N"),
     ]
-    line = (
-        alt.Chart()
-        .transform_filter("datum.role === 'reference'")
-        .mark_line(style="reference")
-        .encode(x=x, y=y, strokeDash=dash, tooltip=tooltip)
+    lines = alt.Chart().transform_filter("datum.role === 'reference'").mark_line(style="reference")
+    yield lines.encode(x=x, y=y, strokeDash=dash, tooltip=tooltip)
+    ribbons = rows[rows["role"] == "ribbon"]
+    present = [name for name in BOUND_COLOURS if name in set(ribbons.get("binds", ()))]
+    for nth in sorted(set(ribbons.get("nth", ()))):
+        yield _ribbon(x, present, int(nth), height - _RIBBON_HEIGHT * (int(nth) + 1))
+
+
+def _system_bounds(run: Run, drawn: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """What binds on a run's system, for the tests of its sweeps."""
+    for operation, rows in drawn.groupby("operation", sort=False):
+        tests = rows.to_dict("records")
+        found = [
+            {"size_bytes": test["size_bytes"], "bandwidth": bounds.answer.gbps, "binds": bounds.answer.bound}
+            for test, bounds in zip(tests, bounds_of_rows(run, tests), strict=True)
+            if bounds is not None
+        ]
+        if found:
+            name = f"what binds on {run.label} · {MODELLED}"
+            yield pd.DataFrame(found).assign(operation=str(operation), reference=name, of=run.entry)
+
+
+def _ribbons(lines: pd.DataFrame, entries: Sequence[str]) -> Iterator[pd.DataFrame]:
+    """For each run and operation a piece for each size tested, half way to its neighbours."""
+    if "of" not in lines:
+        return
+    shown = [entry for entry in entries if entry in set(lines["of"])][:_MOST_RIBBONS]
+    for (entry, _), rows in lines[lines["of"].isin(shown)].groupby(["of", "operation"], sort=False):
+        middles = rows[PLACE].rolling(2).mean()
+        begins = middles.fillna(rows[PLACE])
+        ends = middles.shift(-1).fillna(rows[PLACE])
+        pieces = rows[["size_bytes", "operation", "binds", "of"]]
+        yield pieces.assign(place=begins, to_place=ends, nth=shown.index(str(entry)), role="ribbon")
+
+
+def _ribbon(x: alt.X, present: Sequence[str], nth: int, top: int) -> alt.Chart:
+    """A strip with the colour of what binds."""
+    fill = alt.Fill(
+        "binds:N",
+        title=f"ribbon: what binds · {MODELLED}",
+        scale=alt.Scale(domain=list(present), range=[BOUND_COLOURS[name] for name in present]),
+        legend=alt.Legend(symbolType="square", symbolStrokeWidth=0),
     )
-    return cast(alt.Chart, line)
+    tooltip = [
+        alt.Tooltip("of:N", title="run"),
+        alt.Tooltip("binds:N"),
+        alt.Tooltip("size_bytes:Q", title="size (B)"),
+    ]
+    pieces = alt.Chart().transform_filter(f"datum.role === 'ribbon' && datum.nth === {nth}").mark_rect()
+    strip: alt.Chart = pieces.encode(
+        x=x, x2="to_place:Q", y=alt.value(top), y2=alt.value(top + _RIBBON_HEIGHT - 1), fill=fill, tooltip=tooltip
+    )
+    return strip
+
+
+def _sizes(present: Iterable[Any]) -> list[int]:
+    sizes = [int(size) for size in present]
+    low, high = min(sizes), max(sizes)
+    first = -(-low // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
+    return list(range(first, high + 1, _LINE_STEP_BYTES))
+
+
+def _dashes(names: Sequence[str]) -> Iterator[list[int]]:
+    plain, ethernet = 0, 0
+    for name in names:
+        if name.startswith("needed"):
+            yield list(_ETHERNET_DASHES[ethernet % len(_ETHERNET_DASHES)])
+            ethernet += 1
+        else:
+            yield list(_DASHES[plain % len(_DASHES)])
+            plain += 1

@@ -1,0 +1,98 @@
+//! What bounds a bandwidth test on a machine: everything that its profile can limit, in closed form.
+//!
+//! The arithmetic of bounds is `pcie-model`'s; this module says what a machine's limits are and what the transfers of a
+//! test cost. Every bound is meant to hold: where something depends on what only a simulation finds out (queues, the order
+//! of completions, what a cache happens to hold), the value is taken that allows more.
+
+mod cost;
+mod held;
+
+use crate::machine::Machine;
+use crate::profile::IommuMode;
+use cost::Cost;
+use pcie_model::{Answer, Limits, Model, ModelError};
+use pcie_wire::Accounting;
+use pcie_workload::{Operation, PAGE_BYTES, Pattern, Test};
+use serde::Serialize;
+
+const SUPER_PAGE_BYTES: u64 = 2 << 20;
+
+/// What bounds a test.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TestBounds {
+    /// The bound that binds, and all others.
+    pub answer: Answer,
+    /// How long a read request holds its tag on average, at least, in ns; `None` for a test without reads.
+    pub round_trip_ns: Option<f64>,
+}
+
+impl Machine {
+    /// Every bound that a bandwidth test meets on this machine; `None` for a test that has none: one of latency, or one that
+    /// the machine cannot carry out.
+    ///
+    /// # Errors
+    /// The profile has a number that is no limit.
+    pub fn bounds(&self, test: &Test) -> Result<Option<TestBounds>, ModelError> {
+        if test.operation.is_latency() || test.validate().is_err() || self.supports(test).is_err() {
+            return Ok(None);
+        }
+        let cost = Cost::of(self, test);
+        let round_trip_ns = (test.operation != Operation::BwWr).then(|| self.round_trip_ns(test, &cost));
+        let limits = self.limits(test, &cost, round_trip_ns);
+        let answer = Model::new(*self.link(), Accounting::Spec, limits)?.answer(&cost.load, test.size_bytes);
+        Ok(answer.map(|answer| TestBounds { answer, round_trip_ns }))
+    }
+
+    fn limits(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> Limits {
+        let (card, complex, iommu) =
+            (&self.system.device, &self.system.host.root_complex, &self.system.host.iommu);
+        let dmas = cost.load.dmas;
+        let in_flight = test.outstanding.unwrap_or(u32::MAX).min(card.dma.outstanding);
+        let walk_interval_ns = f64::max(
+            iommu.walker_busy_ns / f64::from(iommu.walkers.max(1)),
+            iommu.walk_ns / f64::from(iommu.pending_walks.max(1)),
+        );
+        Limits {
+            round_trip_ns,
+            tags: round_trip_ns.map(|_| self.system.link.tags),
+            dmas_in_flight: Some(in_flight),
+            dma_ns: some_time(self.dma_ns(test, cost, round_trip_ns)),
+            posted_header_credits: complex.posted_header_credits.count(),
+            posted_data_credits: complex.posted_data_credits.count(),
+            non_posted_header_credits: complex.non_posted_header_credits.count(),
+            credit_return_ns: some_time(complex.flight_ns + complex.credit_return_ns),
+            device_mdmas_per_s: some_time(self.card_interval(test).as_ns()).map(|ns| 1_000.0 * dmas / ns),
+            device_port_ns: some_time(cost.device_port_ns / dmas),
+            root_port_ns: some_time(cost.root_port_ns / dmas),
+            request_interval_ns: some_time(complex.request_interval_ns),
+            write_interval_ns: some_time(complex.write_interval_ns),
+            write_line_ns: some_time(complex.write_line_ns),
+            receive_buffers: round_trip_ns.map(|_| card.dma.receive_buffers),
+            receive_ns: round_trip_ns.map(|_| self.receive_ns(cost)),
+            walks_per_dma: some_time(walk_interval_ns).and(some_time(self.io_tlb_miss_share(test))),
+            walk_interval_ns: some_time(walk_interval_ns),
+            ..Limits::default()
+        }
+    }
+
+    /// The share of DMAs whose page the IO-TLB cannot hold, at least: a page that is being walked is found, too.
+    fn io_tlb_miss_share(&self, test: &Test) -> f64 {
+        let page_bytes = match self.system.iommu {
+            IommuMode::Off => return 0.0,
+            IommuMode::SuperPages => SUPER_PAGE_BYTES,
+            IommuMode::FourKibPages => PAGE_BYTES,
+        };
+        // Other patterns come back to a page while it is held.
+        if test.pattern != Pattern::Random {
+            return 0.0;
+        }
+        let iommu = &self.system.host.iommu;
+        let found = f64::from(iommu.tlb.entries) + f64::from(iommu.pending_walks);
+        (1.0 - found / test.window_bytes.div_ceil(page_bytes) as f64).max(0.0)
+    }
+}
+
+/// A time, or anything else that limits nothing where it is 0.
+fn some_time(value: f64) -> Option<f64> {
+    (value > 0.0).then_some(value)
+}

@@ -1,0 +1,120 @@
+//! What the transfers of a test cost the link and its two ports, on average over the units that it visits.
+
+use crate::machine::Machine;
+use crate::port::Port;
+use pcie_model::Load;
+use pcie_time::Picoseconds;
+use pcie_wire::{Accounting, CompletionPolicy, Piece, TlpKind};
+use pcie_workload::{Operation, Pattern, Test, Units};
+
+/// Units are looked at as neighbours, as their alignments repeat, at several places of the window.
+const NEIGHBOURS: u64 = 64;
+const PLACES: u64 = 16;
+
+/// What an average transfer costs; a pair of a read and a write, where the test does both.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cost {
+    pub(super) load: Load,
+    /// For how long each port is busy.
+    pub(super) device_port_ns: f64,
+    pub(super) root_port_ns: f64,
+    /// What the requests of a transfer take to leave the card, and their answers the root complex, without waiting.
+    pub(super) requests_ns: f64,
+    pub(super) answers_ns: f64,
+    /// What the data engine takes for a read, and for a write; what the last TLP of a write takes to leave.
+    pub(super) moved_ns: f64,
+    pub(super) pulled_ns: f64,
+    pub(super) last_tlp_ns: f64,
+}
+
+impl Cost {
+    pub(super) fn of(machine: &Machine, test: &Test) -> Self {
+        let mut ports = machine.ports();
+        let units = Units::new(test);
+        let (mut total, mut count) = (Self::default(), 0.0);
+        for nth in visited(test, &units) {
+            let offset = units.address(units.nth_usable(nth));
+            if test.operation != Operation::BwWr {
+                total.add_read(machine, &mut ports, offset, test);
+            }
+            if test.operation.writes() {
+                total.add_write(machine, &mut ports, offset, test);
+            }
+            count += 1.0;
+        }
+        let (device_port, root_port) = ports;
+        Self {
+            load: total.load * (1.0 / count),
+            device_port_ns: device_port.free_at().as_ns() / count,
+            root_port_ns: root_port.free_at().as_ns() / count,
+            requests_ns: total.requests_ns / count,
+            answers_ns: total.answers_ns / count,
+            moved_ns: total.moved_ns / count,
+            pulled_ns: total.pulled_ns / count,
+            last_tlp_ns: total.last_tlp_ns / count,
+        }
+    }
+
+    fn add_read(&mut self, machine: &Machine, ports: &mut (Port, Port), offset: u64, test: &Test) {
+        let (device_port, root_port) = ports;
+        self.load.dmas += 1.0;
+        for request in machine.read_requests(offset, test.size_bytes) {
+            let bytes = machine.tlp_bytes(TlpKind::MemoryRead, request);
+            device_port.send(Picoseconds::ZERO, bytes);
+            self.load.read_requests += 1.0;
+            self.load.upstream_bytes += f64::from(bytes);
+            self.requests_ns += machine.sent_alone(TlpKind::MemoryRead, request);
+            // The wire's bound is that of the best answer that the specification allows; the ports' that of this host's.
+            let best = machine.link_at(offset).completions(request, CompletionPolicy::AsLargeAsMps);
+            for piece in best {
+                self.load.downstream_bytes +=
+                    f64::from(machine.tlp_bytes(TlpKind::CompletionWithData, piece));
+            }
+            let (_, mut alone) = machine.ports();
+            for piece in machine.completions(request) {
+                let bytes = machine.tlp_bytes(TlpKind::CompletionWithData, piece);
+                root_port.send(Picoseconds::ZERO, bytes);
+                alone.send(Picoseconds::ZERO, bytes);
+                device_port.send_dllps(Picoseconds::ZERO, machine.system.device.uplink_dllp_bytes);
+            }
+            self.answers_ns += alone.free_at().as_ns();
+        }
+        self.moved_ns += machine.move_time(test, offset, test.size_bytes).as_ns();
+    }
+
+    fn add_write(&mut self, machine: &Machine, ports: &mut (Port, Port), offset: u64, test: &Test) {
+        let (device_port, root_port) = ports;
+        let mut last_tlp_ns = 0.0;
+        for tlp in machine.write_tlps(offset, test.size_bytes) {
+            device_port.send(Picoseconds::ZERO, machine.tlp_bytes(TlpKind::MemoryWrite, tlp));
+            device_port.leave_unit(machine.write_gap_bytes(offset..offset + test.size_bytes, tlp));
+            root_port.send_dllps(Picoseconds::ZERO, machine.system.host.root_complex.downlink_dllp_bytes);
+            last_tlp_ns = machine.sent_alone(TlpKind::MemoryWrite, tlp);
+        }
+        self.last_tlp_ns += last_tlp_ns;
+        self.pulled_ns += machine.pull_time(test, 0, test.size_bytes).as_ns();
+        let load = Load::dma_write(machine.link_at(offset), Accounting::Spec, offset, test.size_bytes);
+        self.load = self.load + load;
+    }
+}
+
+impl Machine {
+    /// What the card's port takes for a TLP.
+    fn sent_alone(&self, kind: TlpKind, piece: Piece) -> f64 {
+        let (mut port, _) = self.ports();
+        port.send(Picoseconds::ZERO, self.tlp_bytes(kind, piece)).as_ns()
+    }
+}
+
+/// The places among the usable units that stand for all that a test visits.
+fn visited(test: &Test, units: &Units) -> impl Iterator<Item = u64> + use<> {
+    let usable = units.usable_count();
+    let (pattern, stride) = (test.pattern, test.stride_units % usable);
+    let places = (usable / NEIGHBOURS).clamp(1, PLACES);
+    let neighbours = usable.min(NEIGHBOURS);
+    (0..places * neighbours).map(move |nth| match pattern {
+        Pattern::Fixed => 0,
+        Pattern::Strided => nth * stride % usable,
+        Pattern::Sequential | Pattern::Random => nth / neighbours * (usable / places) + nth % neighbours,
+    })
+}

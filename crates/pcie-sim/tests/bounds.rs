@@ -1,0 +1,147 @@
+//! The closed-form bounds of a test hold for what is simulated, and where one resource alone is short they are reached.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+mod machines;
+
+use machines::{dma, ideal, system, transaction_ns};
+use pcie_model::Bound;
+use pcie_sim::{Machine, TestBounds};
+use pcie_workload::{CacheState, Operation, Test};
+use serde_json::{Value, json};
+
+/// Changes to single keys of a system.
+type Changes<'a> = &'a [(&'a str, Value)];
+
+fn bounds(machine: &Machine, test: &Test) -> TestBounds {
+    machine.bounds(test).unwrap().unwrap()
+}
+
+/// The simulated rate as a part of what the bounds allow.
+fn share(machine: &Machine, test: &Test) -> f64 {
+    let counted = if test.operation == Operation::BwRdwr { 0.5 } else { 1.0 };
+    let simulated = 1_000.0 * counted / transaction_ns(machine, test, machine.boot());
+    simulated / bounds(machine, test).answer.millions_per_s
+}
+
+#[test]
+fn a_machine_that_lacks_one_thing_reaches_the_bound_of_that_thing() {
+    let many_pages = 64 << 20;
+    let cases: [(Changes<'_>, Test, Bound); 14] = [
+        (&[], dma(Operation::BwRd, 512, 8192), Bound::WireDownstream),
+        (&[], dma(Operation::BwWr, 256, 8192), Bound::WireUpstream),
+        (&[("link.tags", json!(8))], dma(Operation::BwRd, 64, 8192), Bound::Tags),
+        (&[("link.tags", json!(4))], dma(Operation::BwRd, 2048, 8192), Bound::Tags),
+        (&[], Test { outstanding: Some(4), ..dma(Operation::BwRd, 64, 8192) }, Bound::Latency),
+        (
+            &[("host.root_complex.request_interval_ns", json!(100.0))],
+            dma(Operation::BwRd, 1024, 8192),
+            Bound::RequestRate,
+        ),
+        (
+            &[("host.root_complex.write_interval_ns", json!(60.0))],
+            dma(Operation::BwWr, 128, 8192),
+            Bound::WriteRate,
+        ),
+        (
+            &[("host.root_complex.write_line_ns", json!(20.0))],
+            dma(Operation::BwWr, 200, 8192),
+            Bound::WriteRate,
+        ),
+        (
+            &[
+                ("host.root_complex.posted_header_credits", json!(4)),
+                ("host.root_complex.credit_return_ns", json!(2_000.0)),
+            ],
+            dma(Operation::BwWr, 64, 8192),
+            Bound::PostedCredits,
+        ),
+        (
+            &[
+                ("host.root_complex.non_posted_header_credits", json!(4)),
+                ("host.root_complex.credit_return_ns", json!(2_000.0)),
+            ],
+            dma(Operation::BwRd, 64, 8192),
+            Bound::NonPostedCredits,
+        ),
+        (
+            &[("host.root_complex.downlink_stretch", json!(1.5))],
+            dma(Operation::BwRd, 512, 8192),
+            Bound::RootPort,
+        ),
+        (&[("device.uplink_gap_bytes", json!(48))], dma(Operation::BwWr, 64, 8192), Bound::DevicePort),
+        (
+            &[("device.dma.engine.write_fixed_ns", json!(60.0))],
+            dma(Operation::BwWr, 64, 8192),
+            Bound::DeviceRate,
+        ),
+        (
+            &[
+                ("iommu", json!("four-kib-pages")),
+                ("host.iommu.walkers", json!(1)),
+                ("host.iommu.walk_ns", json!(100.0)),
+                ("host.iommu.walker_busy_ns", json!(100.0)),
+                ("host.iommu.busy_walk_spread", json!(0.0)),
+                ("host.iommu.same_page_stall_ns", json!(0.0)),
+            ],
+            dma(Operation::BwRd, 64, many_pages),
+            Bound::PageWalks,
+        ),
+    ];
+    for (changes, test, bound) in cases {
+        let machine = ideal(changes);
+        let found = bounds(&machine, &test);
+        assert_eq!(found.answer.bound, bound, "{changes:?}: {:?}", found.answer);
+        let share = share(&machine, &test);
+        // The wire's bound charges DLLPs, of which this machine sends none.
+        assert!((0.97..1.004).contains(&share), "{changes:?}, {bound:?}: {share}");
+    }
+}
+
+#[test]
+fn receive_buffers_bind_where_the_card_is_slow_to_empty_them() {
+    let machine = ideal(&[
+        ("device.dma.receive_buffers", json!(2)),
+        ("host.root_complex.flight_ns", json!(200.0)),
+        ("host.root_complex.non_posted_header_credits", json!(4096)),
+    ]);
+    let test = dma(Operation::BwRd, 64, 8192);
+    assert_eq!(bounds(&machine, &test).answer.bound, Bound::ReceiveBuffers);
+    let share = share(&machine, &test);
+    assert!((0.95..1.0025).contains(&share), "{share}");
+}
+
+#[test]
+fn no_simulated_bandwidth_is_above_its_bound() {
+    let changes: [(&str, Changes<'_>); 6] = [
+        ("snb", &[]),
+        ("ib-011-nosp", &[]),
+        ("snb", &[("link.tags", json!(256)), ("device.dma.outstanding", json!(512))]),
+        ("snb", &[("host.root_complex.request_interval_ns", json!(20.0))]),
+        ("ib-011-nosp", &[("host.iommu.tlb.entries", json!(16)), ("device.dma.outstanding", json!(3))]),
+        ("snb", &[("link.ecrc", json!(true)), ("host.root_complex.completion_split", json!("every-rcb"))]),
+    ];
+    for (name, changes) in changes {
+        let machine = system(name, changes);
+        for operation in [Operation::BwRd, Operation::BwWr, Operation::BwRdwr] {
+            for (size_bytes, host_offset_bytes) in [(8, 0), (64, 0), (64, 7), (257, 0), (512, 3), (2048, 0)] {
+                for (window_bytes, cache) in [
+                    (16 << 10, CacheState::HostWarm),
+                    (1 << 20, CacheState::Cold),
+                    (64 << 20, CacheState::Cold),
+                ] {
+                    let test = Test { host_offset_bytes, cache, ..dma(operation, size_bytes, window_bytes) };
+                    // Nothing was prepared, so that what is warm reads as what the card wrote, or as memory.
+                    let share = share(&machine, &test);
+                    assert!(share < 1.0025, "{name} {changes:?} {test:?}: {share}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn latencies_have_no_bound() {
+    let machine = ideal(&[]);
+    assert_eq!(machine.bounds(&dma(Operation::LatRd, 64, 8192)).unwrap(), None);
+}

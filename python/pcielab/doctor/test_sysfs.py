@@ -1,0 +1,161 @@
+"""Trees from sysfs: what is read as root, as others, and from copies that are not whole."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pcielab.doctor import Tree, examine, read_sysfs, saved
+from pcielab.doctor.made_machine import Made, server, write
+from pcielab.doctor.saved import read_saved
+from pcielab.doctor.test_rules import BROKEN, NIC, Broken
+from pcielab.errors import InputError
+
+
+def seen(tree: Tree) -> set[tuple[str, str | None]]:
+    return {(one.rule, one.device) for one in examine(tree).findings}
+
+
+def config(root: Path, slot: str) -> Path:
+    return root / "sys/devices/pci0000:00" / slot / "config"
+
+
+LINKS = {"max_link_speed": "32.0 GT/s PCIe", "max_link_width": "16"}
+SLOW = LINKS | {"current_link_speed": "16.0 GT/s PCIe", "current_link_width": "8"}
+FULL = LINKS | {"current_link_speed": "32.0 GT/s PCIe", "current_link_width": "16"}
+
+
+def for_others(root: Path, files: dict[str, dict[str, str]]) -> Path:
+    """The machine as users other than root see it: 64 bytes of configuration space, and the kernel's files."""
+    machine = write(root, [replace(one, files=files.get(one.slot, {})) for one in server()])
+    for one in server():
+        place = config(machine, one.slot)
+        place.write_bytes(place.read_bytes()[:64])
+    return machine
+
+
+def test_without_root_links_are_judged_by_what_the_kernel_shows(tmp_path: Path) -> None:
+    tree = read_sysfs(for_others(tmp_path / "m", {"0000:00:01.0": SLOW, NIC: SLOW, "0000:01:00.1": SLOW}))
+    assert seen(tree) == {("below-both-ends", NIC)}
+    [loss, _] = examine(tree).findings[0].losses
+    assert loss.assumed == "not read, assumed: MPS 256 B, MRRS 512 B"
+    [note] = tree.unseen
+    assert "the capabilities of 12 of 12 functions" in note
+    assert "run it as root" in note
+
+
+def test_without_root_a_good_link_gives_no_finding(tmp_path: Path) -> None:
+    assert seen(read_sysfs(for_others(tmp_path / "m", {"0000:00:01.0": FULL, NIC: FULL}))) == set()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_that_may_not_be_read_are_not_known(tmp_path: Path) -> None:
+    root = write(tmp_path / "m", server())
+    config(root, NIC).chmod(0)
+    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).control is None
+
+
+@pytest.mark.parametrize("broken", BROKEN[::5], ids=lambda broken: broken.name)
+def test_a_saved_tree_gives_the_same_findings_elsewhere(broken: Broken, tmp_path: Path) -> None:
+    tree = read_sysfs(write(tmp_path / "machine", broken.functions(), broken.files))
+    place = tmp_path / "machine.json"
+    place.write_bytes(saved(tree, "0"))
+    elsewhere = read_saved(place)
+    assert examine(elsewhere).findings == examine(tree).findings
+    assert elsewhere.source == str(place)
+
+
+def test_a_saved_tree_names_no_card_and_no_owner(tmp_path: Path) -> None:
+    root = write(tmp_path / "m", server(), {"proc/cmdline": "iommu=pt root=UUID=secret ip=10.0.0.7 host=owner"})
+    kept = saved(read_sysfs(root), "0").decode()
+    assert "iommu" in kept
+    # 11-22-33-44-55-66-77-88 is the serial number in each configuration space.
+    for private in ("secret", "10.0.0.7", "owner", "8877", "1122"):
+        assert private not in kept
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"format": "pcielab-tree-2"}', b"[1, 2]"])
+def test_a_file_that_is_no_saved_tree_is_refused(content: bytes, tmp_path: Path) -> None:
+    place = tmp_path / "machine.json"
+    place.write_bytes(content)
+    with pytest.raises(InputError, match=r"machine\.json: is no saved tree .*pcielab doctor --save"):
+        read_saved(place)
+
+
+def test_what_sleeps_in_d3cold_is_not_woken(tmp_path: Path) -> None:
+    """Reading its configuration space would wake it: all that is known is what the kernel has."""
+    functions = [replace(one, files={"power_state": "D3cold"}) if one.slot == NIC else one for one in server()]
+    tree = read_sysfs(write(tmp_path / "m", functions))
+    assert next(one for one in tree.functions if one.slot == NIC).control is None
+    assert any(f"{NIC}: asleep in D3cold, and not woken" in note for note in tree.unseen)
+    assert ("asleep", NIC) in seen(tree)
+
+
+def test_a_folder_that_is_no_tree_says_what_would_be_one(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no bus/pci/devices in it.*--save FILE.*sudo lspci -vvv"):
+        read_sysfs(tmp_path)
+    with pytest.raises(InputError, match="is no folder"):
+        read_sysfs(tmp_path / "missing")
+
+
+def test_a_copy_of_sys_itself_is_read_too(tmp_path: Path) -> None:
+    assert len(read_sysfs(write(tmp_path / "m", server()) / "sys").functions) == 12
+
+
+def test_a_link_that_leads_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
+    elsewhere = write(tmp_path / "elsewhere", server())
+    root = write(tmp_path / "m", [one for one in server() if one.slot != NIC])
+    (root / "sys/bus/pci/devices" / NIC).symlink_to(elsewhere / "sys/devices/pci0000:00" / NIC)
+    tree = read_sysfs(root)
+    assert NIC not in {one.slot for one in tree.functions}
+    assert any(NIC in note and "leads out of the folder" in note for note in tree.unseen)
+
+
+def test_a_file_that_leads_out_of_the_folder_is_not_read(tmp_path: Path) -> None:
+    root = write(tmp_path / "m", server())
+    other = tmp_path / "other"
+    other.write_text("5\n")
+    node = root / "sys/devices/pci0000:00" / NIC / "numa_node"
+    node.unlink()
+    node.symlink_to(other)
+    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).numa_node is None
+
+
+def test_a_tree_of_links_that_lead_nowhere_is_refused(tmp_path: Path) -> None:
+    devices = tmp_path / "sys/bus/pci/devices"
+    devices.mkdir(parents=True)
+    (devices / "0000:00:00.0").symlink_to("../../../devices/pci0000:00/0000:00:00.0")
+    with pytest.raises(InputError, match="cp -a"):
+        read_sysfs(tmp_path)
+
+
+def test_a_function_that_does_not_answer_has_no_registers(tmp_path: Path) -> None:
+    root = write(tmp_path / "m", server())
+    config(root, NIC).write_bytes(b"\xff" * 4096)
+    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).control is None
+
+
+def test_capabilities_that_point_at_themselves_end(tmp_path: Path) -> None:
+    root = write(tmp_path / "m", server())
+    space = bytearray(config(root, NIC).read_bytes())
+    space[0x41] = 0x40
+    space[0x102:0x104] = b"\x01\x10"
+    config(root, NIC).write_bytes(bytes(space))
+    assert next(one for one in read_sysfs(root).functions if one.slot == NIC).control is None
+
+
+def test_a_virtual_function_on_a_bus_of_its_own_is_below_its_port(tmp_path: Path) -> None:
+    port = Made("0000:00:01.0", "root-port", (0x8086, 0x352A), 0x0604, buses=(1, 2))
+    root = write(tmp_path / "m", [port, Made(NIC), Made("0000:02:01.0")])
+    (root / "sys/devices/pci0000:00/0000:02:01.0/physfn").symlink_to(f"../{NIC}")
+    tree = read_sysfs(root)
+    virtual = next(one for one in tree.functions if one.is_virtual_function)
+    assert [one.slot for one in tree.path(virtual)] == ["0000:02:01.0", "0000:00:01.0"]
+    assert [link.device.slot for link in tree.links] == [NIC]
+
+
+def test_this_machine_can_be_read() -> None:
+    if not Path("/sys/bus/pci/devices").is_dir() or not any(Path("/sys/bus/pci/devices").iterdir()):
+        pytest.skip("there is no PCI function on this machine")
+    assert read_sysfs().functions

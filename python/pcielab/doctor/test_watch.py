@@ -1,0 +1,38 @@
+"""What two readings show that one does not."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pcielab.doctor import Severity, Tree, changes, read_sysfs
+from pcielab.doctor.made_machine import server, write
+
+NIC = "0000:01:00.0"
+
+
+def machine(root: Path, **nic: Any) -> Tree:
+    return read_sysfs(write(root, [replace(one, **nic) if one.slot == NIC else one for one in server()]))
+
+
+def counted(total: int) -> dict[str, str]:
+    return {"aer_dev_correctable": f"RxErr 0\nBadTLP {total}\nTOTAL_ERR_COR {total}"}
+
+
+def test_errors_that_rise_are_serious_and_say_how_fast(tmp_path: Path) -> None:
+    before, after = machine(tmp_path / "a", files=counted(100)), machine(tmp_path / "b", files=counted(550))
+    [found] = changes(before, after, 2.0)
+    assert (found.rule, found.cause, found.severity) == ("errors-rise", "D04", Severity.SERIOUS)
+    assert "rise by 225 a second" in found.what
+
+
+def test_errors_that_stay_are_silent(tmp_path: Path) -> None:
+    before, after = machine(tmp_path / "a", files=counted(100)), machine(tmp_path / "b", files=counted(100))
+    assert changes(before, after, 2.0) == []
+
+
+@pytest.mark.parametrize("speeds, rules", [((32.0, 16.0), ["link-changes"]), ((32.0, 32.0), [])])
+def test_a_link_that_retrains_is_found(speeds: tuple[float, float], rules: list[str], tmp_path: Path) -> None:
+    before, after = machine(tmp_path / "a"), machine(tmp_path / "b", speeds=speeds)
+    assert [one.rule for one in changes(before, after, 1.0)] == rules

@@ -1,0 +1,74 @@
+"""What binds is one answer: the report's summary and figure 4 say what `explain` says."""
+
+import itertools
+import json
+
+import pytest
+
+from pcielab import profiles
+from pcielab.explain import explain_run
+from pcielab.model import Link
+from pcielab.report import figures
+from pcielab.report.bounds import ethernet_rates, facts
+from pcielab.report.run import runs_of
+from pcielab.report.summary import summary
+from pcielab.simulation import simulate
+from pcielab.store import Store, open_store
+from pcielab.suites import load_suite
+
+from .test_figures import rows_of
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    path = tmp_path_factory.mktemp("bounds") / "run.db"
+    simulate(profiles.resolve("snb"), load_suite("quick"), path)
+    return open_store(path)
+
+
+def test_report_figure_and_explain_name_the_same_bound(run: Store) -> None:
+    [write] = [
+        row
+        for row in explain_run(run, ["BW_DMA_WR"]).rows
+        if row.size_bytes == 64 and row.parameters["window_bytes"] == 8192
+    ]
+    assert write.answer.bound == "device-rate"
+    [said] = [row.cells[0] for row in summary(runs_of(run)) if row.quantity == "DMA write, 64 B"]
+    assert said is not None
+    assert (
+        said.notes[0]
+        == f"{100 * write.share:.0f} % of the bound of {write.answer.gbps:.1f} (MODELLED, device-rate)"
+    )
+    drawn = [
+        row
+        for row in rows_of(figures.bandwidth_by_size(run))
+        if row["operation"] == "bw-wr" and row["size_bytes"] == 64
+    ]
+    [line] = [row for row in drawn if row.get("reference", "").startswith("what binds")]
+    [ribbon] = [row for row in drawn if row["role"] == "ribbon"]
+    assert line["bandwidth"] == pytest.approx(write.answer.gbps, rel=1e-6)
+    assert (line["binds"], ribbon["binds"]) == ("device-rate", "device-rate")
+
+
+def test_neighbouring_sizes_stand_apart(run: Store) -> None:
+    """63, 64 and 65 B would be one point on a logarithmic axis."""
+    rows = rows_of(figures.bandwidth_by_size(run))
+    places = sorted({row["place"] for row in rows if row["role"] == "line"})
+    assert min(late - early for early, late in itertools.pairwise(places)) >= 0.249
+    axis = json.loads(figures.bandwidth_by_size(run).to_json())["spec"]["layer"][0]["encoding"]["x"]["axis"]
+    assert "'64', '128'" in axis["labelExpr"]
+
+
+def test_a_mixed_buffer_has_short_headers_in_windows_that_reach_below_4_gib(run: Store) -> None:
+    [drawn] = runs_of(run)
+    known = facts(drawn)
+    assert known is not None
+    assert [known.model_link(window).address_bits for window in (12 << 20, (12 << 20) + 1)] == [64, 32]
+    assert known.model_link().address_bits == 64
+
+
+@pytest.mark.parametrize(
+    ("generation", "lanes", "rates"), [(1, 4, []), (3, 8, [40]), (5, 16, [200, 400]), (6, 16, [400, 800])]
+)
+def test_ethernet_lines_are_those_that_a_link_is_made_for(generation: int, lanes: int, rates: list[int]) -> None:
+    assert ethernet_rates([Link(generation=generation, lanes=lanes, mps_bytes=256, mrrs_bytes=512)]) == rates

@@ -1,0 +1,186 @@
+"""Texts of lspci as people have them: of old and new pciutils, without root, cut off, of two machines, of none."""
+
+from pathlib import Path
+
+import pytest
+
+from pcielab.doctor import Examination, Tree, examine, read_lspci
+from pcielab.errors import InputError
+
+TEXTS = Path(__file__).parent / "lspci_texts"
+# A present-day server with much that is wrong; pciutils-3.9.txt is what that version prints of its bytes.
+SERVER = (TEXTS / "pciutils-3.9.txt").read_text()
+FINDINGS = {
+    ("below-both-ends", "01:00.0"),  # ConnectX-7: 16 GT/s x8 of 32 GT/s x16
+    ("mrrs-small", "01:00.0"),
+    ("ten-bit-tags-off", "01:00.0"),
+    ("relaxed-ordering-off", "01:00.0"),
+    ("below-both-ends", "02:00.0"),  # a display at rest
+    ("bar-not-resized", "02:00.0"),
+    ("acs-redirects", "04:00.0"),
+    ("mps-below-path", "06:00.0"),  # a drive at 256 of 512
+    ("ecrc-on", "07:00.0"),
+    ("completion-timeout-off", "07:00.0"),
+    ("asleep", "07:00.0"),
+    ("cxl-memory", "08:00.0"),
+}
+
+
+def read(text: str) -> Tree:
+    return read_lspci(text, "lspci.txt")
+
+
+def seen(examination: Examination) -> set[tuple[str, str]]:
+    return {(one.rule, str(one.device).removeprefix("0000:")) for one in examination.findings}
+
+
+@pytest.mark.parametrize("name", ["pciutils-3.9.txt", "pciutils-3.13.txt"])
+def test_old_and_new_pciutils_say_the_same(name: str) -> None:
+    examination = examine(read((TEXTS / name).read_text()))
+    assert seen(examination) == FINDINGS
+    assert examination.unseen == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.expandtabs(),
+        lambda text: "some shell prompt $ lspci -vvv\n" + text,
+        lambda text: (
+            "\n".join(f"0000:{line}" if line[:1].isdigit() else line for line in text.splitlines()) + "\n"
+        ),
+    ],
+    ids=["line ends of Windows", "blanks for tabs", "a prompt before it", "with domains"],
+)
+def test_how_the_text_was_copied_does_not_matter(change: object) -> None:
+    assert callable(change)
+    assert seen(examine(read(change(SERVER)))) == FINDINGS
+
+
+def without_root(text: str) -> str:
+    """What lspci prints for others than root: the header, and no capabilities."""
+    lines: list[str] = []
+    hidden = False
+    for line in text.splitlines():
+        if line.startswith("\tCapabilities:"):
+            if not hidden:
+                lines.append("\tCapabilities: <access denied>")
+            hidden = True
+        elif not (hidden and line.startswith("\t\t")):
+            hidden = hidden and line.startswith("\tCapabilities")
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def test_without_root_nothing_is_claimed_and_the_head_says_why() -> None:
+    examination = examine(read(without_root(SERVER)))
+    assert seen(examination) == {("cxl-memory", "08:00.0")}  # its class is in the header
+    [note] = examination.unseen
+    assert "capabilities of 14 of 14 functions" in note
+    assert "sudo lspci -vvv" in note
+
+
+def test_a_text_without_registers_says_which_option_is_missing() -> None:
+    titles = "\n".join(line for line in SERVER.splitlines() if line[:1].isdigit()) + "\n"
+    [note] = read(titles).unseen
+    assert "line 1 and all others" in note
+    assert "-vvv" in note
+
+
+def test_a_text_that_was_cut_off_names_the_line_and_keeps_the_rest() -> None:
+    cut = SERVER[: SERVER.index("LnkSta", SERVER.index("07:00.0"))]
+    examination = examine(read(cut))
+    assert ("below-both-ends", "01:00.0") in seen(examination)
+    assert any(
+        f"line {len(cut.splitlines())}: the text ends inside 07:00.0" in note for note in examination.unseen
+    )
+
+
+def test_a_text_cut_between_functions_is_missed_by_the_port_above() -> None:
+    cut = SERVER[: SERVER.index("08:00.0 CXL")]
+    assert any("what is below 0000:00:05.0" in note for note in read(cut).unseen)
+
+
+def test_two_machines_in_one_text_are_not_mixed() -> None:
+    examination = examine(read(SERVER + SERVER.replace("Speed 16GT/s, Width x8", "Speed 32GT/s, Width x16")))
+    assert seen(examination) == FINDINGS
+    [note] = examination.unseen
+    assert f"line {len(SERVER.splitlines()) + 1}: 00:01.0 is there already, in line 1" in note
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "no such command: lspci", "\0\0\0"])
+def test_a_text_without_functions_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"lspci\.txt: no PCI function in this text: .*sudo lspci -vvv"):
+        read(text)
+
+
+def test_virtual_functions_are_not_judged_by_bits_that_are_reserved() -> None:
+    """A virtual function shows MPS 128, no relaxed ordering, and no link: its PF's settings count."""
+    card = SERVER[SERVER.index("01:00.0 Ethernet") : SERVER.index("01:00.1 Ethernet")]
+    virtual = (
+        card.replace("01:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]",
+                     "01:01.0 Ethernet controller: Mellanox Technologies ConnectX Family mlx5Gen Virtual Function")
+        .replace("MaxPayload 512 bytes, MaxReadReq 512 bytes", "MaxPayload 128 bytes, MaxReadReq 128 bytes")
+        .replace("LnkSta:\tSpeed 16GT/s, Width x8", "LnkSta:\tSpeed unknown, Width x0")
+    )  # fmt: skip
+    assert "Virtual Function" in virtual
+    whole = SERVER.replace("01:00.1 Ethernet", f"{virtual}01:00.1 Ethernet")
+    assert seen(examine(read(whole))) == FINDINGS
+
+
+def test_serial_numbers_are_not_kept() -> None:
+    assert "88-77-66-55-44-33-22-11" in SERVER
+    kept = read(
+        SERVER.replace("Kernel driver in use: nvidia", "\t[SN] Serial number: MT2116X12345")
+    ).model_dump_json()
+    assert "88-77" not in kept
+    assert "MT2116X12345" not in kept
+
+
+QEMU = """\
+00:01.0 PCI bridge: Red Hat, Inc. QEMU PCIe Root port (prog-if 00 [Normal decode])
+	Bus: primary=00, secondary=01, subordinate=01, sec-latency=0
+	Capabilities: [54] Express (v2) Root Port (Slot+), MSI 00
+		DevCap:	MaxPayload 128 bytes, PhantFunc 0
+			ExtTag- RBE+
+		DevCtl:	CorrErr+ NonFatalErr+ FatalErr+ UnsupReq+
+			RlxdOrd- ExtTag- PhantFunc- AuxPwr- NoSnoop-
+			MaxPayload 128 bytes, MaxReadReq 128 bytes
+		LnkCap:	Port #16, Speed 16GT/s, Width x32, ASPM L0s, Exit Latency L0s <64ns
+		LnkSta:	Speed 16GT/s, Width x32
+
+01:00.0 Ethernet controller: Mellanox Technologies MT2910 Family [ConnectX-7]
+	Control: I/O- Mem+ BusMaster+ SpecCycle-
+	Capabilities: [60] Express (v2) Endpoint, MSI 00
+		DevCap:	MaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited
+			ExtTag+ AttnBtn- AttnInd- PwrInd- RBE+ FLReset+ SlotPowerLimit 0W
+		DevCtl:	CorrErr+ NonFatalErr+ FatalErr+ UnsupReq+
+			RlxdOrd- ExtTag- PhantFunc- AuxPwr- NoSnoop+ FLReset-
+			MaxPayload 128 bytes, MaxReadReq 512 bytes
+		LnkCap:	Port #0, Speed 32GT/s, Width x16, ASPM not supported
+		LnkSta:	Speed 16GT/s (downgraded), Width x8 (downgraded)
+
+00:03.0 Ethernet controller: Amazon.com, Inc. Elastic Network Adapter (ENA)
+	Capabilities: [70] Express (v2) Endpoint, MSI 00
+		LnkCap:	Port #0, Speed 8GT/s, Width x16, ASPM not supported
+		LnkSta:	Speed 2.5GT/s (downgraded), Width x1 (downgraded)
+"""
+
+
+def test_links_that_a_virtual_machine_makes_up_are_said_and_not_judged() -> None:
+    assert seen(examine(read(QEMU))) == {("made-up-link", "01:00.0"), ("made-up-link", "00:03.0")}
+
+
+THUNDERBOLT = QEMU.replace("Red Hat, Inc. QEMU PCIe Root port", "Intel Corporation JHL7540 Thunderbolt 3 Bridge")
+
+
+def test_a_tunnel_is_no_slow_link() -> None:
+    assert ("made-up-link", "01:00.0") in seen(examine(read(THUNDERBOLT)))
+    assert not any(rule == "below-both-ends" for rule, _ in seen(examine(read(THUNDERBOLT))))
+
+
+def test_a_fast_drive_behind_the_chipset_is_told() -> None:
+    text = SERVER.replace("Intel Corporation Device 352a", "Intel Corporation Z790 Chipset PCIe Root Port", 4)
+    assert ("chipset-slot", "06:00.0") in seen(examine(read(text)))
+    assert not any(rule == "chipset-slot" for rule, _ in seen(examine(read(SERVER))))
