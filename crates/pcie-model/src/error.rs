@@ -54,11 +54,11 @@ pub enum ModelError {
     },
 }
 
-/// Check that a number is finite and above zero.
+/// Check that a number is above zero, and neither so small nor so large that what is made of it is no number.
 pub(crate) fn above_zero(key: &'static str, value: f64) -> Result<(), ModelError> {
-    if value.is_finite() && value > 0.0 {
+    if (1e-9..=1e18).contains(&value) {
         Ok(())
     } else {
-        Err(ModelError::OutOfRange { key, value, remedy: "a number above 0" })
+        Err(ModelError::OutOfRange { key, value, remedy: "a number above 0, 1e-9 to 1e18" })
     }
 }

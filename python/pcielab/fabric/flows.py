@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from pcielab.errors import InputError
 from pcielab.fabric.files import Flow
 from pcielab.validation import explain, suggestion
-from pcielab.wording import named, shown
+from pcielab.wording import named, printable, shown
 
 MOST_FLOWS = 10_000_000
 """Most flows of a file."""
@@ -116,7 +116,7 @@ def _read(path: Path) -> _Read:
         raise
     except (OSError, ValueError, pyarrow.ArrowException) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise InputError(f"{path}: cannot be read as flows: {_plain(reason)}") from None
+        raise InputError(f"{path}: cannot be read as flows: {printable(reason)}") from None
 
 
 def _table(path: Path) -> pyarrow.Table:
@@ -140,10 +140,6 @@ def _table(path: Path) -> pyarrow.Table:
 def _check_count(rows: int, path: Path) -> None:
     if rows > MOST_FLOWS:
         raise InputError(f"{path}: has {rows} flows: give {MOST_FLOWS} at most")
-
-
-def _plain(text: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def _checked(key: str, given: Sequence[Any], path: Path) -> list[Any]:
