@@ -1,6 +1,7 @@
-"""Every kind of input, changed in thousands of ways, is accepted or refused with an error of ours; `make fuzz` does more.
+"""Every kind of input, changed in thousands of ways, is accepted or refused with an error of ours.
 
-A failure is printed with its number: `python tests/mutations/fuzz.py --kind KIND --first NUMBER --again` repeats it.
+A failure is printed with its number, and `tests/mutations/fuzz.py --kind KIND --first NUMBER --again` repeats it.
+`make fuzz` does more of the same.
 """
 
 import os
@@ -18,7 +19,7 @@ _IN_MEMORY = Path("/dev/shm")
 
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
-    """Where cases make their inputs: in memory, where there is such a place, as most is written and never read again."""
+    """Where cases make their inputs: in memory where that is possible, as each is read but once."""
     with tempfile.TemporaryDirectory(dir=_IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None) as name:
         prepare(Path(name))
         yield Path(name)
