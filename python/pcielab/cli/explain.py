@@ -11,6 +11,7 @@ from pcielab.cli.completion import profile_names
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.quantities import parse_range
 
@@ -139,9 +140,8 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     from pcielab.explain import explain_run
-    from pcielab.store import open_store
 
-    store = open_store(path)
+    store = opened(path)
     explanation = explain_run(store, tests)
     for note in explanation.notes:
         typer.echo(note, err=True)

@@ -132,6 +132,7 @@ def explain(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the tree with the loads on its edges.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Who limits whom: what each flow would get if another stopped, or if a link were doubled.
@@ -145,7 +146,10 @@ def explain(
     `pcielab fabric explain fabrex-u55c --picture tree.svg`
     """
     from pcielab import fabric
+    from pcielab.outputs import check_file
 
+    if picture is not None:
+        check_file(picture, overwrite=overwrite)
     chosen = fabric.load(file)
     listed = chosen.flows(flows)
     found = fabric.estimate(chosen, listed, method.value)
@@ -156,15 +160,49 @@ def explain(
     else:
         print_frame(changes, output_format)
     if picture is not None:
-        _draw(chosen, found, picture)
+        _draw(chosen, found, picture, overwrite=overwrite)
 
 
-def _draw(chosen: "Fabric", found: "Estimate", path: Path) -> None:
+def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, overwrite: bool) -> None:
     from pcielab.fabric.picture import tree
     from pcielab.report import save_figure
 
-    save_figure(tree(chosen, found), path, overwrite=True)
+    save_figure(tree(chosen, found), path, overwrite=overwrite)
     typer.echo(f"wrote {path}", err=True)
+
+
+@app.command()
+def validate(
+    run_path: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite of published experiments.")],
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """Every number that a paper gives, beside the same of a run: simulated, estimated, error, and why.
+
+    A latency or bandwidth is `within` if it is at most 5 % off, a share if it is at most 3 points off, rounding of
+    the published number allowed for. What is further off has its reason, or is `off`.
+
+    For example:
+
+        pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db
+
+        pcielab fabric validate experiments.db --format csv
+    """
+    from pcielab import fabric
+    from pcielab.store import open_store
+
+    store = open_store(run_path)
+    compared = fabric.compare_with_published(store)
+    if compared is None:
+        raise InputError(
+            f"{run_path}: of suite {store.manifest.get('suite')} no numbers are published: give a run of "
+            "`pcielab fabric run fabrex-u55c --suite rpciebench`"
+        )
+    if output_format is not Format.TABLE:
+        print_frame(compared, output_format)
+        return
+    print_frame(compared.drop(columns=["reason"]), output_format, "Published and simulated")
+    for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
+        typer.echo(f"{len(rows)} {verdict}: {reason}")
 
 
 class Discipline(StrEnum):
