@@ -61,8 +61,8 @@ class DmaPath(Part):
     tags: int | None = Field(default=None, ge=1, le=16_384)
     """Tags that the card uses, of those that the link gives it; absent: all."""
     tag_order: Literal["in-turn", "any-free"] = "in-turn"
-    """Which tag the next read request gets: the next in turn, which is waited for while it is in use even if others
-    are free (`in-turn`), or any that is free (`any-free`)."""
+    """Which tag the next read request gets: the next in turn, which is waited for while it is in use even if
+    others are free (`in-turn`), or any that is free (`any-free`)."""
     cut_through: bool = False
     """Whether data are passed on while they arrive, and not once all of a transfer are there."""
     read_overhead_ns: StepTime

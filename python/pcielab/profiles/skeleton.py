@@ -11,7 +11,7 @@ from pcielab.lspci import Function, find, parse
 from pcielab.profiles import read
 
 _HOSTS = ((4, "gen5-server"), (1, "hsw-e5-2620v3"))
-_CARDS = ((4, "direct-dma"), (1, "netfpga-sume"))
+_CARD = "direct-dma"
 _NFP6000 = "19ee:6000"
 
 
@@ -43,7 +43,7 @@ def skeleton(
     function = find(parse(lspci_text), device)
     link = function.link()
     host = host or _newest(_HOSTS, link.generation)
-    card = card or ("nfp6000" if function.matches(_NFP6000) else _newest(_CARDS, link.generation))
+    card = card or ("nfp6000" if function.matches(_NFP6000) else _CARD)
     read.locate("host", host)
     read.locate("device", card)
     values = "\n".join(f"{key} = {json.dumps(value)}" for key, value in link.model_dump().items())
