@@ -9,6 +9,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,13 +79,21 @@ def old_store(folder: Path) -> None:
 
 
 def half_a_run(folder: Path) -> None:
-    """A run that was killed on its way, log and all."""
+    for name, left in files_of_half_a_run().items():
+        (folder / name).write_bytes(left)
+
+
+@cache
+def files_of_half_a_run() -> dict[str, bytes]:
+    """What a run leaves that was killed on its way, log and all."""
     for place in range(40, 400, 7):
-        for path in folder.glob("run.db*"):
-            path.unlink()
-        command(RUN, folder, Fault(place))
-        if (folder / "run.db").exists() and 0 < open_store(folder / "run.db").done < 4:
-            return
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "suite.toml").write_text(SUITE)
+            command(RUN, folder, Fault(place))
+            left = {path.name: path.read_bytes() for path in folder.glob("run.db*")}
+            if left and 0 < open_store(folder / "run.db").done < 4:
+                return left
     raise AssertionError("no run was killed on its way")
 
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pcie_output::{Beside, Error, Found, Target};
 use pyo3::prelude::*;
 
-use crate::error::{InputError, RunError};
+use crate::error::InputError;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_file, module)?)?;
@@ -81,9 +81,5 @@ pub(crate) fn try_out(target: Target) -> PyResult<()> {
 }
 
 fn raised(error: Error) -> PyErr {
-    if error.is_input() {
-        InputError::new_err(error.to_string())
-    } else {
-        RunError::new_err(error.to_string())
-    }
+    crate::store::raised(error.into())
 }

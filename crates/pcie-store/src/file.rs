@@ -61,16 +61,25 @@ fn is_empty(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0)
 }
 
-/// Makes a store that is about to be replaced ready for it. A write-ahead log left beside it would be replayed into its
-/// successor, and a process that still writes it would remove its successor's log: fold the first, refuse the second.
-pub(crate) fn prepare_to_replace(target: &Target) -> Result<()> {
-    if matches!(target.found, Found::File(_)) {
-        let folded = open(&target.place).and_then(|connection| fold(&connection, &target.place));
-        if let Err(Error::InUse { .. }) = folded {
-            return Err(Error::InUse { path: target.shown.clone() });
-        }
+/// Refuses to replace a store that another process has open, which would go on writing what nobody sees any more. The
+/// store itself stays as it is; a log that a killed writer left is brought into it.
+pub(crate) fn refuse_in_use(target: &Target) -> Result<()> {
+    if !matches!(target.found, Found::File(_)) {
+        return Ok(());
     }
-    // What cannot be folded, because the store is damaged or has been deleted, is of no use to anyone.
+    let folded = connect(&target.place, OpenFlags::SQLITE_OPEN_READ_WRITE)
+        .map_err(|source| failed(&target.place, source))
+        .and_then(|connection| fold(&connection, &target.place));
+    match folded {
+        Err(Error::InUse { .. }) => Err(Error::InUse { path: target.shown.clone() }),
+        // A store that is damaged may be replaced all the same.
+        _ => Ok(()),
+    }
+}
+
+/// Removes what would be replayed into the store that is about to take its place: the log of one that could not be
+/// folded, or that has been deleted.
+pub(crate) fn remove_logs(target: &Target) -> Result<()> {
     for path in BESIDE.map(|suffix| beside(&target.place, suffix)) {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

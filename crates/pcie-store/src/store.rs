@@ -61,6 +61,7 @@ impl Store {
         }
         let (beside, _) = prepared(path, manifest, overwrite)?;
         let place = beside.target().place.clone();
+        file::remove_logs(beside.target())?;
         beside.put_file_in_place(overwrite)?;
         Self::begin(file::open(&place)?, &place)
     }
@@ -205,7 +206,8 @@ impl Store {
         }
         connection.close().map_err(|(_, source)| file::failed(&path, source))?;
         let Some(beside) = beside else { return Ok(()) };
-        file::prepare_to_replace(beside.target())?;
+        file::refuse_in_use(beside.target())?;
+        file::remove_logs(beside.target())?;
         Ok(beside.put_file_in_place(overwrite)?)
     }
 }
@@ -213,7 +215,7 @@ impl Store {
 /// A new store with its manifest in a folder beside its place, and its path there.
 fn prepared(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(Beside, PathBuf)> {
     let target = file::accept(path, overwrite)?;
-    file::prepare_to_replace(&target)?;
+    file::refuse_in_use(&target)?;
     let beside = Beside::new(target)?;
     let fresh = beside.fresh();
     // SQLite would create it with narrower permissions than those of any other new file.

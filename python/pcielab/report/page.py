@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pcielab.report.catalogue import Drawn, LeftOut
+from pcielab.report.doctor import machines
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
 from pcielab.report.run import Run
@@ -26,6 +27,7 @@ def render(runs: Sequence[Run], drawn: Sequence[Drawn], left_out: Sequence[LeftO
         provenances=[provenance(run) for run in runs],
         entries=[run.entry for run in runs],
         summary=summary(runs),
+        machines=machines(runs),
         sections=_by_section(drawn),
         left_out=left_out,
         tables=[(run.entry, list(family_tables(run))) for run in runs],
