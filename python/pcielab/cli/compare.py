@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pcielab.compare import Comparison
-    from pcielab.store import Store
+
+_SHOWN_DIFFERENCES = 4
 
 
 def compare(
@@ -41,7 +42,7 @@ def compare(
         typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
-    title = f"A: {_named(comparison.a)}\nB: {_named(comparison.b)}"
+    title = _title(comparison)
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
         print_rows(rows, output_format, title=title)
@@ -49,8 +50,15 @@ def compare(
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
 
 
-def _named(store: "Store") -> str:
-    return f"{store.title} ({store.origin})"
+def _title(comparison: "Comparison") -> str:
+    first, second = comparison.names
+    apart = comparison.system_differences
+    lines = [f"A: {first}", f"B: {second}"]
+    if apart:
+        named = ", ".join(str(one) for one in apart[:_SHOWN_DIFFERENCES])
+        more = f" and {len(apart) - _SHOWN_DIFFERENCES} more" if len(apart) > _SHOWN_DIFFERENCES else ""
+        lines.append(f"The systems differ in {named}{more}")
+    return "\n".join(lines)
 
 
 def _cells(frame: "pd.DataFrame") -> list[dict[str, Cell]]:

@@ -195,7 +195,7 @@ def run(
             progress=bar.update,
         )
     if test is not None:
-        print_rows([_single_row(output)], output_format, title=f"{system.system.title} (simulated)")
+        print_rows([_single_row(output)], output_format, title=f"{system.title} (simulated)")
     _tell(output, system.system.name)
 
 
