@@ -71,6 +71,10 @@ rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.r
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
 
+.PHONY: test-bounds
+test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
+	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
+
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
 	cargo fmt --all --check
@@ -110,6 +114,7 @@ doctor-mutations: build ## Have the doctor read 100,000 changed texts and trees 
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
 	rm -rf closeness
 	$(BIN)/python bench/closeness.py
+	$(BIN)/python bench/fabric_closeness.py
 
 .PHONY: leave-one-out
 leave-one-out: build ## Predict each measured machine without it in the card's constants (needs PCIELAB_DATA; an hour)

@@ -26,7 +26,7 @@ def test_the_choice_of_engine_changes_nothing_but_the_manifest(system: str, tmp_
     )
     pd.testing.assert_frame_equal(fast, reference)
     for engine in ("fast", "reference"):
-        assert open_store(tmp_path / f"{engine}.db").manifest["options"]["engine"] == engine
+        assert open_store(tmp_path / f"{engine}.db").manifest["backend"]["engine"] == engine
 
 
 @pytest.mark.slow

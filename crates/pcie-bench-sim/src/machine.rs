@@ -171,6 +171,7 @@ impl Device for SimulatedDevice {
             Samples::Full => FULL_SLICE,
             Samples::Adaptive => LATENCY_BATCH.next_multiple_of(list.pass()),
         };
+        let mut uncounted = None;
         bench.for_each_batch(&test, &list, (LATENCY_BATCH, 0), |state, first, count| {
             let mut run = LatencyRun::new(&bench.machine, &test, &list, bench.key, state, first);
             let mut left = count;
@@ -182,14 +183,25 @@ impl Device for SimulatedDevice {
                 for _ in 0..length {
                     let sample = run.step();
                     elapsed += sample.period;
-                    ticks.push(sample.ticks.min(u64::from(u32::MAX)) as u32);
+                    match u32::try_from(sample.ticks) {
+                        Ok(shown) => ticks.push(shown),
+                        Err(_) => {
+                            uncounted = Some(sample.latency);
+                            return ControlFlow::Break(());
+                        }
+                    }
                 }
                 sink(&LatencySlice { ticks, elapsed_ns: elapsed.as_ns() })?;
             }
             ControlFlow::Continue(())
         });
         bench.complete(&test, &list);
-        Ok(())
+        match uncounted {
+            Some(latency) => Err(DeviceError::Failed(format!(
+                "a latency of {latency} is more than 2^32 ticks of the timer: give device.timer a longer tick"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn bandwidth(

@@ -24,6 +24,8 @@ fn instance(flow_count: u64) -> (Topology, Flows) {
             kind: NodeKind::ExternalSwitch,
             delay_ns: 0.0,
             turn_ns: None,
+            turn_tlp_ns: 0.0,
+            turn_gbytes_per_s: None,
             host: None,
             device: None,
         })

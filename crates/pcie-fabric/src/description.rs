@@ -44,9 +44,17 @@ pub struct NodeParameters {
     pub kind: NodeKind,
     /// Time from a port to the next; at hosts and devices, from the port to what is behind it, ns.
     pub delay_ns: f64,
-    /// Time from one lower port to another for what goes between devices, ns; `delay_ns` where absent.
+    /// Time from port to port for what goes between devices, whose addresses no bridge translates, ns; `delay_ns` where
+    /// absent.
     #[serde(default)]
     pub turn_ns: Option<f64>,
+    /// What turns from one lower port to another goes through the root complex: what each TLP takes of it, ns. TLPs with
+    /// and without payload take turns; 0 where nothing holds them up.
+    #[serde(default)]
+    pub turn_tlp_ns: f64,
+    /// The same for payload, GB/s; absent where only TLPs count.
+    #[serde(default)]
+    pub turn_gbytes_per_s: Option<f64>,
     /// What a host has; needed for hosts, refused elsewhere.
     #[serde(default)]
     pub host: Option<HostParameters>,

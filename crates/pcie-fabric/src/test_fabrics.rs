@@ -9,6 +9,8 @@ pub(crate) fn node(name: &str) -> NodeParameters {
         kind: NodeKind::ExternalSwitch,
         delay_ns: 0.0,
         turn_ns: None,
+        turn_tlp_ns: 0.0,
+        turn_gbytes_per_s: None,
         host: None,
         device: None,
     }

@@ -230,6 +230,10 @@ fn check_node(node: &NodeParameters, mps_bytes: u32) -> Result<(), FabricError> 
     let item = format!("node {}", node.name);
     not_negative(&item, "delay_ns", node.delay_ns)?;
     not_negative(&item, "turn_ns", node.turn_ns.unwrap_or(0.0))?;
+    not_negative(&item, "turn_tlp_ns", node.turn_tlp_ns)?;
+    if let Some(rate) = node.turn_gbytes_per_s {
+        positive(&item, "turn_gbytes_per_s", rate)?;
+    }
     let kind = |problem| FabricError::Kind { node: node.name.clone(), problem };
     match (node.kind, &node.host, &node.device) {
         (NodeKind::Host, Some(host), None) => check_host(&item, host),

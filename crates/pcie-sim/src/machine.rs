@@ -1,5 +1,6 @@
 //! A system made ready for simulation: checked, with its link arithmetic and its times in picoseconds at hand.
 
+mod asked_for;
 mod check;
 mod cuts;
 mod shape;
@@ -9,11 +10,11 @@ pub(crate) use cuts::Cuts;
 use crate::caches::{Caches, Found, KNOWN};
 use crate::history::{State, TestKey};
 use crate::lines::{Line, Lines};
-use crate::port::Port;
 use crate::profile::{CompletionSplit, IommuMode, System};
+use asked_for::AskedFor;
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
-use pcie_workload::{AddressList, LINE_BYTES, Path, Test};
+use pcie_workload::{AddressList, LINE_BYTES, Operation, Path, Test};
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
@@ -59,6 +60,9 @@ pub enum Unsupported {
         /// Its limit.
         most: u32,
     },
+    /// A test that reads and writes needs one of each.
+    #[error("{0} makes a single transaction, and a test that reads and writes needs one of each")]
+    NoPair(String),
     /// The window is larger than the host buffer.
     #[error("the host buffer has {0} bytes")]
     WindowOverBuffer(u64),
@@ -114,6 +118,7 @@ pub struct Machine {
     pub(crate) lines: Arc<Lines>,
     narrow: LinkConfiguration,
     wide: LinkConfiguration,
+    asked_for: AskedFor,
     pub(crate) tick: TickLength,
 }
 
@@ -132,7 +137,8 @@ impl Machine {
         let timer = system.device.timer;
         let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
         let lines = lines.unwrap_or_else(|| Arc::new(Lines::new(&system)));
-        Ok(Self { lines, narrow, wide, tick, system })
+        let asked_for = AskedFor::of(&wide, &system.host.root_complex);
+        Ok(Self { lines, narrow, wide, asked_for, tick, system })
     }
 
     /// Checks a system as [`Machine::new`] does, without making it ready.
@@ -205,6 +211,9 @@ impl Machine {
         if test.path == Path::Command && !test.operation.is_latency() {
             return Err(Unsupported::CommandBandwidth);
         }
+        if test.operation == Operation::BwRdwr && self.transactions(test) < 2 {
+            return Err(Unsupported::NoPair(card.name.clone()));
+        }
         if test.window_bytes > buffer {
             return Err(Unsupported::WindowOverBuffer(buffer));
         }
@@ -236,14 +245,6 @@ impl Machine {
     /// Any of the two links: they differ in the headers of requests only.
     pub(crate) fn link(&self) -> &LinkConfiguration {
         &self.wide
-    }
-
-    /// The two directions of the link, idle: the card's port, and the root port.
-    pub(crate) fn ports(&self) -> (Port, Port) {
-        let (device, root) = (&self.system.device, &self.system.host.root_complex);
-        let uplink = Port::new(self.link(), device.uplink_quantum_bytes, root.uplink_stretch)
-            .with_gap(device.uplink_gap_bytes);
-        (uplink, Port::new(self.link(), root.downlink_quantum_bytes, root.downlink_stretch))
     }
 
     /// The completions for one read request, first to last.

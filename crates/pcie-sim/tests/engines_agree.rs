@@ -118,6 +118,28 @@ fn when_a_single_resource_is_short() {
 }
 
 #[test]
+fn when_a_step_takes_as_long_as_a_profile_may_say() {
+    let longest_ns = json!(1e5);
+    for changes in [
+        vec![("host.root_complex.request_interval_ns", longest_ns.clone())],
+        vec![("host.root_complex.busy_read_ns", longest_ns.clone())],
+        vec![("iommu", json!("four-kib-pages")), ("host.iommu.walker_busy_ns", longest_ns.clone())],
+        vec![("iommu", json!("four-kib-pages")), ("host.iommu.same_page_stall_ns", longest_ns.clone())],
+        // A fifth of a second for each DMA: what is answered first and last of those in flight are minutes apart.
+        vec![("device.dma.engine.segment_bytes", json!(1)), ("device.dma.engine.segment_ns", longest_ns)],
+    ] {
+        let machine = system(
+            "snb",
+            &[&changes[..], &[("link.tags", json!(768)), ("link.mrrs_bytes", json!(4096))]].concat(),
+        );
+        for operation in OPERATIONS {
+            let test = Test::random_dma(operation, 2048, 1 << 20, 1 << 23);
+            assert_equal(&machine, &test, &machine.boot(), &format!("{changes:?}"));
+        }
+    }
+}
+
+#[test]
 fn where_many_things_happen_at_the_same_time() {
     for changes in
         [vec![], vec![("device.kind", json!("queued"))], vec![("host.root_complex.read_ns", json!(0.0))]]

@@ -167,6 +167,40 @@ def _draw(chosen: "Fabric", found: "Estimate", path: Path) -> None:
     typer.echo(f"wrote {path}", err=True)
 
 
+@app.command()
+def validate(
+    run_path: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite of published experiments.")],
+    output_format: FormatOption = Format.TABLE,
+) -> None:
+    """Every number that a paper gives, beside the same of a run: simulated, estimated, error, and why.
+
+    A latency or bandwidth is `within` if it is at most 5 % off, a share if it is at most 3 points off, rounding of
+    the published number allowed for. What is further off has its reason, or is `off`.
+
+    For example:
+
+        pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db
+
+        pcielab fabric validate experiments.db --format csv
+    """
+    from pcielab import fabric
+    from pcielab.store import open_store
+
+    store = open_store(run_path)
+    compared = fabric.compare_with_published(store)
+    if compared is None:
+        raise InputError(
+            f"{run_path}: of suite {store.manifest.get('suite')} no numbers are published: give a run of "
+            "`pcielab fabric run fabrex-u55c --suite rpciebench`"
+        )
+    if output_format is not Format.TABLE:
+        print_frame(compared, output_format)
+        return
+    print_frame(compared.drop(columns=["reason"]), output_format, "Published and simulated")
+    for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
+        typer.echo(f"{len(rows)} {verdict}: {reason}")
+
+
 class Discipline(StrEnum):
     """What has credits of its own at every port."""
 

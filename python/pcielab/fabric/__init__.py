@@ -10,9 +10,10 @@ Topologies are TOML files, the shipped ones found by name. The arithmetic is Rus
 """
 
 from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influences, rounds
-from pcielab.fabric.experiments import FabricSuite, load_fabric_suite, suite_names
+from pcielab.fabric.experiments import FabricSuite, Point, load_fabric_suite, suite_names
 from pcielab.fabric.files import FabricFile, Flow, json_schema
 from pcielab.fabric.load import Fabric, load, names
+from pcielab.fabric.published import compare_with_published
 from pcielab.fabric.run import flow_set, run
 from pcielab.fabric.runtime import POLICIES, Policy, PolicyName, Runtime, Trace, Waiting
 from pcielab.fabric.simulate import DISCIPLINES, PHASES, Discipline, Simulated, simulate
@@ -29,12 +30,14 @@ __all__ = [
     "FabricSuite",
     "Flow",
     "Method",
+    "Point",
     "Policy",
     "PolicyName",
     "Runtime",
     "Simulated",
     "Trace",
     "Waiting",
+    "compare_with_published",
     "estimate",
     "flow_set",
     "influences",

@@ -16,6 +16,8 @@ Primitive: TypeAlias = Literal[
 ]
 Bandwidth = Annotated[float, Field(gt=0, le=1e6)]
 Address = Annotated[int, Field(ge=0, le=2**63 - 1)]
+_NODE_TIMES = ("name", "kind", "delay_ns", "turn_ns", "turn_tlp_ns", "turn_gbytes_per_s")
+"""Keys of a node that the compiled half takes as they are."""
 
 
 class Host(Part):
@@ -99,7 +101,11 @@ class Node(Part):
     delay_ns: Nanoseconds = 0.0
     """From a port to the next; at hosts and devices, from the port to what is behind it."""
     turn_ns: Nanoseconds | None = None
-    """From one lower port to another, for what goes between devices; absent: as `delay_ns`."""
+    """From port to port for what goes between devices, whose addresses nothing translates; absent: `delay_ns`."""
+    turn_tlp_ns: Nanoseconds = 0.0
+    """What each TLP takes of the root complex, where that is the way from one lower port to another."""
+    turn_gbytes_per_s: Bandwidth | None = None
+    """The same for payload; absent where only TLPs count."""
     host: str | None = None
     """The kind of server, from `[hosts]`; hosts only."""
     device: str | None = None
@@ -221,7 +227,7 @@ class FabricFile(Part):
         }
 
     def _node(self, node: Node) -> dict[str, Any]:
-        described: dict[str, Any] = node.model_dump(include={"name", "kind", "delay_ns", "turn_ns"})
+        described: dict[str, Any] = node.model_dump(include={*_NODE_TIMES})
         described["host"] = self.hosts[node.host].model_dump() if node.host else None
         described["device"] = None
         if node.device is not None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pcielab.profiles.part import Count, Name, Nanoseconds, Padding, Part, Quantum, Size, Size32
+from pcielab.profiles.part import Count, Name, Nanoseconds, Padding, Part, Quantum, Size, Size32, StepTime
 
 
 class Timer(Part):
@@ -21,25 +21,25 @@ class Timer(Part):
 class DataEngine(Part):
     """The engine that moves data between port and card memory, in segments of card addresses."""
 
-    read_fixed_ns: Nanoseconds
+    read_fixed_ns: StepTime
     """Time per DMA, reads."""
-    write_fixed_ns: Nanoseconds
+    write_fixed_ns: StepTime
     """Time per DMA, writes."""
     segment_bytes: Size32
     """Segment of card addresses."""
-    segment_ns: Nanoseconds
+    segment_ns: StepTime
     """Time for a whole segment."""
     word_bytes: Size32
     """Width of the card's memory bus."""
-    word_ns: Nanoseconds
+    word_ns: StepTime
     """Time per word of a last, partial segment."""
-    short_tail_ns: Nanoseconds
+    short_tail_ns: StepTime
     """Time for a last segment that holds no more than one word."""
-    misaligned_single_ns: Nanoseconds
+    misaligned_single_ns: StepTime
     """Time for a transfer of a single segment both of whose ends are unaligned."""
-    boundary_aligned_ns: Nanoseconds
+    boundary_aligned_ns: StepTime
     """Extra for a request boundary inside a segment, aligned transfers."""
-    boundary_misaligned_ns: Nanoseconds
+    boundary_misaligned_ns: StepTime
     """The same, misaligned transfers."""
     write_gap_bytes: Padding
     """Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays
@@ -56,25 +56,25 @@ class DmaPath(Part):
     """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
     transfer_bytes_most: Size32
     """Longest transfer."""
-    read_overhead_ns: Nanoseconds
+    read_overhead_ns: StepTime
     """From the start of a latency measurement until the first TLP is handed to the port, and from the last byte
     received until the end of the measurement, together, for a read."""
-    write_overhead_ns: Nanoseconds
+    write_overhead_ns: StepTime
     """What the write of a write-then-read pair takes to start, over what a read takes."""
-    write_to_read_ns: Nanoseconds
+    write_to_read_ns: StepTime
     """From when the data of the write of a pair are out of the card's memory until the read behind it starts."""
-    write_acknowledged_ns: Nanoseconds
+    write_acknowledged_ns: StepTime
     """The same from when the write's last TLP has left: the card calls a write done no sooner than the root port
     has acknowledged it."""
     loop_ns: Nanoseconds
     """Loop time between two latency measurements."""
-    request_interval_ns: Nanoseconds
+    request_interval_ns: StepTime
     """From one read request of a DMA to the next."""
-    partial_word_ns: Nanoseconds
+    partial_word_ns: StepTime
     """Extra latency of a read that ends on a part of a word of the card's memory."""
-    unaligned_card_ns: Nanoseconds
+    unaligned_card_ns: StepTime
     """Extra latency of a read that starts off a word of the card's memory."""
-    unaligned_host_ns: Nanoseconds
+    unaligned_host_ns: StepTime
     """The same off a word on the host: the data are shifted."""
     receive_buffers: int = Field(ge=1, le=65_536)
     """Read requests whose data the card takes in before the data engine is done with them: with so many of them on
@@ -99,21 +99,21 @@ class CommandPath(Part):
 
     transfer_bytes_most: Size32
     """Longest transfer."""
-    read_overhead_ns: Nanoseconds
+    read_overhead_ns: StepTime
     """Start and end of a measurement together, for a read."""
-    read_byte_ns: Nanoseconds
+    read_byte_ns: StepTime
     """Time for each byte read."""
-    write_byte_ns: Nanoseconds
+    write_byte_ns: StepTime
     """Time for each byte written."""
-    read_split_ns: Nanoseconds
+    read_split_ns: StepTime
     """Extra latency of a read of a whole cache line at an offset, which is split."""
-    write_split_ns: Nanoseconds
+    write_split_ns: StepTime
     """The same for a write and the read behind it."""
     loop_ns: Nanoseconds
     """Loop time between two measurements."""
     write_loop_ns: Nanoseconds
     """Extra loop time of a write-then-read pair, for the shortest write: what is to be written is made ready."""
-    write_loop_byte_ns: Nanoseconds
+    write_loop_byte_ns: StepTime
     """And so much more for each byte."""
     address_bits: int = Field(ge=32, le=64)
     """Address bits that the path can drive: higher ones are dropped."""

@@ -16,38 +16,39 @@ from pcielab.profiles.part import (
     Share,
     Size,
     Size32,
+    StepTime,
 )
 
 
 class RootComplex(Part):
     """How requests enter the host, how long they take, and how completions leave it."""
 
-    read_ns: Nanoseconds
+    read_ns: StepTime
     """From a request's arrival to its first completion at the head of the downlink, nothing else being in flight,
     for data in the last-level cache that the card wrote there."""
-    busy_read_ns: Nanoseconds
+    busy_read_ns: StepTime
     """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
-    write_ns: Nanoseconds
+    write_ns: StepTime
     """From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read
     behind it may go on."""
-    line_interval_ns: Nanoseconds
+    line_interval_ns: StepTime
     """From one line of a read request to the next: they are fetched one after the other."""
-    completion_interval_ns: Nanoseconds
+    completion_interval_ns: StepTime
     """Least time between two completions for one request, on top of that."""
-    flight_ns: Nanoseconds
+    flight_ns: StepTime
     """Time of flight of a TLP from port to port, one way, serialisation aside."""
-    request_interval_ns: Nanoseconds
+    request_interval_ns: StepTime
     """Least time between two read requests accepted."""
-    write_interval_ns: Nanoseconds
+    write_interval_ns: StepTime
     """Least time between two posted writes accepted, on top of what their lines take."""
-    write_line_ns: Nanoseconds
+    write_line_ns: StepTime
     """Time for each line of a posted write before the next write is accepted."""
-    partial_line_busy_ns: Nanoseconds
+    partial_line_busy_ns: StepTime
     """How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where
     the root complex merges both."""
-    jitter_ns: Nanoseconds
+    jitter_ns: StepTime
     """Half-width of the uniform spread of `read_ns`."""
-    busy_jitter_ns: Nanoseconds
+    busy_jitter_ns: StepTime
     """Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular."""
     completion_order: Literal["fifo", "random", "random-small"]
     """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
@@ -72,7 +73,7 @@ class RootComplex(Part):
     """Posted data credits (16 B each), likewise."""
     non_posted_header_credits: HeaderCredits
     """Non-posted header credits, likewise."""
-    credit_return_ns: Nanoseconds
+    credit_return_ns: StepTime
     """From a TLP's arrival until its credits are back at the card."""
 
 
@@ -104,7 +105,7 @@ class Refresh(Part):
 
     interval_ns: Nanoseconds = Field(gt=0)
     """Average time between two refreshes of a rank (tREFI)."""
-    duration_ns: Nanoseconds
+    duration_ns: StepTime
     """Length of a refresh (tRFC)."""
     share: float = Field(ge=0, le=100)
     """Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off."""
@@ -113,21 +114,21 @@ class Refresh(Part):
 class Memory(Part):
     """What an access costs on top of a hit in the last-level cache on a line that the card wrote."""
 
-    host_line_ns: Nanoseconds
+    host_line_ns: StepTime
     """A line in the cache that the CPU wrote."""
-    miss_ns: Nanoseconds
+    miss_ns: StepTime
     """A line in local memory."""
-    busy_miss_ns: Nanoseconds
+    busy_miss_ns: StepTime
     """The same for DMA reads while the root complex is busy."""
-    remote_ns: Nanoseconds
+    remote_ns: StepTime
     """On top of `miss_ns`, memory on another socket."""
-    remote_dirty_ns: Nanoseconds
+    remote_dirty_ns: StepTime
     """On top of `miss_ns`, a line that is dirty in another socket's cache."""
-    ownership_ns: Nanoseconds
+    ownership_ns: StepTime
     """A full-line write that misses: getting ownership, memory local to the card."""
-    remote_ownership_ns: Nanoseconds
+    remote_ownership_ns: StepTime
     """The same for memory on another socket."""
-    untouched_ns: Nanoseconds
+    untouched_ns: StepTime
     """Memory that was never written since it was allocated, until its first write (directory state; inferred)."""
     refresh: Refresh
     """Refresh, which makes the slow second mode of the latencies."""
@@ -145,18 +146,18 @@ class Iommu(Part):
 
     tlb: IoTlb
     """Its IO-TLB."""
-    walk_ns: Nanoseconds
+    walk_ns: StepTime
     """One page walk."""
     walkers: int = Field(ge=1, le=4096)
     """Walks that can go on at the same time."""
-    walker_busy_ns: Nanoseconds
+    walker_busy_ns: StepTime
     """Time for which a walker is occupied by one walk."""
     busy_walk_spread: Share
     """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
     find all or nothing of what it needs in the caches."""
     pending_walks: int = Field(ge=1, le=65_536)
     """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
-    same_page_stall_ns: Nanoseconds
+    same_page_stall_ns: StepTime
     """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
 
 

@@ -55,6 +55,8 @@ MOST_COUNT = 2**32 - 1
 Name = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=200)]
 Title = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=1000)]
 Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
+StepTime = Annotated[float, Field(ge=0, le=1e5)]
+"""What a transaction waits for, in ns: microseconds, so that times add up in the simulator's whole numbers."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1, le=MOST_COUNT)]
 Amount = Annotated[int, Field(ge=0, le=MOST_COUNT)]

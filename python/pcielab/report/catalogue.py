@@ -255,6 +255,13 @@ CATALOGUE: tuple[Entry, ...] = (
         "The three phases of a request: queued at the host, in the fabric, executed at the device.",
         lambda runs, measured: figures.fabric_phases(_all_runs(runs, measured)),
     ),
+    Entry(
+        "fabric-published",
+        "Routable fabric",
+        "Every number of the paper beside the simulated one, in its order; what is further off than 5 % (shares: "
+        "3 points) has its reason in the tip, as in `pcielab fabric validate`.",
+        lambda runs, measured: figures.fabric_deviations(_all_runs(runs, measured)),
+    ),
 )
 
 

@@ -207,8 +207,8 @@ impl Machine {
             }
             Primitive::H2d | Primitive::D2h | Primitive::D2dRead | Primitive::D2dWrite => {
                 request.sent = now + flow.times.software;
-                let sent = request.sent;
-                self.events.push(sent, Event::Inject(state.command(number)).into());
+                let leaves_socket = request.sent + flow.times.other_socket;
+                self.events.push(leaves_socket, Event::Inject(state.command(number)).into());
             }
         }
         None

@@ -2,22 +2,29 @@
 
 mod paths;
 mod tlp;
+mod turn;
 
 use std::collections::{HashMap, VecDeque};
 
 use pcie_time::{CalendarQueue, Picoseconds};
 use serde::Deserialize;
 
+pub(super) use paths::Way;
 pub(super) use tlp::{Message, Tlp};
 
+use self::turn::Turn;
 use super::rate::ByteTime;
 use crate::topology::{EdgeId, NodeId, Topology};
 
 /// What ports arbitrate between. A TLP without payload takes no time on a link, whose capacity is of payload, but it
 /// lets the flit go that is under way. Source: section 5.1 of the paper.
 const FLIT_BYTES: u64 = 64;
+/// What PCIe counts data in for credits, bytes.
+const DATA_CREDIT_BYTES: u64 = 16;
 /// Stands for the queue behind the last port of a way.
 const OUT: u32 = u32::MAX;
+/// Stands for the turn of a node that holds nothing up, or where nothing turns.
+const NO_TURN: u32 = u32::MAX;
 
 /// What has queues and credits of its own at every port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -75,6 +82,8 @@ struct Hop {
     /// From the start of sending to the arrival of the first byte behind the next node.
     delay: Picoseconds,
     byte_time: ByteTime,
+    /// What it goes through behind that, with others one by one; [`NO_TURN`] where nothing.
+    turn: u32,
 }
 
 #[derive(Debug)]
@@ -82,10 +91,11 @@ struct Queue {
     tlps: VecDeque<Tlp>,
     /// The edge that fills it, and so needs its credits; none at a source.
     filled_by: Option<EdgeId>,
-    /// Places taken by TLPs that are in it, on their way to it, or whose credits are on their way back.
+    /// Data credits of TLPs that are in it, on their way to it, or whose credits are on their way back.
     taken: u32,
-    places: u32,
-    credits_back: VecDeque<Picoseconds>,
+    credits: u32,
+    /// When credits are back, and how many.
+    credits_back: VecDeque<(Picoseconds, u32)>,
     credit_delay: Picoseconds,
     /// Whether the port before it waits for a credit.
     waited_for: bool,
@@ -113,6 +123,9 @@ pub(super) struct Network {
     queues: Vec<Queue>,
     hops: Vec<Hop>,
     by_key: HashMap<QueueKey, u32>,
+    turns: Vec<Turn>,
+    /// The turn of each node that has one.
+    turn_of: HashMap<NodeId, u32>,
     discipline: Discipline,
     services: u64,
     counting_from: Picoseconds,
@@ -131,6 +144,8 @@ impl Network {
             queues: vec![],
             hops: vec![],
             by_key: HashMap::new(),
+            turns: vec![],
+            turn_of: HashMap::new(),
             discipline,
             services: 0,
             counting_from,
@@ -218,11 +233,12 @@ impl Network {
                 continue;
             }
             let (served, next) = (queue.served, self.hops[first.hop() as usize].next_queue);
+            let credits = data_credits(*first);
             if next == OUT {
                 chosen = Some((served, place));
                 continue;
             }
-            match self.queues[next as usize].credit(now) {
+            match self.queues[next as usize].credit(now, credits) {
                 Credit::Now => chosen = Some((served, place)),
                 Credit::At(at) => later = later.min(at),
                 Credit::WhenSent => self.queues[next as usize].waited_for = true,
@@ -251,7 +267,7 @@ impl Network {
         let follower = queue.tlps.front().map(|next| self.hops[next.hop() as usize].edge);
         let credit_at = now + queue.credit_delay;
         if filled_by.is_some() {
-            queue.credits_back.push_back(credit_at);
+            queue.credits_back.push_back((credit_at, data_credits(tlp)));
         }
         let credit_wanted = std::mem::take(&mut queue.waited_for);
         if follower != Some(edge) {
@@ -277,7 +293,7 @@ impl Network {
         listener: &mut L,
         events: &mut CalendarQueue<L::Event>,
     ) {
-        let Hop { edge, next_queue, delay, byte_time, .. } = self.hops[tlp.hop() as usize];
+        let Hop { edge, next_queue, delay, byte_time, turn, .. } = self.hops[tlp.hop() as usize];
         let bytes = tlp.payload();
         let sending = byte_time.of(bytes);
         let port = &mut self.ports[edge as usize];
@@ -290,8 +306,10 @@ impl Network {
         if next_queue == OUT {
             listener.delivered(now + delay + sending, tlp, events);
         } else {
-            self.queues[next_queue as usize].taken += 1;
-            events.push(now + delay, NetworkEvent::Arrive(tlp.onward()).into());
+            self.queues[next_queue as usize].taken += data_credits(tlp);
+            let there = now + delay;
+            let through = if turn == NO_TURN { there } else { self.turns[turn as usize].pass(there, bytes) };
+            events.push(through, NetworkEvent::Arrive(tlp.onward()).into());
         }
     }
 
@@ -322,15 +340,24 @@ impl Port {
 }
 
 impl Queue {
-    /// When it has room for another TLP.
-    fn credit(&mut self, now: Picoseconds) -> Credit {
-        while self.credits_back.front().is_some_and(|at| *at <= now) {
+    /// When it has room for another TLP, which needs so many credits.
+    fn credit(&mut self, now: Picoseconds, needed: u32) -> Credit {
+        while let Some(&(at, credits)) = self.credits_back.front() {
+            if at > now {
+                break;
+            }
             self.credits_back.pop_front();
-            self.taken -= 1;
+            self.taken -= credits;
         }
-        if self.taken < self.places {
+        if self.taken + needed <= self.credits {
             return Credit::Now;
         }
-        self.credits_back.front().map_or(Credit::WhenSent, |at| Credit::At(*at))
+        self.credits_back.front().map_or(Credit::WhenSent, |&(at, _)| Credit::At(at))
     }
+}
+
+/// What a TLP takes of a buffer; one without payload has a place in it, too.
+#[inline]
+fn data_credits(tlp: Tlp) -> u32 {
+    tlp.payload().div_ceil(DATA_CREDIT_BYTES).max(1) as u32
 }

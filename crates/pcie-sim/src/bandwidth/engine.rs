@@ -222,7 +222,7 @@ impl<'a> ReferenceRun<'a> {
                 self.answer();
             }
             Event::Arrival { request, last } => {
-                self.uplink.send_dllps(self.now, self.machine.system.device.uplink_dllp_bytes);
+                self.uplink.send_dllps(self.now, self.machine.uplink_dllp_bytes());
                 if last {
                     self.answered(request);
                 }
@@ -355,7 +355,8 @@ impl<'a> ReferenceRun<'a> {
             return false;
         }
         let piece = self.requests.get(request).piece;
-        let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryRead, piece));
+        let units = self.machine.request_units(&self.uplink, piece);
+        let left = self.uplink.send_units(self.now, units);
         self.push(left + self.flight, Event::Request(request));
         true
     }
@@ -381,7 +382,7 @@ impl<'a> ReferenceRun<'a> {
     }
 
     fn write_arrives(&mut self, piece: Piece) {
-        self.downlink.send_dllps(self.now, self.machine.system.host.root_complex.downlink_dllp_bytes);
+        self.downlink.send_dllps(self.now, self.machine.downlink_dllp_bytes());
         let done = self.complex.write(piece, self.now);
         self.push(done, Event::Written { bytes: piece.length });
     }
@@ -396,7 +397,9 @@ impl<'a> ReferenceRun<'a> {
         let first = self.complex.is_first_completion();
         let Some((request, piece, last)) = self.complex.next_completion(room) else { return };
         self.taken_in += u32::from(first);
-        let left = self.downlink.send(self.now, self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
+        let asked = self.requests.get(request).piece;
+        let units = self.machine.completion_units(&self.downlink, asked, piece, last);
+        let left = self.downlink.send_units(self.now, units);
         self.push(left + self.flight, Event::Arrival { request, last });
         self.plan_answer(left);
     }

@@ -1,5 +1,7 @@
 //! Values that the simulator could not work with, refused by name.
 
+mod times;
+
 use super::SystemError;
 use crate::profile::{Credits, LastLevelCache, System};
 use pcie_workload::{LINE_BYTES, PAGE_BYTES};
@@ -28,7 +30,8 @@ pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
         .and_then(|()| counts(system))
         .and_then(|()| sizes(system))
         .and_then(|()| credits(system))
-        .and_then(|()| times(system))
+        .and_then(|()| times::times(system))
+        .and_then(|()| shares(system))
         .map_err(|(key, value, remedy)| SystemError::Value {
             system: system.name.clone(),
             key,
@@ -96,10 +99,6 @@ fn cache(cache: &LastLevelCache) -> Checked {
 
 fn counts(system: &System) -> Checked {
     let (device, host) = (&system.device, &system.host);
-    let timer = device.timer;
-    if timer.numerator_ns == 0 || timer.denominator == 0 || timer.cycles == 0 {
-        return Err(("device.timer", format!("{timer:?}"), "give values above 0"));
-    }
     for (key, count, most, remedy) in [
         ("link.tags", system.link.tags, 16_384, "give 1 to 16384"),
         ("device.dma.outstanding", device.dma.outstanding, 1 << 16, "give 1 to 65536"),
@@ -177,7 +176,7 @@ fn credits(system: &System) -> Checked {
     Ok(())
 }
 
-fn times(system: &System) -> Checked {
+fn shares(system: &System) -> Checked {
     let complex = &system.host.root_complex;
     for (key, stretch) in [
         ("host.root_complex.downlink_stretch", complex.downlink_stretch),
@@ -246,6 +245,16 @@ mod tests {
             ),
             (refused(|system| system.device.uplink_gap_bytes = u32::MAX), "uplink_gap_bytes is 4294967295"),
             (refused(|system| system.host.root_complex.uplink_stretch = f64::NAN), "uplink_stretch is NaN"),
+            (
+                refused(|system| system.host.root_complex.request_interval_ns = 1e8),
+                "request_interval_ns is 100000000: give ns, 0 to 100000",
+            ),
+            (refused(|system| system.device.dma.engine.segment_ns = f64::NAN), "segment_ns is NaN"),
+            (refused(|system| system.device.dma.loop_ns = -1.0), "loop_ns is -1: give ns"),
+            (
+                refused(|system| system.device.timer.denominator = u64::from(u32::MAX)),
+                "device.timer is 40/4294967295 ns, 16 cycles: give a tick of 1 ps",
+            ),
         ] {
             assert!(message.contains(expected), "{message}");
         }

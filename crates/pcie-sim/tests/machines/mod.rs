@@ -16,11 +16,21 @@ use serde_json::{Value, json};
 /// The test's key in all of these: seed 1, first of its suite.
 pub const KEY: TestKey = TestKey { seed: 1, test: 0 };
 
+/// A shipped system for each host that has one.
+pub const OF_EACH_HOST: [&str; 8] =
+    ["e3", "gen5-x16", "hsw2620", "ib-000-nosp", "ib-011-nosp", "kpio-2012", "netfpga-hsw", "snb"];
+
 /// A shipped system, with changes to single keys.
 pub fn system(name: &str, changes: &[(&str, Value)]) -> Machine {
     let text = match name {
-        "snb" => include_str!("../fixtures/snb.json"),
+        "e3" => include_str!("../fixtures/e3.json"),
+        "gen5-x16" => include_str!("../fixtures/gen5-x16.json"),
+        "hsw2620" => include_str!("../fixtures/hsw2620.json"),
+        "ib-000-nosp" => include_str!("../fixtures/ib-000-nosp.json"),
         "ib-011-nosp" => include_str!("../fixtures/ib-011-nosp.json"),
+        "kpio-2012" => include_str!("../fixtures/kpio-2012.json"),
+        "netfpga-hsw" => include_str!("../fixtures/netfpga-hsw.json"),
+        "snb" => include_str!("../fixtures/snb.json"),
         other => panic!("no fixture {other}"),
     };
     let mut value: Value = serde_json::from_str(text).unwrap();

@@ -16,7 +16,7 @@ alone.
 from pcielab.report.figures.bandwidth import bandwidth_by_size
 from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
 from pcielab.report.figures.distribution import latency_cdf, latency_tail
-from pcielab.report.figures.fabric import FabricPlot, fabric_phases, fabric_sweep
+from pcielab.report.figures.fabric import FabricPlot, fabric_deviations, fabric_phases, fabric_sweep
 from pcielab.report.figures.frame import Figure
 from pcielab.report.figures.interaction import modelled_interactions
 from pcielab.report.figures.latency import latency_by_size
@@ -39,6 +39,7 @@ __all__ = [
     "bandwidth_by_offset",
     "bandwidth_by_size",
     "bandwidth_by_window",
+    "fabric_deviations",
     "fabric_phases",
     "fabric_sweep",
     "iommu_against_none",

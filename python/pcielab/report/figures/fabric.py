@@ -1,10 +1,12 @@
 """The experiments on routable fabrics: one line for each series and flow, over what was swept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
 import pandas as pd
 
+from pcielab.fabric.published import Selection, compare_with_published, published_values
 from pcielab.fabric.simulate import PHASES
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
@@ -16,6 +18,11 @@ _HEADS = {
     "percentiles": "latency (ns)",
     "bandwidth": "bandwidth (GB/s of payload)",
     "tail": "99th percentile over average",
+}
+_SWEPT = {
+    "size_bytes": "size of a request of {flow} (B)",
+    "standalone_gbytes_per_s": "{flow} asks for (GB/s)",
+    "outstanding": "requests of {flow} outstanding",
 }
 _NEEDED = {"tail": ("p99", "average"), "percentiles": ("p50", "p90", "p99")}
 """What a metric is made of, where that is more than one."""
@@ -52,12 +59,14 @@ def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
     data = pd.concat([_rows(run, plot) for run in runs])
     if data.empty:
         raise MissingDataError(f"simulations of a fabric in the family {plot.family} (suite rpciebench)")
+    data = _joined(data, _published_rows(runs, plot))
     swept = data["value"].notna().all()
+    note = "diamonds: published" if "source" in data else ""
     if plot.panel_words:
-        return titled(_panels(data, plot), plot.title, runs)
-    figure = single_panel([_lines(data) if swept else _bars(data)], data)
+        return titled(_panels(data, plot), plot.title, runs, note)
+    figure = single_panel(_with_published(_lines(data) if swept else _bars(data), data), data)
     encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric]))
-    return titled(encoded, plot.title, runs)
+    return titled(encoded, plot.title, runs, note)
 
 
 def fabric_phases(sources: Sources, family: str = "fig3-latency") -> Figure:
@@ -96,7 +105,10 @@ def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
     if plot.metric == "percentiles":
         parted["series"] = parted["percentile"]
     head = alt.Y("metric:Q", title=_HEADS[plot.metric])
-    return wrapped([_lines(parted).encode(y=head)], parted, "panel", list(dict.fromkeys(parted["panel"])))
+    layers = [layer.encode(y=head) for layer in _with_published(_lines(parted), parted)]
+    figure = wrapped(layers, parted, "panel", list(dict.fromkeys(parted["panel"])))
+    scaled: alt.FacetChart = figure.resolve_scale(x="independent", y="independent")
+    return scaled
 
 
 def _lines(data: pd.DataFrame) -> alt.Chart:
@@ -108,7 +120,9 @@ def _lines(data: pd.DataFrame) -> alt.Chart:
         alt.Chart()
         .mark_line(point=True)
         .encode(
-            x=alt.X("value:Q", title=", ".join(sorted(set(data["sweep"]))), scale=scale),
+            x=alt.X(
+                "value:Q", title=", ".join(sorted({_in_words(sweep) for sweep in data["sweep"]})), scale=scale
+            ),
             y=alt.Y("metric:Q", scale=alt.Scale(type="log" if tall else "linear")),
             color=alt.Color("series:N", title="experiment", sort=None, legend=alt.Legend(labelLimit=320)),
             strokeDash=alt.StrokeDash("flow:N", title="flow") if data["flow"].nunique() > 1 else alt.Undefined,
@@ -116,6 +130,12 @@ def _lines(data: pd.DataFrame) -> alt.Chart:
         )
     )
     return chart
+
+
+def _in_words(sweep: str) -> str:
+    """What is swept, for the title of an axis."""
+    flow, _, key = sweep.rpartition(".")
+    return _SWEPT.get(key, "{flow}: " + key).format(flow=flow)
 
 
 def _bars(data: pd.DataFrame) -> alt.Chart:
@@ -131,6 +151,87 @@ def _bars(data: pd.DataFrame) -> alt.Chart:
         )
     )
     return chart
+
+
+def _with_published(simulated: alt.Chart, data: pd.DataFrame) -> list[alt.Chart]:
+    """What was simulated, and over it a diamond for each number that the paper gives."""
+    if "source" not in data:
+        return [simulated]
+    published: alt.Chart = simulated.mark_point(shape="diamond", size=110, filled=True, opacity=0.9).encode(
+        tooltip=["series:N", "flow:N", "source:N", alt.Tooltip("metric:Q", title="published", format=".4~g")]
+    )
+    return [
+        simulated.transform_filter("!isValid(datum.source)"),
+        published.transform_filter("isValid(datum.source)"),
+    ]
+
+
+def _joined(data: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Both, with what is swept; rows of the paper have a source, and the column is there only if some have."""
+    if published.empty:
+        return data
+    swept = data.drop_duplicates("series").set_index("series")["sweep"]
+    known = published[published["series"].isin(swept.index)]
+    return pd.concat([data, known.assign(sweep=known["series"].map(swept))]) if len(known) else data
+
+
+def _published_rows(runs: Sequence[Run], plot: FabricPlot) -> pd.DataFrame:
+    """What the paper gives for single points of a family, as the rows of the figure."""
+    known = next(filter(None, (published_values(str(run.store.manifest.get("suite"))) for run in runs)), None)
+    points = [] if known is None else [(one, one.of[0]) for one in known.value if len(one.of) == 1]
+    rows = [
+        {
+            "series": of.series or series,
+            "flow": of.flow,
+            "value": of.value,
+            "metric": one.published,
+            "source": one.source,
+        }
+        for one, of in points
+        if one.over is None and of.family == plot.family and of.metric == plot.metric and _is_point(of)
+        for series in _only_series(runs, plot)
+    ]
+    return pd.DataFrame(rows).drop_duplicates()
+
+
+def _is_point(selection: Selection) -> bool:
+    return not isinstance(selection.value, list)
+
+
+def _only_series(runs: Sequence[Run], plot: FabricPlot) -> list[str]:
+    """The line that a selection without a series means: the only one of the family."""
+    families = pd.concat([run.rows[run.rows["family"] == plot.family] for run in runs])
+    return list(dict.fromkeys(families["series"]))[:1]
+
+
+def fabric_deviations(sources: Sources) -> Figure:
+    """Every number of the paper against the same of a run: how far off it is, and why where it is far.
+
+    Raises:
+        MissingDataError: no run is of a suite whose numbers are published.
+    """
+    runs = runs_of(sources)
+    tables = [compare_with_published(run.store) for run in runs]
+    rows = pd.concat([table for table in tables if table is not None] or [pd.DataFrame()])
+    if rows.empty:
+        raise MissingDataError("a run of a suite of which numbers are published (suite rpciebench)")
+    rows = rows.dropna(subset=["error"])
+    rows = rows.assign(
+        number=range(len(rows)),
+        label=rows["source"] + ": " + rows["what"],
+    )
+    bars = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("error:Q", title="error (%; shares: points)"),
+            y=alt.Y("label:N", sort=alt.SortField("number"), title=None, axis=alt.Axis(labelLimit=420)),
+            color=alt.Color("verdict:N", title="verdict", sort=["within", "explained", "contradicted", "off"]),
+            tooltip=["label:N", "published:Q", "simulated:Q", "unit:N", "verdict:N", "reason:N"],
+        )
+    )
+    figure = single_panel([bars], rows, height=14 * len(rows))
+    return titled(figure, "What the paper says, against what is simulated", runs)
 
 
 def _rows(run: Run, plot: FabricPlot) -> pd.DataFrame:

@@ -137,7 +137,7 @@ impl State {
             Primitive::D2dRead => {
                 self.bars[*bar].read(now, times.bar_read_byte.of(bytes.into())) + times.bar_read
             }
-            _ => now + times.host_memory_read + times.other_socket,
+            _ => now + times.host_memory_read + times.other_socket + times.other_socket,
         }
     }
 

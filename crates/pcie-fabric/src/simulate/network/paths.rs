@@ -4,23 +4,29 @@ use std::collections::VecDeque;
 
 use pcie_time::Picoseconds;
 
-use super::{CreditKind, Discipline, Hop, Network, OUT, Queue, QueueKey};
+use super::turn::Turn;
+use super::{CreditKind, DATA_CREDIT_BYTES, Discipline, Hop, NO_TURN, Network, OUT, Queue, QueueKey};
 use crate::simulate::rate::ByteTime;
 use crate::topology::{EdgeId, NodeId, Topology};
 
 /// Buffer beyond what the loop of a credit needs, TLPs.
 const SPARE_TLPS: u32 = 4;
 
+/// A way that TLPs of one kind of a flow take.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::simulate) struct Way {
+    pub flow: u32,
+    pub kind: CreditKind,
+    pub source: NodeId,
+    pub destination: NodeId,
+    /// Whether what holds up TLPs that turn between lower ports holds these up.
+    pub held_up_at_turns: bool,
+}
+
 impl Network {
-    /// Adds the way from one node to another for TLPs of one kind of a flow; returns its first step.
-    pub fn add_path(
-        &mut self,
-        topology: &Topology,
-        flow: u32,
-        kind: CreditKind,
-        source: NodeId,
-        destination: NodeId,
-    ) -> u32 {
+    /// Adds a way; returns its first step.
+    pub fn add_path(&mut self, topology: &Topology, way: Way) -> u32 {
+        let Way { flow, kind, source, destination, held_up_at_turns } = way;
         let mut edges = vec![];
         topology.route(source, destination, &mut edges);
         let class = match self.discipline {
@@ -45,12 +51,15 @@ impl Network {
             if place > 0 {
                 self.hops[start + place - 1].next_queue = queue;
             }
+            let turns = held_up_at_turns && between_devices && is_turn(*edge, edges.get(place + 1).copied());
+            let turn = if turns { self.turn(topology, *edge) } else { NO_TURN };
             self.hops.push(Hop {
                 edge: *edge,
                 queue,
                 next_queue: OUT,
                 delay: Picoseconds::from_ns(delay_ns),
                 byte_time: ByteTime::at(capacity(topology, before, *edge)),
+                turn,
             });
         }
         self.provide_buffers(topology, start);
@@ -65,7 +74,7 @@ impl Network {
                 tlps: VecDeque::new(),
                 filled_by: key.0,
                 taken: 0,
-                places: 0,
+                credits: 0,
                 credits_back: VecDeque::new(),
                 credit_delay: Picoseconds::ZERO,
                 waited_for: false,
@@ -73,6 +82,22 @@ impl Network {
             });
         }
         queue
+    }
+
+    /// The turn of the node above an edge; [`NO_TURN`] where it holds nothing up.
+    fn turn(&mut self, topology: &Topology, edge: EdgeId) -> u32 {
+        let upper = topology.node(&topology.links()[edge as usize / 2].upper);
+        let Some((node, turn)) =
+            upper.and_then(|node| Some((node, Turn::of(&topology.nodes()[node as usize])?)))
+        else {
+            return NO_TURN;
+        };
+        let next = self.turns.len() as u32;
+        let number = *self.turn_of.entry(node).or_insert(next);
+        if number == next {
+            self.turns.push(turn);
+        }
+        number
     }
 
     /// A port's buffer holds what its link sends until a credit comes round, and a few TLPs more.
@@ -83,33 +108,37 @@ impl Network {
             }
             let credit_delay = Picoseconds::from_ns(topology.links()[hop.edge as usize / 2].latency_ns);
             let round_bytes = (hop.delay + credit_delay).0 as f64 / hop.byte_time.picoseconds();
-            let round_tlps = (round_bytes / f64::from(topology.mps_bytes())).ceil() as u32;
+            let spare_bytes = u64::from(SPARE_TLPS) * u64::from(topology.mps_bytes());
+            let bytes = (round_bytes.ceil() as u64).saturating_add(spare_bytes);
+            let credits = u32::try_from(bytes.div_ceil(DATA_CREDIT_BYTES)).unwrap_or(u32::MAX / 2);
             let queue = &mut self.queues[hop.next_queue as usize];
-            queue.places = queue.places.max(round_tlps.saturating_add(SPARE_TLPS));
+            queue.credits = queue.credits.max(credits);
             queue.credit_delay = credit_delay;
         }
     }
 }
 
+/// Whether a way that goes up an edge goes down the next.
+fn is_turn(edge: EdgeId, next: Option<EdgeId>) -> bool {
+    !edge.is_multiple_of(2) && next.is_some_and(|next| next.is_multiple_of(2))
+}
+
 /// What an edge carries of what comes from the edge before it.
 fn capacity(topology: &Topology, before: Option<EdgeId>, edge: EdgeId) -> f64 {
-    let turned = before.is_some_and(|before| !before.is_multiple_of(2)) && edge.is_multiple_of(2);
+    let turned = before.is_some_and(|before| is_turn(before, Some(edge)));
     match topology.links()[edge as usize / 2].peer_down_gbytes_per_s {
         Some(peer) if turned => peer,
         _ => topology.capacities()[edge as usize],
     }
 }
 
-/// What the node behind an edge takes: its turn where a TLP between devices goes on to another lower port.
+/// What the node behind an edge takes; what goes on between devices passes it without a translation of addresses.
 fn delay_after(topology: &Topology, edge: EdgeId, next: Option<EdgeId>, between_devices: bool) -> f64 {
     let link = &topology.links()[edge as usize / 2];
-    let upwards = !edge.is_multiple_of(2);
-    let behind = topology.node(if upwards { &link.upper } else { &link.lower });
+    let behind = topology.node(if edge.is_multiple_of(2) { &link.lower } else { &link.upper });
     let Some(node) = behind.map(|node| &topology.nodes()[node as usize]) else { return 0.0 };
-    match (upwards, next) {
-        (true, Some(next)) if between_devices && next.is_multiple_of(2) => {
-            node.turn_ns.unwrap_or(node.delay_ns)
-        }
+    match (between_devices, next) {
+        (true, Some(_)) => node.turn_ns.unwrap_or(node.delay_ns),
         _ => node.delay_ns,
     }
 }

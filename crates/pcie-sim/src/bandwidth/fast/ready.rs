@@ -11,12 +11,18 @@ use pcie_time::{Draws, Picoseconds};
 use std::hint::select_unpredictable;
 
 /// A request that was not chosen yet: when its data are there, since the base of the list, and below that its tag, and
-/// below that whether it is small. Numbers of one word are quicker to order than pairs; 48 bits are minutes, and
-/// requests take microseconds.
+/// below that whether it is small. Numbers of one word are quicker to order than pairs.
+///
+/// 48 bits are 281 seconds, and no request takes longer: as many as there are tags wait for each other in the root complex,
+/// a few times as long each as `machine/check.rs` lets a step take.
 type Key = u64;
 
 const REQUEST_BITS: u32 = 16;
 const REQUEST: Key = (1 << REQUEST_BITS) - 1;
+/// The latest time of a key.
+const LATEST: u64 = Key::MAX >> REQUEST_BITS;
+/// With its base so far back, the list counts from a later one.
+const BASE_AGE_MOST: Picoseconds = Picoseconds(LATEST / 4);
 const NO_KEY: Key = Key::MAX;
 
 /// Keys by which a new one moves forward without a look at whether it has to.
@@ -124,7 +130,7 @@ impl Ready {
             if now >= limit {
                 break;
             }
-            let there = now.since(self.base).0 << REQUEST_BITS | REQUEST;
+            let there = now.since(self.base).0.min(LATEST - 1) << REQUEST_BITS | REQUEST;
             for _ in 0..LOOKS {
                 let come = keys[looked] <= there;
                 small_ones += keys[looked] & u64::from(come);
@@ -149,20 +155,23 @@ impl Ready {
         }
         order.put_back(keys, first, self.end);
         (self.first, self.looked, self.small_ones) = (first, looked, small_ones);
-        if first > self.gone_most {
-            self.clear_away(at.min(limit));
+        let now = at.min(limit);
+        if first > self.gone_most || now.since(self.base) > BASE_AGE_MOST {
+            self.clear_away(now);
         }
         at
     }
 
-    /// Clears away the keys of requests that have gone, and lets times count from `now`, or from the first of the others if
-    /// its data were there before. New ones come later than both.
+    /// Clears away the keys of requests that have gone, and lets times count from `now`. Data that were there before are there
+    /// now, too: those requests stay in order, and new ones come later.
     fn clear_away(&mut self, now: Picoseconds) {
-        let since = (now.since(self.base).0 << REQUEST_BITS).min(self.keys[self.first] & !REQUEST);
-        self.base += Picoseconds(since >> REQUEST_BITS);
+        let since = now.since(self.base).0;
+        self.base += Picoseconds(since);
         let left = self.end - self.first;
         for nth in 0..left {
-            self.keys[STEPS + nth] = self.keys[self.first + nth] - since;
+            let key = self.keys[self.first + nth];
+            let time = (key >> REQUEST_BITS).saturating_sub(since);
+            self.keys[STEPS + nth] = time << REQUEST_BITS | key & REQUEST;
         }
         self.keys[..STEPS].fill(0);
         self.keys[STEPS + left..self.end].fill(NO_KEY);

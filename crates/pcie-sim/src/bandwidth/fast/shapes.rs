@@ -158,14 +158,15 @@ impl<'a> Shapes<'a> {
     fn cut(&mut self, offset: u64, piece: Piece) -> RequestShape {
         let machine = self.machine;
         let first = self.completion_bytes.len() as u32;
-        for completion in machine.completions(piece) {
-            let bytes = machine.tlp_bytes(TlpKind::CompletionWithData, completion);
-            self.completion_bytes.push(self.downlink.in_units(bytes));
+        let mut completions = machine.completions(piece);
+        while let Some(completion) = completions.next() {
+            let last = completions.is_done();
+            self.completion_bytes.push(machine.completion_units(&self.downlink, piece, completion, last));
         }
         RequestShape {
             start: piece.address - offset,
             length: piece.length,
-            uplink_bytes: self.uplink.in_units(machine.tlp_bytes(TlpKind::MemoryRead, piece)),
+            uplink_bytes: machine.request_units(&self.uplink, piece),
             small: piece.length <= machine.system.host.root_complex.small_request_bytes,
             move_time: machine.move_time(self.test, offset, u64::from(piece.length)),
             completions: (first, self.completion_bytes.len() as u32),

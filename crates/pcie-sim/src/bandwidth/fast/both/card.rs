@@ -133,7 +133,7 @@ impl<'a> Card<'a> {
             posted: HeaderCredits::new(root.posted_header_credits),
             posted_data: DataCredits::new(root.posted_data_credits),
             uplink,
-            dllp_bytes: device.uplink_dllp_bytes,
+            dllp_bytes: machine.uplink_dllp_bytes(),
             completions: VecDeque::new(),
             read_engine_free: Picoseconds::ZERO,
             buffers: vec![Picoseconds::ZERO; device.dma.receive_buffers as usize],

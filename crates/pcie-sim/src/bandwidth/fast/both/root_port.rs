@@ -50,7 +50,7 @@ impl RootPort {
         Self {
             ready: Ready::new(root.completion_order, order, first << 8, tags),
             downlink,
-            dllp_bytes: root.downlink_dllp_bytes,
+            dllp_bytes: machine.downlink_dllp_bytes(),
             writes: VecDeque::new(),
             looks_at: Picoseconds::ZERO,
             answering: None,

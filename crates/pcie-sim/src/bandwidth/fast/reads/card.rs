@@ -101,7 +101,7 @@ impl Card {
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
             credits: credits.filter(credits_bind).map(Ring::new),
-            dllp_bytes: device.uplink_dllp_bytes,
+            dllp_bytes: machine.uplink_dllp_bytes(),
             arrivals: Vec::new(),
             acknowledged: 0,
             engine_free: Picoseconds::ZERO,

@@ -1,0 +1,179 @@
+//! What the specification asks of a link, held by the simulated one.
+//!
+//! A profile says what its ports were seen to send besides TLPs: on the link that was measured. On another link more may
+//! be asked for, because the receiver of as many bytes sends its DLLPs more often there. What a profile leaves out of
+//! that is sent with the TLPs, so that no simulated link carries more than the specification's accounting says it can.
+
+use super::Machine;
+use crate::port::Port;
+use crate::profile::RootComplex;
+use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, Piece, TlpKind};
+
+/// Bytes that the longest TLP has besides its data: a write with a 64-bit address and an ECRC.
+const TLP_OVERHEAD_BYTES: u32 = 28;
+
+/// What is asked of a link, and how much of it its ports' times cover.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AskedFor {
+    /// Bytes of DLLPs for each byte of TLPs that comes the other way; none of their own in flit mode.
+    dllp_share: f64,
+    /// Time over the raw line rate of the two ports: what SKPs take, at least.
+    uplink_stretch: f64,
+    downlink_stretch: f64,
+    /// Bytes that are covered for each byte that a port sends.
+    covered_upstream: f64,
+    covered_downstream: f64,
+}
+
+impl AskedFor {
+    pub(super) fn of(link: &LinkConfiguration, root: &RootComplex) -> Self {
+        let byte_time = link.byte_time();
+        let raw_ps = byte_time.numerator as f64 / byte_time.denominator as f64;
+        let skp_stretch = 8_000.0 / (Accounting::Spec.tlp_gbps(link) * raw_ps);
+        let uplink_stretch = root.uplink_stretch.max(skp_stretch);
+        let downlink_stretch = root.downlink_stretch.max(skp_stretch);
+        Self {
+            dllp_share: DllpIntervals::limits(link).bytes_per_received_byte(link),
+            uplink_stretch,
+            downlink_stretch,
+            covered_upstream: uplink_stretch / skp_stretch,
+            covered_downstream: downlink_stretch / skp_stretch,
+        }
+    }
+}
+
+/// Bytes that a port sends on top of `taken_bytes`, each of which covers `covered`, to cover those that are asked for.
+fn lacking_bytes(asked_bytes: f64, taken_bytes: u64, covered: f64) -> u64 {
+    // A cast of what is below zero gives zero.
+    (asked_bytes / covered - taken_bytes as f64).ceil() as u64
+}
+
+impl Machine {
+    /// The two directions of the link, idle: the card's port, and the root port.
+    pub(crate) fn ports(&self) -> (Port, Port) {
+        let (device, root) = (&self.system.device, &self.system.host.root_complex);
+        let AskedFor { uplink_stretch, downlink_stretch, .. } = self.asked_for;
+        let uplink = Port::new(self.link(), device.uplink_quantum_bytes, uplink_stretch);
+        let downlink = Port::new(self.link(), root.downlink_quantum_bytes, downlink_stretch);
+        (uplink.with_gap(device.uplink_gap_bytes), downlink)
+    }
+
+    /// Bytes of whole units that a read request occupies on the uplink, and the DLLPs that its completions ask for where
+    /// the card's own are fewer.
+    pub(crate) fn request_units(&self, uplink: &Port, request: Piece) -> u64 {
+        let sent_bytes = self.tlp_bytes(TlpKind::MemoryRead, request);
+        let units = uplink.in_units(sent_bytes);
+        let dllp_bytes = self.uplink_dllp_bytes();
+        let AskedFor { dllp_share, covered_upstream, .. } = self.asked_for;
+        if f64::from(dllp_bytes) >= f64::from(self.longest_tlp_bytes()) * dllp_share {
+            return units;
+        }
+        let (mut completions, mut received_bytes) = (0, 0);
+        for completion in self.completions(request) {
+            completions += 1;
+            received_bytes += u64::from(self.tlp_bytes(TlpKind::CompletionWithData, completion));
+        }
+        let asked_bytes = f64::from(sent_bytes) + received_bytes as f64 * dllp_share;
+        let gap_bytes = u64::from(self.system.device.uplink_gap_bytes);
+        let taken_bytes = units + gap_bytes + u64::from(dllp_bytes) * completions;
+        units + lacking_bytes(asked_bytes, taken_bytes, covered_upstream)
+    }
+
+    /// Bytes of whole units that a completion for a request occupies on the downlink; with the last one the DLLPs that the
+    /// request asks for, where the root port's times do not cover them.
+    pub(crate) fn completion_units(
+        &self,
+        downlink: &Port,
+        request: Piece,
+        completion: Piece,
+        last: bool,
+    ) -> u64 {
+        let bytes = |completion| self.tlp_bytes(TlpKind::CompletionWithData, completion);
+        let own_bytes = bytes(completion);
+        let units = downlink.in_units(own_bytes);
+        if !last {
+            return units;
+        }
+        let AskedFor { dllp_share, covered_downstream, .. } = self.asked_for;
+        let asked_bytes = f64::from(self.tlp_bytes(TlpKind::MemoryRead, request)) * dllp_share;
+        // Mostly the last completion covers that by itself.
+        if units as f64 * covered_downstream >= f64::from(own_bytes) + asked_bytes {
+            return units;
+        }
+        let (mut taken_bytes, mut sent_bytes) = (0, 0);
+        for completion in self.completions(request) {
+            taken_bytes += downlink.in_units(bytes(completion));
+            sent_bytes += bytes(completion);
+        }
+        units + lacking_bytes(f64::from(sent_bytes) + asked_bytes, taken_bytes, covered_downstream)
+    }
+
+    /// Bytes of DLLPs that the card sends for each completion that arrives.
+    pub(crate) fn uplink_dllp_bytes(&self) -> u32 {
+        self.own_dllp_bytes(self.system.device.uplink_dllp_bytes)
+    }
+
+    /// Bytes of DLLPs that the root port sends for each write that arrives: as many at least as the longest asks for.
+    pub(crate) fn downlink_dllp_bytes(&self) -> u32 {
+        let asked_bytes = (f64::from(self.longest_tlp_bytes()) * self.asked_for.dllp_share).ceil() as u32;
+        self.own_dllp_bytes(self.system.host.root_complex.downlink_dllp_bytes.max(asked_bytes))
+    }
+
+    fn longest_tlp_bytes(&self) -> u32 {
+        self.system.link.mps_bytes + TLP_OVERHEAD_BYTES
+    }
+
+    /// In flits DLLPs have a place of their own.
+    fn own_dllp_bytes(&self, bytes: u32) -> u32 {
+        if self.link().flit_mode() { 0 } else { bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Machine;
+    use crate::test_systems::snb;
+    use pcie_wire::Piece;
+
+    const REQUEST: Piece = Piece { address: 0, length: 256 };
+
+    fn on_a_link(generation: u32, lanes: u32, dllp_bytes: u32) -> Machine {
+        let mut system = snb().system().clone();
+        (system.link.generation, system.link.lanes) = (generation, lanes);
+        system.link.flit = generation >= 6;
+        system.device.uplink_dllp_bytes = dllp_bytes;
+        system.host.root_complex.downlink_dllp_bytes = dllp_bytes;
+        Machine::new(system).unwrap()
+    }
+
+    #[test]
+    fn on_the_link_that_was_measured_nothing_is_lacking() {
+        let machine = on_a_link(3, 8, 16);
+        let (uplink, downlink) = machine.ports();
+        assert_eq!(machine.request_units(&uplink, REQUEST), 24);
+        assert_eq!(machine.completion_units(&downlink, REQUEST, REQUEST, true), 288);
+        assert_eq!((machine.uplink_dllp_bytes(), machine.downlink_dllp_bytes()), (16, 16));
+    }
+
+    #[test]
+    fn a_card_that_answers_no_completions_sends_the_dllps_that_a_narrow_link_asks_for() {
+        let machine = on_a_link(1, 1, 0);
+        let (uplink, _) = machine.ports();
+        // An Ack and an UpdateFC in 416 symbol times: 16/416 of the completion's 276 B are 10.6 B; less the gap of 12 B
+        // behind each TLP, and what the stretch of 1.0146 leaves over the 0.26 % of SKPs, nothing is lacking.
+        assert_eq!(machine.request_units(&uplink, REQUEST), 24);
+        let mut system = machine.system().clone();
+        system.device.uplink_gap_bytes = 0;
+        let machine = Machine::new(system).unwrap();
+        assert_eq!(machine.request_units(&uplink, REQUEST), 24 + 11);
+        assert_eq!(machine.downlink_dllp_bytes(), 11);
+    }
+
+    #[test]
+    fn in_flits_dllps_take_nothing() {
+        let machine = on_a_link(6, 8, 16);
+        let (uplink, _) = machine.ports();
+        assert_eq!((machine.uplink_dllp_bytes(), machine.downlink_dllp_bytes()), (0, 0));
+        assert_eq!(machine.request_units(&uplink, REQUEST), 16);
+    }
+}

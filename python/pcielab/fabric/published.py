@@ -1,0 +1,245 @@
+"""What a paper says in numbers, beside what a run of its experiments gives.
+
+The numbers of a suite stand in `suites/fabric/published`, each with the figure, table or section that it is from
+and the rows of the suite that say the same. Nothing is left out because it does not fit: where the paper
+contradicts itself, the contradiction is shown, and where the simulation is off, the mechanism that is missing.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Self
+
+import pandas as pd
+from pydantic import Field, ValidationError, model_validator
+
+from pcielab import shipped
+from pcielab.fabric.estimate import estimate
+from pcielab.fabric.load import load
+from pcielab.input_files import read_toml
+from pcielab.profiles.part import Part
+from pcielab.profiles.provenance import Provenance
+from pcielab.store import Store
+from pcielab.validation import explain
+
+MOST_ERROR_PERCENT = 5.0
+"""How far a latency or a bandwidth may be off, in percent, before its deviation has to be explained."""
+MOST_ERROR_POINTS = 3.0
+"""The same for shares, in points of a percent."""
+COLUMNS = ("source", "what", "unit", "published", "simulated", "error", "of", "estimated", "verdict", "reason")
+
+ReadAs = Literal["value", "rise", "difference", "ratio"]
+
+
+class Selection(Part):
+    """Rows of a run: a metric of one flow of one experiment, at some values of its sweep."""
+
+    family: str
+    """The figure that the experiment belongs to."""
+    series: str | None = None
+    """Its line in that figure; absent where the figure has one."""
+    flow: str
+    """The flow."""
+    metric: Literal["average", "p50", "p90", "p99", "bandwidth"]
+    """What of it."""
+    value: float | int | list[float | int] | None = None
+    """Of the sweep; several are averaged, and absent means all."""
+
+
+class EstimateSelection(Part):
+    """What the paper's estimator says of a flow."""
+
+    flows: str
+    """The set of flows, in the file of the fabric."""
+    flow: str
+    """The flow."""
+    published: float
+    """The paper's own estimate, GB/s."""
+
+
+class PublishedValue(Part):
+    """A number of a paper, and where a run has its like."""
+
+    source: str
+    """Figure, table or section."""
+    what: str
+    """What it is of."""
+    published: float
+    """The number."""
+    unit: Literal["ns", "GB/s", "%", "1"]
+    """Its unit; 1 for a ratio or a count."""
+    last_digit: float = Field(default=0.0, ge=0)
+    """What a one in its last digit is worth: half of it is no deviation."""
+    of: list[Selection] = Field(default=[])
+    """What is compared with it; several are added up. Empty: nothing is simulated that says the same."""
+    over: Selection | None = None
+    """What that is set against."""
+    read_as: ReadAs = "value"
+    """How: `rise` in percent, `difference`, or `ratio`."""
+    estimate: EstimateSelection | None = None
+    """The paper's estimate of the same."""
+    at_least: bool = False
+    """The paper says that it is more than the number."""
+    contradiction: str | None = None
+    """What of the paper it does not go together with: shown, and no target."""
+    why: str | None = None
+    """The name of the reason, among `reasons`, why the simulation is further off than it may be."""
+
+    @model_validator(mode="after")
+    def _two_sides(self) -> Self:
+        if (self.over is None) != (self.read_as == "value"):
+            raise ValueError(
+                f"read_as = {self.read_as}: give `over` for rise, difference and ratio, and only then"
+            )
+        return self
+
+
+class Published(Part):
+    """A file under `suites/fabric/published`."""
+
+    suite: str
+    """The suite whose runs are compared."""
+    provenance: Provenance
+    """The paper."""
+    reasons: dict[str, str] = Field(default={})
+    """Mechanisms that are missing, by name."""
+    value: list[PublishedValue] = Field(min_length=1)
+    """The numbers, in the order of the paper."""
+
+    @model_validator(mode="after")
+    def _reasons_are_known(self) -> Self:
+        for one in self.value:
+            if one.why is not None and one.why not in self.reasons:
+                raise ValueError(f"{one.source}, {one.what}: why = {one.why!r}: is none of reasons")
+        return self
+
+
+def published_values(suite: str) -> Published | None:
+    """What is published of a suite's experiments; None where nothing is known.
+
+    Raises:
+        InputError: There is a problem in the file.
+    """
+    path = shipped.directory("suites") / shipped.SUITE_FOLDERS["fabric"] / "published" / f"{suite}.toml"
+    if suite not in shipped.suite_files("fabric") or not path.is_file():
+        return None
+    return _read(path)
+
+
+def compare_with_published(store: Store) -> pd.DataFrame | None:
+    """Every published number beside what a run of the suite gives; None where nothing is published of it.
+
+    The columns are `COLUMNS`. The error is in percent, for shares in points (`of` says which), and NaN where
+    nothing was simulated; `estimated` is what the max-min estimator says, in the unit of the row. The verdict is
+    `within`, `explained` (the reason names the missing mechanism), `contradicted` (the reason says by what),
+    `off`, or `not run`.
+    """
+    known = published_values(str(store.manifest.get("suite")))
+    if known is None:
+        return None
+    found = _Found(store)
+    estimates = _Estimates(str(store.manifest["system"]["name"]))
+    rows = [_row(one, known, found, estimates) for one in known.value]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _read(path: Path) -> Published:
+    try:
+        return Published.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise explain(error, Published, str(path)) from None
+
+
+class _Found:
+    """The numbers of a run by experiment, value of the sweep, flow and metric."""
+
+    def __init__(self, store: Store) -> None:
+        scalars = store.scalar_rows
+        flows = scalars[scalars["subject"].str.startswith("flow ")]
+        tests = store.tests[["id", "family", "series", "value"]]
+        self._rows = tests.merge(flows, left_on="id", right_on="test", suffixes=("_swept", ""))
+        self._rows["flow"] = self._rows["subject"].str.removeprefix("flow ")
+
+    def of(self, wanted: Selection) -> pd.Series:
+        """The metric by value of the sweep, in the order of the run; empty where it was not run."""
+        rows = self._rows
+        chosen = (rows["family"] == wanted.family) & (rows["flow"] == wanted.flow)
+        chosen &= rows["metric"] == wanted.metric
+        if wanted.series is not None:
+            chosen &= rows["series"] == wanted.series
+        if wanted.value is not None:
+            values = wanted.value if isinstance(wanted.value, list) else [wanted.value]
+            chosen &= rows["value_swept"].isin(values)
+        return rows[chosen].set_index("value_swept")["value"]
+
+
+class _Estimates:
+    """The estimator's answers by set of flows, each worked out once."""
+
+    def __init__(self, fabric: str) -> None:
+        self._fabric = fabric
+        self._known: dict[str, dict[str, float]] = {}
+
+    def of(self, wanted: EstimateSelection | None) -> float:
+        if wanted is None:
+            return float("nan")
+        if wanted.flows not in self._known:
+            fabric = load(self._fabric)
+            shares = estimate(fabric, fabric.flows(wanted.flows)).flows
+            self._known[wanted.flows] = dict(zip(shares["flow"], shares["gbytes_per_s"], strict=True))
+        return self._known[wanted.flows][wanted.flow]
+
+
+_READINGS: dict[ReadAs, Callable[[pd.Series, pd.Series], pd.Series]] = {
+    "rise": lambda of, over: (of / over - 1) * 100,
+    "difference": lambda of, over: of - over,
+    "ratio": lambda of, over: of / over,
+}
+
+
+def _simulated(one: PublishedValue, found: _Found) -> float:
+    parts = [found.of(selection) for selection in one.of]
+    if not parts or any(part.empty for part in parts):
+        return float("nan")
+    whole = sum(part.to_numpy() for part in parts)
+    of = pd.Series(whole, index=parts[0].index)
+    if one.over is None or one.read_as == "value":
+        return float(of.mean())
+    over = found.of(one.over)
+    if over.empty:
+        return float("nan")
+    base = pd.Series(over.to_numpy() if len(over) == len(of) else over.mean(), index=of.index)
+    return float(_READINGS[one.read_as](of, base).mean())
+
+
+def _row(one: PublishedValue, known: Published, found: _Found, estimates: _Estimates) -> dict[str, object]:
+    simulated = _simulated(one, found)
+    share = one.unit == "%"
+    error = simulated - one.published if share else (simulated / one.published - 1) * 100
+    if one.at_least:
+        error = min(error, 0.0)
+    verdict = _verdict(one, simulated, error)
+    reasons = {"contradicted": one.contradiction, "explained": known.reasons.get(one.why or "")}
+    return {
+        "source": one.source,
+        "what": one.what,
+        "unit": one.unit,
+        "published": one.published,
+        "simulated": simulated,
+        "error": error,
+        "of": "points" if share else "%",
+        "estimated": estimates.of(one.estimate),
+        "verdict": verdict,
+        "reason": reasons.get(verdict),
+    }
+
+
+def _verdict(one: PublishedValue, simulated: float, error: float) -> str:
+    if one.contradiction is not None:
+        return "contradicted"
+    if one.of and simulated != simulated:
+        return "not run"
+    rounding = one.last_digit / 2 * (1 if one.unit == "%" else 100 / abs(one.published))
+    most = MOST_ERROR_POINTS if one.unit == "%" else MOST_ERROR_PERCENT
+    if one.of and abs(error) <= most + rounding:
+        return "within"
+    return "off" if one.why is None else "explained"
