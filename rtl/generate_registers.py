@@ -175,6 +175,7 @@ OUTPUTS = {
     "rtl/src/registers.svh": system_verilog,
     "rtl/pcielab_registers.h": c_header,
     "rtl/tb/registers.py": python,
+    "crates/pcie-driver/src/registers.rs": rust,
     "docs/reference/rtl-registers.md": page,
 }
 """Where each output goes, from the root of the repository."""

@@ -17,6 +17,17 @@ def latencies(medians: dict[int, float]) -> list[dict[str, object]]:
     ]
 
 
+def sweep_of(share: float) -> list[dict[str, object]]:
+    return [
+        {
+            "family": "bw_dma_sz_sweep",
+            "parameters": parameters("bw-rd", size),
+            "scalars": [scalar | {"value": scalar["value"] * share} for scalar in bandwidth_scalars(size)],
+        }
+        for size in (64, 256, 512, 2048)
+    ]
+
+
 def test_a_latency_that_no_window_changes_is_not_said_to_rise(make_store: MakeStore) -> None:
     flat = figures.latency_by_window(make_store("flat", latencies({4096: 500, 1 << 20: 502, 1 << 26: 505})))
     assert findings_of(flat) == ["made-up, reads: host-warm: the same within 3 % at every window."]
@@ -60,5 +71,7 @@ def test_remote_memory_that_looks_faster_is_called_history(make_store: MakeStore
 
 
 def test_the_size_from_which_ethernet_is_kept_up_with_is_computed(make_store: MakeStore) -> None:
-    said = findings_of(figures.bandwidth_by_size(make_store("a")))
-    assert said[0].startswith("made-up, reads: at most 53.9 Gb/s, at 2048 B; 40G Ethernet from 256 B on")
+    [said] = findings_of(figures.bandwidth_by_size(make_store("slow", sweep_of(0.7))))
+    assert said == "made-up, reads: at most 37.8 Gb/s, at 2048 B; never 40G Ethernet at the largest size."
+    [said] = findings_of(figures.bandwidth_by_size(make_store("fast", sweep_of(1.0))))
+    assert said == "made-up, reads: at most 53.9 Gb/s, at 2048 B; 40G Ethernet at every size."

@@ -20,6 +20,7 @@ mod bounds;
 mod fabric;
 mod fabric_runtime;
 mod model;
+mod output;
 mod prediction;
 mod run;
 mod store;
@@ -30,11 +31,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<error::InputError>())?;
     module.add("RunError", module.py().get_type::<error::RunError>())?;
-    module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
     bounds::register(module)?;
     fabric::register(module)?;
     fabric_runtime::register(module)?;
     model::register(module)?;
+    output::register(module)?;
+    store::register(module)?;
     run::register(module)
 }

@@ -17,6 +17,7 @@ pub mod pio;
 mod places;
 mod port;
 mod refresh;
+mod root_port;
 #[cfg(test)]
 mod test_systems;
 mod write_gate;
@@ -26,3 +27,4 @@ pub use bounds::TestBounds;
 pub use history::{State, TestKey};
 pub use latency::{LatencyRun, Sample};
 pub use machine::{Machine, SystemError, Unsupported};
+pub use root_port::{Answer, RootPort};

@@ -48,6 +48,12 @@ impl Port {
         Self { gap_bytes: u64::from(gap_bytes), ..self }
     }
 
+    /// Time that a byte takes, in femtoseconds, rounded down.
+    #[must_use]
+    pub fn byte_fs(&self) -> u64 {
+        ((u128::from(self.byte_time) * 1000) >> 32) as u64
+    }
+
     /// When the port can send the next TLP.
     #[inline]
     #[must_use]

@@ -60,6 +60,12 @@ impl Draws {
         Self { key: mix(mix(mix(seed).wrapping_add(test)).wrapping_add(stream as u64)) | 1 }
     }
 
+    /// What tells this sequence from others: all that hardware needs to make the same draws.
+    #[must_use]
+    pub fn key(self) -> u64 {
+        self.key
+    }
+
     /// 64 random bits.
     #[inline]
     #[must_use]

@@ -63,6 +63,12 @@ impl<E> EventQueue<E> {
         self.heap.pop().map(|entry| (entry.time, entry.event))
     }
 
+    /// When the earliest event happens.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Picoseconds> {
+        self.heap.peek().map(|entry| entry.time)
+    }
+
     /// Events waiting.
     #[must_use]
     pub fn len(&self) -> usize {

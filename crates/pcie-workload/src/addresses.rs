@@ -40,6 +40,12 @@ impl AddressList {
         &self.units
     }
 
+    /// The draws that a random pattern is made from.
+    #[must_use]
+    pub fn draws(&self) -> Draws {
+        self.draws
+    }
+
     /// The place in the list that a transaction uses.
     ///
     /// The latency loop uses the first address twice. Bandwidth workers share a counter that runs down to 1, so they

@@ -59,6 +59,18 @@ impl Units {
         self.usable.len() as u64 == self.period
     }
 
+    /// Units after which the places that cross a page repeat.
+    #[must_use]
+    pub fn period(&self) -> u64 {
+        self.period
+    }
+
+    /// The units of a period that may be used, in order.
+    #[must_use]
+    pub fn usable_in_period(&self) -> &[u32] {
+        &self.usable
+    }
+
     /// The n-th unit that may be used, `n < usable_count`.
     #[inline]
     #[must_use]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,14 +31,11 @@ def compare(
     """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary."""
     from pcielab.compare import compare as compare_stores
     from pcielab.compare import draw
-    from pcielab.outputs import refuse_existing, refuse_store, write_file
-    from pcielab.store import open_store
+    from pcielab.outputs import check_file, write_file
 
     if output is not None:
-        refuse_existing(output, overwrite=overwrite)
-    comparison = compare_stores(open_store(run_a), open_store(run_b))
-    if output is not None:
-        refuse_store(output, run_a, run_b)
+        check_file(output, overwrite=overwrite)
+    comparison = compare_stores(opened(run_a), opened(run_b))
     if comparison.alone_a or comparison.alone_b:
         typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
     if output is not None:

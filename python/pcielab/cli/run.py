@@ -136,6 +136,9 @@ def run(
     jobs: Annotated[int, typer.Option("--jobs", help="Tests side by side; 0: one per core.")] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Names the run.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
+    repeat_damaged: Annotated[
+        bool, typer.Option("--repeat-damaged", help="With --resume: do tests again whose numbers are damaged.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
     output_format: Annotated[Format, typer.Option("--format", help="How the row of a single test is printed.")] = (
         Format.TABLE
@@ -181,6 +184,8 @@ def run(
         return
     chosen = _chosen_suite(suite, test, single)
     system = resolve(profile or "hsw2620", sets or ())
+    if repeat_damaged:
+        _drop_damaged(output, resume=resume)
     with Bar() as bar:
         simulate(
             system,
@@ -197,6 +202,16 @@ def run(
     if test is not None:
         print_rows([_single_row(output)], output_format, title=f"{system.title} (simulated)")
     _tell(output, system.system.name)
+
+
+def _drop_damaged(output: Path, *, resume: bool) -> None:
+    from pcielab.store import drop_damaged_tests
+
+    if not resume:
+        raise InputError("--repeat-damaged: only a store that is gone on with is repaired: give --resume as well")
+    if output.exists():
+        for damaged in drop_damaged_tests(output):
+            typer.echo(f"{output}: {damaged} was damaged and is done again", err=True)
 
 
 def _tell(output: Path, system: str) -> None:

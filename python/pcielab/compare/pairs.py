@@ -43,11 +43,8 @@ class Comparison:
     @property
     def names(self) -> tuple[str, str]:
         """What the two runs are called; where their titles are alike, their files tell them apart."""
-        alike = self.a.title == self.b.title and self.a.origin == self.b.origin
-        first, second = (
-            f"{store.title} ({store.origin})" + (f", {store.path.name}" if alike else "")
-            for store in (self.a, self.b)
-        )
+        alike = self.a.described == self.b.described
+        first, second = (store.described + (f", {store.path.name}" if alike else "") for store in (self.a, self.b))
         return first, second
 
     @property

@@ -7,6 +7,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.compare.pairs import Comparison, difference_column
+from pcielab.report.html import Pictured, figures_page
 
 AXES = {"size_bytes": "transfer size (B)", "window_bytes": "window (B)", "offset_bytes": "offset (B)"}
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
@@ -34,14 +35,11 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
     runs = [f"{letter}: {name}" for letter, name in zip("AB", comparison.names, strict=True)]
     latency = comparison.rows["name"].str.startswith("LAT_").rename("latency")
     families = [
-        _family(rows, str(name), runs, latency=bool(timed))
+        Pictured(_family(rows, str(name), runs, latency=bool(timed)))
         for (name, timed), rows in comparison.rows.groupby(["family", latency], sort=False)
     ]
     lines = [*runs, *(notes or _summary_lines(comparison))]
-    head = alt.Title(title, subtitle=lines, anchor="start", offset=16)
-    page = alt.vconcat(*families, title=head).resolve_scale(color="independent", strokeDash="independent")
-    with alt.data_transformers.enable("default", max_rows=None):
-        return str(page.to_html(inline=True, embed_options={"actions": {"export": True, "editor": False}}))
+    return figures_page(title, lines, families)
 
 
 def _summary_lines(comparison: Comparison) -> list[str]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from pcielab import __version__
 from pcielab._core import StoreWriter
-from pcielab.errors import InputError
+from pcielab.errors import InputError, StoppedError
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.files import Flow
 from pcielab.fabric.load import Fabric
@@ -29,38 +29,58 @@ def run(
     overwrite: bool = False,
     progress: Callable[[int, int, str, str], None] = lambda *_state: None,
 ) -> None:
-    """Simulate every point into a new store.
+    """Simulate every point into a new store, which is there once all are done.
+
+    Ctrl-C keeps what is done as an incomplete store, unless that would replace another.
 
     Raises:
         InputError: A flow cannot exist, or the output exists or cannot be written.
+        RunError: Writing failed.
+        StoppedError: It was interrupted.
     """
     manifest = {
         "origin": "simulated",
         "version": __version__,
         "title": f"{fabric.title}, suite {suite}",
         "suite": suite,
+        "tests": len(points),
         "system": {"name": fabric.name, "fabric": json.loads(fabric.to_json())},
         "overrides": {},
         "seed": seed,
         "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": f"{platform.node()}, {platform.machine()}, {platform.system()} {platform.release()}",
     }
+    replaced = output.exists()
+    done = 0
     with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
-        for number, point in enumerate(points):
-            experiment = point.experiment
-            try:
-                found = simulate(
-                    fabric,
-                    point.frame(),
-                    discipline=experiment.discipline,
-                    warm_up_us=experiment.warm_up_us,
-                    duration_us=experiment.duration_us,
-                    seed=seed,
-                )
-            except InputError as error:
-                raise InputError(f"{experiment.family}, {experiment.series}: {error}") from None
-            store.write_test(json.dumps(_record(number, point, found)))
-            progress(number + 1, len(points), experiment.family, experiment.series)
+        try:
+            for point in points:
+                store.write_test(json.dumps(_record(done, point, _simulated(fabric, point, seed))))
+                done += 1
+                progress(done, len(points), point.experiment.family, point.experiment.series)
+        except KeyboardInterrupt:
+            if replaced or not done:
+                kept = "what was there is kept" if replaced else "nothing is kept"
+                raise StoppedError(
+                    f"{output}: interrupted after {done} of {len(points)} simulations: {kept}"
+                ) from None
+    if done < len(points):
+        raise StoppedError(f"{output}: interrupted: {done} of {len(points)} simulations are kept")
+
+
+def _simulated(fabric: Fabric, point: Point, seed: int) -> Simulated:
+    experiment = point.experiment
+    try:
+        return simulate(
+            fabric,
+            point.frame(),
+            discipline=experiment.discipline,
+            warm_up_us=experiment.warm_up_us,
+            duration_us=experiment.duration_us,
+            seed=seed,
+        )
+    except InputError as error:
+        raise InputError(f"{experiment.family}, {experiment.series}: {error}") from None
 
 
 def flow_set(flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float) -> list[Point]:

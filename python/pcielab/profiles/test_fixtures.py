@@ -6,7 +6,9 @@ import pytest
 
 from pcielab.profiles import resolve
 
-FIXTURES = Path(__file__).parents[3] / "crates" / "pcie-sim" / "tests" / "fixtures"
+CRATES = Path(__file__).parents[3] / "crates"
+FIXTURES = CRATES / "pcie-sim" / "tests" / "fixtures"
+RTL_FIXTURES = CRATES / "pcie-rtl" / "tests" / "fixtures"
 
 pytestmark = pytest.mark.skipif(not FIXTURES.is_dir(), reason="not in a working tree: crates are not there")
 
@@ -16,4 +18,13 @@ def test_a_fixture_is_the_shipped_system(name: str) -> None:
     path = FIXTURES / f"{name}.json"
     assert path.read_text() == resolve(name).to_json() + "\n", (
         f"the profile has changed: pcielab profiles show {name} --resolved > {path}"
+    )
+
+
+@pytest.mark.parametrize("name", ["snb", "snb-iommu"])
+def test_a_fixture_of_the_core_is_the_shipped_system_with_the_core_as_its_card(name: str) -> None:
+    path = RTL_FIXTURES / f"{name}.json"
+    sets = ["device=pcielab-fpga", "link.tags=64"]
+    assert path.read_text() == resolve(name, sets).to_json() + "\n", (
+        f"the profile has changed: pcielab profiles show {name} --resolved --set {' --set '.join(sets)} > {path}"
     )

@@ -10,7 +10,20 @@ from pcielab.report.run import Run
 
 # Shown in a place of their own, or not for people.
 _APART = frozenset(
-    {"format", "version", "origin", "title", "suite", "system", "overrides", "seed", "options", "device", "host"}
+    {
+        "format",
+        "version",
+        "origin",
+        "title",
+        "suite",
+        "tests",
+        "system",
+        "overrides",
+        "seed",
+        "options",
+        "device",
+        "host",
+    }
 )
 _LONGEST_VALUE = 160
 
@@ -70,7 +83,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     link = link_of(run)
     yield "link", link_text(link) if link is not None else "not known"
     if manifest.get("suite"):
-        yield "suite", f"{manifest['suite']}, {len(run.rows)} {'test' if len(run.rows) == 1 else 'tests'}"
+        yield "suite", f"{manifest['suite']}, {run.store.extent}"
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
     for key, value in (manifest.get("options") or {}).items():

@@ -66,8 +66,13 @@ impl<'a> Complex<'a> {
         }
     }
 
+    /// The same for a device that has one transaction in flight.
+    pub(crate) fn one_at_a_time(self) -> Self {
+        Self { walks: self.walks.one_at_a_time(), ..self }
+    }
+
     /// The least time from a read request's arrival until its data are there.
-    pub(super) fn least_read(&self) -> Picoseconds {
+    pub(crate) fn least_read(&self) -> Picoseconds {
         self.times.least_read()
     }
 
@@ -122,6 +127,20 @@ impl<'a> Complex<'a> {
         // Posted writes go through in order.
         self.posted_done = self.posted_done.max(translated);
         self.posted_done + self.times.credit_return
+    }
+
+    /// The same for a write that is alone, with nothing to hide behind: a read after it waits until its lines are owned and
+    /// written.
+    pub(crate) fn write_alone(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
+        let machine = self.machine;
+        let lines = Self::lines(machine, piece);
+        let admitted = self.write_gate.admit(piece, lines.clone(), now);
+        let translated = self.translate(piece, admitted);
+        let caches = &mut self.state.caches;
+        let written = machine.write_lines(caches, lines.start, piece.address, u64::from(piece.length));
+        let write = Picoseconds::from_ns(machine.system.host.root_complex.write_ns);
+        self.posted_done = self.posted_done.max(translated + written.cost + write);
+        translated + self.times.credit_return
     }
 
     /// When the address of a TLP that was admitted at `at` is translated.

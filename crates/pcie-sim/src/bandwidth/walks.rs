@@ -45,6 +45,13 @@ impl Walks {
         walks
     }
 
+    /// The same where only one goes on at a time: all take alike.
+    pub(super) fn one_at_a_time(mut self) -> Self {
+        self.spread = 0.0;
+        self.next = self.draw();
+        self
+    }
+
     /// The next walk.
     #[inline]
     pub(super) fn next(&mut self) -> Walk {

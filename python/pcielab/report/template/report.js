@@ -80,6 +80,7 @@
         actions: { export: true, source: false, compiled: false, editor: false },
         downloadFileName: name,
         renderer: "svg",
+        ast: true,
         tooltip: { theme },
       });
       let width = figure.clientWidth;

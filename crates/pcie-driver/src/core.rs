@@ -1,0 +1,400 @@
+//! The FPGA core, driven through its registers.
+
+use crate::registers as r;
+use crate::settings::{Settings, Unsupported};
+use crate::transport::{Transport, TransportError};
+use pcie_workload::{AddressList, Test};
+use std::ops::{ControlFlow, Range};
+use thiserror::Error;
+
+/// What a core says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoreFacts {
+    /// Bytes of a beat of its data path.
+    pub data_bytes: u32,
+    /// Reads in flight at most.
+    pub tags: u32,
+    /// Latencies that it keeps one by one.
+    pub records: u32,
+    /// Length of a clock, ps.
+    pub clock_ps: u32,
+}
+
+/// How far a bandwidth test is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Transactions done.
+    pub transactions: u64,
+    /// Clocks from the first beat of the first request to the last of what ended last.
+    pub clocks: u64,
+}
+
+/// Why a core did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum DriverError {
+    /// It is not one, or not of this version.
+    #[error("{0}")]
+    NotOurs(String),
+    /// It lacks something.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The test ended with a fault.
+    #[error("the FPGA core ended the test: {0}")]
+    Fault(&'static str),
+    /// It does not end.
+    #[error("the FPGA core did nothing for {0} us of its own time")]
+    Silent(u64),
+    /// The way to it is gone.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+}
+
+/// Transactions between two looks at a bandwidth test, about.
+const LOOK_TRANSACTIONS: u64 = 4096;
+/// The first look.
+const FIRST_LOOK_NS: u64 = 50_000;
+/// A look is no longer than that.
+const LOOK_NS_MOST: u64 = 1_000_000;
+/// A core that does nothing for so long will never.
+const SILENCE_NS: u64 = 50_000_000;
+/// Records of the first slice of a latency test.
+const FIRST_SLICE: u64 = 512;
+
+/// A core behind a transport.
+#[derive(Debug)]
+pub struct Core<T> {
+    transport: T,
+    facts: CoreFacts,
+}
+
+impl<T: Transport> Core<T> {
+    /// Looks whether there is a core, and what kind.
+    ///
+    /// # Errors
+    /// There is none, or one that this driver does not know.
+    pub fn open(mut transport: T) -> Result<Self, DriverError> {
+        let mut head = [0; 4];
+        transport.read_block(r::ID, &mut head)?;
+        let [id, version, parameters, clock_ps] = head;
+        if id != 0x4241_4c50 {
+            return Err(DriverError::NotOurs(format!(
+                "register ID holds {id:#010x}: this is no pcielab core"
+            )));
+        }
+        let major = version >> r::VERSION_MAJOR_SHIFT;
+        if major != 1 {
+            return Err(DriverError::NotOurs(format!("the core is of version {major}: this driver knows 1")));
+        }
+        let facts = CoreFacts {
+            data_bytes: parameters >> r::PARAMETERS_DATA_BYTES_SHIFT & r::PARAMETERS_DATA_BYTES_MASK,
+            tags: parameters >> r::PARAMETERS_TAGS_SHIFT & r::PARAMETERS_TAGS_MASK,
+            records: 1 << (parameters >> r::PARAMETERS_RECORDS_LOG2_SHIFT & r::PARAMETERS_RECORDS_LOG2_MASK),
+            clock_ps,
+        };
+        if facts.clock_ps == 0 || facts.tags == 0 {
+            return Err(DriverError::NotOurs("the core says that it has no clock or no tags".into()));
+        }
+        Ok(Self { transport, facts })
+    }
+
+    /// What it says of itself.
+    #[must_use]
+    pub fn facts(&self) -> CoreFacts {
+        self.facts
+    }
+
+    /// Tells it where the host buffer lies; once, before the first test.
+    ///
+    /// # Errors
+    /// See [`DriverError`].
+    pub fn set_buffer(&mut self) -> Result<(), DriverError> {
+        let (pieces, bytes) = self.transport.buffer();
+        let mut writes = vec![(r::PIECES, pieces.len() as u32 | bytes.ilog2() << r::PIECES_BYTES_LOG2_SHIFT)];
+        for (&piece, entry) in pieces.iter().zip((r::PIECE_TABLE..).step_by(8)) {
+            writes.extend([(entry, piece as u32), (entry + 4, (piece >> 32) as u32)]);
+        }
+        Ok(self.transport.write_all(&writes)?)
+    }
+
+    /// Runs a latency test in slices: `sink` is given the latencies of each, in clocks, and the clocks that all of it
+    /// took, until it breaks off.
+    ///
+    /// # Errors
+    /// See [`DriverError`].
+    pub fn latency(
+        &mut self,
+        test: &Test,
+        list: &AddressList,
+        data_key: u32,
+        sink: &mut dyn FnMut(&[u32], u64) -> ControlFlow<()>,
+    ) -> Result<(), DriverError> {
+        let (mut first, mut most) = (0, FIRST_SLICE);
+        while first < test.transactions {
+            let slice = first..test.transactions.min(first + most.min(u64::from(self.facts.records)));
+            self.start(test, list, slice.clone(), data_key)?;
+            let done = self.finish()?;
+            let mut latencies = vec![0; (slice.end - slice.start) as usize];
+            self.transport.read_block(r::RECORDS, &mut latencies)?;
+            if sink(&latencies, done.clocks).is_break() {
+                return Ok(());
+            }
+            (first, most) = (slice.end, most * 2);
+        }
+        Ok(())
+    }
+
+    /// Runs a bandwidth test, the whole of it in one go: `sink` is told now and then how far it is, until it breaks off.
+    ///
+    /// # Errors
+    /// See [`DriverError`].
+    pub fn bandwidth(
+        &mut self,
+        test: &Test,
+        list: &AddressList,
+        data_key: u32,
+        sink: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), DriverError> {
+        self.start(test, list, 0..test.transactions, data_key)?;
+        let (mut look_ns, mut silent_ns, mut before) = (FIRST_LOOK_NS, 0, 0);
+        loop {
+            self.transport.relax(look_ns)?;
+            if self.result()?.is_some() {
+                let done = self.finish()?;
+                let _ = sink(done);
+                return Ok(());
+            }
+            self.control(r::CONTROL_LATCH_SHIFT)?;
+            let done = self.progress()?;
+            silent_ns = if done.transactions > before { 0 } else { silent_ns + look_ns };
+            if silent_ns > SILENCE_NS {
+                return Err(DriverError::Silent(silent_ns / 1000));
+            }
+            if done.transactions > before && sink(done).is_break() {
+                return self.stop();
+            }
+            before = done.transactions;
+            look_ns = self.next_look_ns(done);
+        }
+    }
+
+    /// Puts the core right after a fault: what is in flight is given time to be answered, and everything is forgotten.
+    ///
+    /// # Errors
+    /// The way to it is gone, or it does not answer.
+    pub fn recover(&mut self) -> Result<(), DriverError> {
+        self.control(r::CONTROL_STOP_SHIFT)?;
+        self.transport.relax(SILENCE_NS / 4)?;
+        self.control(r::CONTROL_RESET_SHIFT)?;
+        self.transport.relax(1000)?;
+        match self.transport.read(r::RETIRED_TAGS)? {
+            0 => Ok(()),
+            _ => Err(DriverError::Silent(1)),
+        }
+    }
+
+    fn next_look_ns(&self, done: Progress) -> u64 {
+        let elapsed_ns = done.clocks * u64::from(self.facts.clock_ps) / 1000;
+        (elapsed_ns * LOOK_TRANSACTIONS / done.transactions.max(1)).clamp(1000, LOOK_NS_MOST)
+    }
+
+    fn control(&mut self, shift: u32) -> Result<(), DriverError> {
+        Ok(self.transport.write(r::CONTROL, 1 << shift)?)
+    }
+
+    fn start(
+        &mut self,
+        test: &Test,
+        list: &AddressList,
+        slice: Range<u64>,
+        data_key: u32,
+    ) -> Result<(), DriverError> {
+        let settings = Settings::new(&self.facts, test, list, slice, data_key)?;
+        self.transport.write_all(settings.writes())?;
+        self.control(r::CONTROL_START_SHIFT)
+    }
+
+    fn stop(&mut self) -> Result<(), DriverError> {
+        self.control(r::CONTROL_STOP_SHIFT)?;
+        self.wait().map(drop)
+    }
+
+    /// The result of the test, once it has ended.
+    fn result(&mut self) -> Result<Option<u32>, DriverError> {
+        let status = self.transport.read(r::STATUS)?;
+        let idle = status >> r::STATUS_STATE_SHIFT & r::STATUS_STATE_MASK == r::STATE_IDLE;
+        Ok(idle.then_some(status >> r::STATUS_RESULT_SHIFT & r::STATUS_RESULT_MASK))
+    }
+
+    /// Waits for the end of a test, as long as it does anything.
+    fn wait(&mut self) -> Result<u32, DriverError> {
+        let (mut silent_ns, mut before) = (0, 0);
+        loop {
+            if let Some(result) = self.result()? {
+                return Ok(result);
+            }
+            self.transport.relax(LOOK_NS_MOST)?;
+            self.control(r::CONTROL_LATCH_SHIFT)?;
+            let done = self.progress()?.transactions;
+            silent_ns = if done > before { 0 } else { silent_ns + LOOK_NS_MOST };
+            before = done;
+            if silent_ns > SILENCE_NS {
+                return Err(DriverError::Silent(silent_ns / 1000));
+            }
+        }
+    }
+
+    /// Waits for the end of a test, which must be a good one.
+    fn finish(&mut self) -> Result<Progress, DriverError> {
+        match self.wait()? {
+            r::RESULT_COMPLETE => self.progress(),
+            result => Err(DriverError::Fault(fault(result))),
+        }
+    }
+
+    fn progress(&mut self) -> Result<Progress, DriverError> {
+        let mut held = [0; 4];
+        self.transport.read_block(r::TRANSACTIONS, &mut held)?;
+        let [transactions, _, low, high] = held;
+        Ok(Progress { transactions: u64::from(transactions), clocks: u64::from(high) << 32 | u64::from(low) })
+    }
+}
+
+/// What a result says to people.
+fn fault(result: u32) -> &'static str {
+    match result {
+        r::RESULT_STOPPED => "it was stopped",
+        r::RESULT_BAD_PARAMETER => "a register is out of range, or tags are retired",
+        r::RESULT_ERROR_STATUS => "a completion with an error status",
+        r::RESULT_POISONED => "a poisoned completion",
+        r::RESULT_WRONG_LENGTH => "a completion that does not fit its request",
+        r::RESULT_UNKNOWN_TAG => "a completion for a tag with nothing in flight",
+        r::RESULT_TIMED_OUT => "a request was not answered in time",
+        r::RESULT_DATA_MISMATCH => "data that were not expected",
+        r::RESULT_BUS_MASTER_OFF => "the host took away bus mastering",
+        r::RESULT_OUT_OF_BUFFER => "an address outside the host buffer",
+        _ => "for a reason that this driver does not know",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "a test that cannot be set up fails")]
+mod tests {
+    use super::*;
+    use pcie_time::{Draws, Stream};
+    use pcie_workload::Operation;
+    use std::collections::BTreeMap;
+
+    /// Registers without a core behind them: a test ends with `result` as soon as it is started, if it does.
+    struct Fake {
+        registers: BTreeMap<u32, u32>,
+        result: Option<u32>,
+        pieces: Vec<u64>,
+    }
+
+    impl Fake {
+        fn new(result: Option<u32>) -> Self {
+            let parameters = 32 | 64 << r::PARAMETERS_TAGS_SHIFT | 12 << r::PARAMETERS_RECORDS_LOG2_SHIFT;
+            let registers = BTreeMap::from([
+                (r::ID, 0x4241_4c50),
+                (r::VERSION, 1 << r::VERSION_MAJOR_SHIFT),
+                (r::PARAMETERS, parameters),
+                (r::CLOCK_PS, 4000),
+            ]);
+            Self { registers, result, pieces: vec![1 << 40, 0xfffff << 12] }
+        }
+    }
+
+    impl Transport for Fake {
+        fn read(&mut self, address: u32) -> Result<u32, TransportError> {
+            Ok(self.registers.get(&address).copied().unwrap_or_default())
+        }
+
+        fn write(&mut self, address: u32, value: u32) -> Result<(), TransportError> {
+            self.registers.insert(address, value);
+            if address == r::CONTROL && value == 1 << r::CONTROL_START_SHIFT {
+                let status = match self.result {
+                    Some(result) => r::STATE_IDLE | result << r::STATUS_RESULT_SHIFT,
+                    None => r::STATE_RUN,
+                };
+                self.registers.insert(r::STATUS, status);
+                self.registers.insert(r::TRANSACTIONS, self.registers[&r::COUNT]);
+                self.registers.insert(r::ELAPSED_LO, 1000);
+                let record = self.registers[&r::PLACE] + 100;
+                self.registers.insert(r::RECORDS, record);
+            }
+            Ok(())
+        }
+
+        fn relax(&mut self, _time_ns: u64) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn buffer(&self) -> (&[u64], u64) {
+            (&self.pieces, 4 << 20)
+        }
+    }
+
+    fn test(operation: Operation) -> (Test, AddressList) {
+        let test: Test = serde_json::from_value(serde_json::json!({
+            "cache": "cold", "details": false, "device_offset_bytes": 0, "host_offset_bytes": 0,
+            "operation": operation, "outstanding": null, "path": "dma", "pattern": "random", "size_bytes": 64,
+            "stride_units": 1, "transactions": 2000, "window_bytes": 8192
+        }))
+        .unwrap_or_else(|error| panic!("{error}"));
+        let list = AddressList::new(&test, Draws::new(1, 0, Stream::Addresses));
+        (test, list)
+    }
+
+    fn core(result: Option<u32>) -> Core<Fake> {
+        Core::open(Fake::new(result)).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn what_is_no_core_is_not_driven() {
+        for (register, value, named) in [
+            (r::ID, 0xffff_ffff, "no pcielab core"),
+            (r::VERSION, 2 << 16, "version 2"),
+            (r::CLOCK_PS, 0, "no clock"),
+        ] {
+            let mut fake = Fake::new(None);
+            fake.registers.insert(register, value);
+            match Core::open(fake) {
+                Err(error) => assert!(error.to_string().contains(named), "{error}"),
+                Ok(_) => panic!("{named}"),
+            }
+        }
+    }
+
+    #[test]
+    fn latencies_come_in_slices_that_go_on_where_the_one_before_ended() {
+        let (test, list) = test(Operation::LatRd);
+        let mut slices = Vec::new();
+        let done = core(Some(r::RESULT_COMPLETE)).latency(&test, &list, 0, &mut |ticks, clocks| {
+            slices.push((ticks.len(), ticks[0], clocks));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(done, Ok(()));
+        // The first address is used twice, so that transaction n stands at place n - 1.
+        assert_eq!(slices, [(512, 100, 1000), (1024, 611, 1000), (464, 1635, 1000)]);
+    }
+
+    #[test]
+    fn a_fault_says_what_it_was_and_a_core_that_does_nothing_is_given_up() {
+        let (test, list) = test(Operation::BwRd);
+        let mut sink = |_| ControlFlow::Continue(());
+        let fault = core(Some(r::RESULT_POISONED)).bandwidth(&test, &list, 0, &mut sink);
+        assert_eq!(fault, Err(DriverError::Fault("a poisoned completion")));
+        let silent = core(None).bandwidth(&test, &list, 0, &mut sink);
+        assert!(matches!(silent, Err(DriverError::Silent(_))), "{silent:?}");
+    }
+
+    #[test]
+    fn the_buffer_is_told_piece_by_piece() {
+        let mut core = core(None);
+        assert_eq!(core.set_buffer(), Ok(()));
+        let registers = &core.transport.registers;
+        assert_eq!(registers[&r::PIECES], 2 | 22 << r::PIECES_BYTES_LOG2_SHIFT);
+        let entries: Vec<u32> = (0..4).map(|n| registers[&(r::PIECE_TABLE + 4 * n)]).collect();
+        assert_eq!(entries, [0, 256, 0xffff_f000, 0]);
+    }
+}

@@ -1,0 +1,11 @@
+//! Drivers of devices that run the micro-benchmarks, over a [`Transport`]: the same driver drives the FPGA core in
+//! simulation and, once there is a transport for it, on a board.
+
+mod core;
+pub mod registers;
+mod settings;
+mod transport;
+
+pub use core::{Core, CoreFacts, DriverError, Progress};
+pub use settings::{Settings, Unsupported};
+pub use transport::{Transport, TransportError};

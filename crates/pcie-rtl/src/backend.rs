@@ -1,0 +1,52 @@
+//! What opens a core in a process of its own as a bench.
+
+use crate::bench::bench;
+use crate::process::{Process, ProcessError, built_program};
+use pcie_bench::{Backend, Bench, OpenError};
+use pcie_sim::Machine;
+use pcie_store::Origin;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Processes that can run side by side.
+const JOBS_MOST: usize = 64;
+
+/// The FPGA core in RTL on a simulated host, `rtl`.
+#[derive(Debug)]
+pub struct Rtl {
+    machine: Arc<Machine>,
+    program: PathBuf,
+}
+
+impl Rtl {
+    /// A back end for the host and the link of a machine. `program` is `pcielab-rtl`; what `make rtl` builds if none is
+    /// given.
+    #[must_use]
+    pub fn new(machine: Machine, program: Option<PathBuf>) -> Self {
+        Self { machine: Arc::new(machine), program: program.unwrap_or_else(built_program) }
+    }
+}
+
+impl Backend for Rtl {
+    fn kind(&self) -> &str {
+        "rtl"
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::Rtl
+    }
+
+    fn jobs_most(&self) -> usize {
+        JOBS_MOST
+    }
+
+    fn open(&self) -> Result<Bench, OpenError> {
+        let process = Process::start(&self.program).map_err(|error| match error {
+            ProcessError::Start { .. } | ProcessError::NotOurs { .. } => {
+                OpenError::Unavailable(error.to_string())
+            }
+            error => OpenError::Failed(error.to_string()),
+        })?;
+        Ok(bench(Arc::clone(&self.machine), process, self.program.clone()))
+    }
+}

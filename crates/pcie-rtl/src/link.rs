@@ -1,0 +1,269 @@
+//! The core plugged into the simulated host, for the length of a test: the way to its registers, and the time that passes.
+
+use crate::memory::Memory;
+use crate::process::{Exchanged, Process, ProcessError};
+use crate::wire::{Access, Completion, Credit, Items, Request, Surroundings};
+use pcie_driver::{Transport, TransportError};
+use pcie_sim::profile::{Credits, System};
+use pcie_sim::{Answer, RootPort};
+use pcie_time::Picoseconds;
+use pcie_wire::{Piece, TlpKind};
+
+/// Data credits are 16 bytes each.
+const CREDIT_BYTES: u32 = 16;
+/// Time that the hard block's transmit buffer holds on the link: about two full TLPs, as the simulated cards have it.
+const BACKLOG_FS: u32 = 80_000_000;
+/// Clocks in which every register access is done.
+const ACCESS_CLOCKS_MOST: u64 = 1 << 20;
+
+/// A running core and its clock, which outlive a test.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) process: Process,
+    pub(crate) clock: u64,
+    /// Whether the first credits were given.
+    pub(crate) has_credits: bool,
+}
+
+/// The core, the link and the host.
+pub(crate) struct Link<'a> {
+    running: &'a mut Running,
+    root: RootPort<'a>,
+    memory: &'a mut Memory,
+    pieces: &'a [u64],
+    piece_bytes: u64,
+    /// The pieces by their addresses, with their places.
+    by_address: Vec<(u64, u64)>,
+    surroundings: Surroundings,
+    clock_ps: u64,
+    /// Where the request ends that each tag is out for.
+    ends: Vec<u64>,
+    items: Items,
+    exchanged: Exchanged,
+    answers: Vec<Answer>,
+    /// Set where the process has failed, and how.
+    failed: Option<ProcessError>,
+    /// Whether a test has ended since time was last let pass for its own sake.
+    ended: bool,
+}
+
+impl<'a> Link<'a> {
+    pub(crate) fn new(
+        running: &'a mut Running,
+        root: RootPort<'a>,
+        memory: &'a mut Memory,
+        system: &'a System,
+    ) -> Self {
+        let clock_ps = u64::from(running.process.hello().clock_ps);
+        let react = (root.reaction().0 / clock_ps) as u32;
+        let mut by_address: Vec<(u64, u64)> = system.chunk_addresses.iter().copied().zip(0..).collect();
+        by_address.sort_unstable();
+        let mut items = Items::default();
+        if !std::mem::replace(&mut running.has_credits, true) {
+            let complex = &system.host.root_complex;
+            items.credits.push(Credit {
+                clock: 0,
+                posted_headers: credits(complex.posted_header_credits),
+                posted_data: credits(complex.posted_data_credits),
+                non_posted_headers: credits(complex.non_posted_header_credits),
+            });
+        }
+        Self {
+            surroundings: surroundings(system, &root, react.max(1)),
+            by_address,
+            running,
+            root,
+            memory,
+            pieces: &system.chunk_addresses,
+            piece_bytes: system.chunk_bytes,
+            clock_ps,
+            ends: vec![0; 1 << 8],
+            items,
+            exchanged: Exchanged::default(),
+            answers: Vec::new(),
+            failed: None,
+            ended: false,
+        }
+    }
+
+    /// Why the process is gone, if it is.
+    pub(crate) fn failure(&self) -> Option<&ProcessError> {
+        self.failed.as_ref()
+    }
+
+    fn now(&self) -> Picoseconds {
+        Picoseconds(self.running.clock * self.clock_ps)
+    }
+
+    /// The first clock that starts at a time or later.
+    fn clock_at(&self, time: Picoseconds) -> u64 {
+        time.0.div_ceil(self.clock_ps)
+    }
+
+    /// Lets time pass until a clock, or all register accesses are done, or, without any, a test has ended; gives out what was
+    /// read.
+    fn run(&mut self, until: u64, values: &mut Vec<u32>) -> Result<(), TransportError> {
+        let accesses = !self.items.accesses.is_empty();
+        while self.running.clock < until {
+            self.root.settle(self.now(), &mut self.answers);
+            self.answer();
+            let silent = self.root.silent_until().map_or(u64::MAX, |time| time.0 / self.clock_ps);
+            let next = until.min(silent.max(self.running.clock + 1));
+            let ran = self
+                .running
+                .process
+                .exchange(next, &self.surroundings, &self.items, &mut self.exchanged)
+                .map_err(|error| {
+                    let message = TransportError(error.to_string());
+                    self.failed = Some(error);
+                    message
+                })?;
+            self.running.clock = ran.clock;
+            self.items = Items::default();
+            self.take_requests()?;
+            values.extend(&self.exchanged.responses);
+            self.ended |= ran.ended_tests > 0;
+            if if accesses { ran.accesses_left == 0 } else { self.ended } {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the host sends becomes completions for the core.
+    fn answer(&mut self) {
+        for answer in std::mem::take(&mut self.answers) {
+            let Piece { address, length } = answer.piece;
+            let first = address & !3;
+            let end = (address + u64::from(length)).next_multiple_of(4);
+            let mut data = vec![0; (end - first) as usize];
+            self.memory.read(first, &mut data);
+            self.items.completions.push(Completion {
+                clock: self.clock_at(answer.at),
+                tag: answer.request as u16,
+                byte_count: (self.ends[answer.request as usize] - address) as u16,
+                lower_address: (address & 127) as u8,
+                data,
+            });
+        }
+    }
+
+    /// What the core has sent is carried out.
+    fn take_requests(&mut self) -> Result<(), TransportError> {
+        let requests = std::mem::take(&mut self.exchanged.requests);
+        for (request, data) in &requests {
+            let (lead, behind) = request.left_out();
+            let address = self.offset_of(request.address)? + u64::from(lead);
+            let length = u32::from(request.dwords) * 4 - lead - behind;
+            let piece = Piece { address, length };
+            let ready = Picoseconds((request.last_clock + 1) * self.clock_ps);
+            if request.write {
+                let start = data.start + lead as usize;
+                self.memory.write(address, &self.exchanged.data[start..start + length as usize]);
+                let credited = self.root.write(piece, ready);
+                self.credit(credited, request);
+            } else {
+                let end = &mut self.ends[usize::from(request.tag & 255)];
+                *end = address + u64::from(length);
+                let credited = self.root.read(u32::from(request.tag & 255), piece, ready);
+                self.credit(credited, request);
+            }
+        }
+        self.exchanged.requests = requests;
+        Ok(())
+    }
+
+    fn credit(&mut self, at: Picoseconds, request: &Request) {
+        let write = u32::from(request.write);
+        self.items.credits.push(Credit {
+            clock: self.clock_at(at),
+            posted_headers: write,
+            posted_data: write * (u32::from(request.dwords) * 4).div_ceil(CREDIT_BYTES),
+            non_posted_headers: 1 - write,
+        });
+    }
+
+    /// The place in the buffer of a bus address.
+    fn offset_of(&self, address: u64) -> Result<u64, TransportError> {
+        let behind = self.by_address.partition_point(|&(piece, _)| piece <= address);
+        match self.by_address[..behind].last() {
+            Some(&(piece, place)) if address - piece < self.piece_bytes => {
+                Ok(place * self.piece_bytes + (address - piece))
+            }
+            _ => Err(TransportError(format!(
+                "the core asked for {address:#x}, which is no memory of the test"
+            ))),
+        }
+    }
+
+    fn access(
+        &mut self,
+        accesses: impl Iterator<Item = (u32, Option<u32>)>,
+        reads: usize,
+    ) -> Result<Vec<u32>, TransportError> {
+        let clock = self.running.clock;
+        self.items.accesses.extend(accesses.map(|(address, value)| Access { clock, address, value }));
+        let mut values = Vec::with_capacity(reads);
+        self.run(clock + ACCESS_CLOCKS_MOST, &mut values)?;
+        if values.len() < reads {
+            return Err(TransportError("the core does not answer register reads".into()));
+        }
+        Ok(values)
+    }
+}
+
+/// Credits as a number; without a limit, more than can ever be in use.
+fn credits(credits: Credits) -> u32 {
+    credits.count().unwrap_or(1 << 30)
+}
+
+fn surroundings(system: &System, root: &RootPort<'_>, react: u32) -> Surroundings {
+    let code = |bytes: u32| (bytes.ilog2() - 7) as u8;
+    let word = Piece { address: 0, length: 4 };
+    Surroundings {
+        react,
+        max_payload: code(system.link.mps_bytes),
+        max_read_request: code(system.link.mrrs_bytes),
+        byte_fs: root.uplink_byte_fs() as u32,
+        read_bytes: root.tlp_bytes(TlpKind::MemoryRead, word),
+        write_bytes: root.tlp_bytes(TlpKind::MemoryWrite, word) - word.length,
+        unit_bytes: system.device.uplink_quantum_bytes.max(1),
+        backlog_fs: BACKLOG_FS,
+    }
+}
+
+impl Transport for Link<'_> {
+    fn read(&mut self, address: u32) -> Result<u32, TransportError> {
+        let mut value = [0];
+        self.read_block(address, &mut value)?;
+        Ok(value[0])
+    }
+
+    fn write(&mut self, address: u32, value: u32) -> Result<(), TransportError> {
+        self.write_all(&[(address, value)])
+    }
+
+    fn read_block(&mut self, address: u32, values: &mut [u32]) -> Result<(), TransportError> {
+        let addresses = (address..).step_by(4).take(values.len());
+        let read = self.access(addresses.map(|address| (address, None)), values.len())?;
+        values.copy_from_slice(&read);
+        Ok(())
+    }
+
+    fn write_all(&mut self, writes: &[(u32, u32)]) -> Result<(), TransportError> {
+        self.access(writes.iter().map(|&(address, value)| (address, Some(value))), 0).map(drop)
+    }
+
+    fn relax(&mut self, time_ns: u64) -> Result<(), TransportError> {
+        if !self.ended {
+            let clocks = (time_ns * 1000).div_ceil(self.clock_ps);
+            self.run(self.running.clock + clocks, &mut Vec::new())?;
+        }
+        self.ended = false;
+        Ok(())
+    }
+
+    fn buffer(&self) -> (&[u64], u64) {
+        (self.pieces, self.piece_bytes)
+    }
+}

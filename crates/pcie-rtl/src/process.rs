@@ -1,0 +1,215 @@
+//! The process `pcielab-rtl`: started, spoken to, and ended.
+
+use crate::wire::{Hello, Items, MAGIC, RESPONSE_BYTES, Ran, Request, Surroundings, VERSION, response};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// A process that is silent for so long is given up.
+pub(crate) const SILENCE: Duration = Duration::from_secs(10);
+
+/// What is wrong with the process.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProcessError {
+    /// It cannot be started.
+    #[error("{path}: {error}: build the FPGA core with `make rtl`")]
+    Start {
+        /// Where it was looked for.
+        path: String,
+        /// What the system says.
+        error: String,
+    },
+    /// It is something else, or of another version.
+    #[error(
+        "{path}: {found}, not pcielab-rtl of version {VERSION}: build the FPGA core anew with `make rtl`"
+    )]
+    NotOurs {
+        /// Where it is.
+        path: String,
+        /// What it said.
+        found: String,
+    },
+    /// It has ended.
+    #[error("pcielab-rtl has ended: {0}")]
+    Ended(String),
+    /// It does not answer.
+    #[error("pcielab-rtl did not answer for {} s, and was ended", SILENCE.as_secs())]
+    Silent,
+}
+
+/// What an exchange brought.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Exchanged {
+    /// Requests that left, in order, and where the data of each write lie in `data`.
+    pub(crate) requests: Vec<(Request, std::ops::Range<usize>)>,
+    pub(crate) data: Vec<u8>,
+    pub(crate) responses: Vec<u32>,
+}
+
+/// A running process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+    hello: Hello,
+    /// What was read and not yet taken.
+    buffer: Vec<u8>,
+    taken: usize,
+    sending: Vec<u8>,
+}
+
+impl Process {
+    /// Starts the program at `path`.
+    pub(crate) fn start(path: &Path) -> Result<Self, ProcessError> {
+        let named = || path.display().to_string();
+        let started = Command::new(path).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child =
+            started.map_err(|error| ProcessError::Start { path: named(), error: error.to_string() })?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(ProcessError::Start { path: named(), error: "it has no pipes".into() });
+        };
+        let hello = Hello { magic: 0, version: 0, data_bytes: 0, tags: 0, records: 0, clock_ps: 0 };
+        let mut process = Self {
+            child,
+            input: Some(input),
+            output,
+            hello,
+            buffer: Vec::new(),
+            taken: 0,
+            sending: Vec::new(),
+        };
+        let said = process.take::<{ Hello::BYTES }>();
+        process.hello = Hello::parse(
+            &said.map_err(|error| ProcessError::NotOurs { path: named(), found: error.to_string() })?,
+        );
+        if process.hello.magic != MAGIC {
+            return Err(ProcessError::NotOurs { path: named(), found: "it says something else".into() });
+        }
+        if process.hello.version != VERSION {
+            let found = format!("it is of version {}", process.hello.version);
+            return Err(ProcessError::NotOurs { path: named(), found });
+        }
+        Ok(process)
+    }
+
+    /// What it said of itself.
+    pub(crate) fn hello(&self) -> Hello {
+        self.hello
+    }
+
+    /// Has the core run, and takes what came of it.
+    pub(crate) fn exchange(
+        &mut self,
+        until: u64,
+        surroundings: &Surroundings,
+        items: &Items,
+        exchanged: &mut Exchanged,
+    ) -> Result<Ran, ProcessError> {
+        let mut sending = std::mem::take(&mut self.sending);
+        items.emit(until, surroundings, &mut sending);
+        let sent = self.input.as_mut().map(|input| input.write_all(&sending));
+        self.sending = sending;
+        if !matches!(sent, Some(Ok(()))) {
+            return Err(self.ended());
+        }
+        let ran = Ran::parse(&self.take()?);
+        exchanged.requests.clear();
+        exchanged.data.clear();
+        exchanged.responses.clear();
+        for _ in 0..ran.requests {
+            let request = Request::parse(&self.take()?);
+            let start = exchanged.data.len();
+            if request.write {
+                let length = 4 * usize::from(request.dwords);
+                self.fill(length)?;
+                exchanged.data.extend(&self.buffer[self.taken..self.taken + length]);
+                self.taken += length;
+            }
+            exchanged.requests.push((request, start..exchanged.data.len()));
+        }
+        for _ in 0..ran.responses {
+            let value = response(&self.take::<RESPONSE_BYTES>()?);
+            exchanged.responses.push(value);
+        }
+        Ok(ran)
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], ProcessError> {
+        self.fill(N)?;
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(&self.buffer[self.taken..self.taken + N]);
+        self.taken += N;
+        Ok(bytes)
+    }
+
+    /// Reads until so many bytes are there that were not taken.
+    fn fill(&mut self, bytes: usize) -> Result<(), ProcessError> {
+        if self.buffer.len() - self.taken >= bytes {
+            return Ok(());
+        }
+        self.buffer.drain(..self.taken);
+        self.taken = 0;
+        let deadline = Instant::now() + SILENCE;
+        while self.buffer.len() < bytes {
+            self.wait_for_output(deadline)?;
+            let mut chunk = [0; 1 << 14];
+            match self.output.read(&mut chunk) {
+                Ok(0) => return Err(self.ended()),
+                Ok(length) => self.buffer.extend(&chunk[..length]),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(self.ended()),
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for_output(&mut self, deadline: Instant) -> Result<(), ProcessError> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let limit = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
+            match poll(&mut [PollFd::new(&self.output, PollFlags::IN)], Some(&limit)) {
+                Ok(0) => {
+                    let _ = self.child.kill();
+                    return Err(ProcessError::Silent);
+                }
+                Ok(_) => return Ok(()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(ProcessError::Ended(error.to_string())),
+            }
+        }
+    }
+
+    fn ended(&mut self) -> ProcessError {
+        let _ = self.child.kill();
+        match self.child.wait() {
+            Ok(status) => ProcessError::Ended(status.to_string()),
+            Err(error) => ProcessError::Ended(error.to_string()),
+        }
+    }
+}
+
+impl Drop for Process {
+    /// The end of its input ends it; one that does not heed that is killed.
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let deadline = Instant::now() + Duration::from_millis(200);
+        while Instant::now() < deadline {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where `make rtl` puts the program, from the root of the repository.
+#[must_use]
+pub(crate) fn built_program() -> PathBuf {
+    PathBuf::from("target/rtl/pcielab-rtl")
+}

@@ -1,0 +1,197 @@
+//! The core in its process, on a simulated host: what a run needs of it.
+//!
+//! `make rtl` builds the process; where it has not been built these tests say so and pass.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
+
+use pcie_bench::{
+    Backend, BandwidthSlice, Bench, DeviceError, LatencySlice, OpenError, Samples, Start, Stop,
+};
+use pcie_bench_sim::Simulated;
+use pcie_rtl::Rtl;
+use pcie_sim::{Engine, Machine};
+use pcie_workload::{CacheState, Operation, Path, Pattern, Test};
+use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+fn program() -> Option<PathBuf> {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/rtl/pcielab-rtl"));
+    if !path.exists() {
+        eprintln!("skipped: {} is not there: make rtl", path.display());
+        return None;
+    }
+    Some(path)
+}
+
+fn machine(name: &str) -> Machine {
+    let path = format!("{}/tests/fixtures/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    Machine::new(serde_json::from_str(&text).unwrap()).unwrap()
+}
+
+fn test(operation: Operation) -> Test {
+    Test {
+        cache: CacheState::HostWarm,
+        details: false,
+        device_offset_bytes: 0,
+        host_offset_bytes: 0,
+        operation,
+        outstanding: None,
+        path: Path::Dma,
+        pattern: Pattern::Random,
+        size_bytes: 64,
+        stride_units: 1,
+        transactions: 20_000,
+        window_bytes: 8192,
+    }
+}
+
+fn begin(bench: &mut Bench, test: &Test) {
+    let stop = Stop::default();
+    bench.device.begin(Start { position: 3, seed: 1, test, stop: &stop });
+    bench.host.thrash().unwrap();
+    bench.host.warm(test.window_bytes).unwrap();
+}
+
+fn bandwidth_gbps(bench: &mut Bench, test: &Test) -> f64 {
+    begin(bench, test);
+    let mut all = Vec::<BandwidthSlice>::new();
+    bench
+        .device
+        .bandwidth(test, &mut |slice| {
+            all.push(slice);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let (bytes, ns) = all.iter().fold((0.0, 0.0), |(bytes, ns), slice| {
+        (bytes + (slice.transactions * test.size_bytes) as f64, ns + slice.elapsed_ns)
+    });
+    bytes * 8.0 / ns
+}
+
+fn ticks(bench: &mut Bench, test: &Test) -> Vec<u32> {
+    begin(bench, test);
+    let mut all = Vec::new();
+    let mut take = |slice: &LatencySlice| {
+        all.extend(&slice.ticks);
+        ControlFlow::Continue(())
+    };
+    bench.device.latency(test, &mut take).unwrap();
+    all
+}
+
+fn median_ns(bench: &mut Bench, test: &Test) -> f64 {
+    let mut ticks = ticks(bench, test);
+    assert_eq!(ticks.len() as u64, test.transactions);
+    ticks.sort_unstable();
+    4.0 * f64::from(ticks[ticks.len() / 2])
+}
+
+/// The simulated card with the core's constants, on the same host.
+fn card(name: &str) -> Bench {
+    Simulated::new(machine(name), Samples::Full, Engine::Fast).open().unwrap()
+}
+
+/// A system, a window of it that its IO-TLB holds or is far too small for, and a test on both.
+fn compared(system: &str, window_bytes: u64, size_bytes: u64, host_offset_bytes: u64) {
+    let program = program().unwrap();
+    let mut core = Rtl::new(machine(system), Some(program)).open().unwrap();
+    let mut card = card(system);
+    for operation in
+        [Operation::BwRd, Operation::BwWr, Operation::BwRdwr, Operation::LatRd, Operation::LatWrrd]
+    {
+        let latency = operation.is_latency();
+        let transactions = if latency { 1000 } else { 8000 };
+        let test = Test { size_bytes, host_offset_bytes, transactions, window_bytes, ..test(operation) };
+        let measure = if latency { median_ns } else { bandwidth_gbps };
+        let (rtl, simulated) = (measure(&mut core, &test), measure(&mut card, &test));
+        let unit = if latency { "ns" } else { "Gb/s" };
+        println!(
+            "| {system} | {operation:?} | {size_bytes} | {host_offset_bytes} | {} KiB | {rtl:.2} {unit} | {simulated:.2} {unit} |",
+            window_bytes / 1024
+        );
+        let close =
+            if latency { (rtl - simulated).abs() <= 4.0 } else { (rtl / simulated - 1.0).abs() < 0.02 };
+        // Where answers to a request come in several parts the simulated card waits for its tags in order.
+        let comparable = size_bytes == 64 && host_offset_bytes == 0;
+        assert!(
+            close || !comparable,
+            "{system} {operation:?} {size_bytes}: {rtl} against {simulated} {unit}"
+        );
+    }
+}
+
+#[test]
+fn the_core_and_the_simulated_card_with_its_constants_agree() {
+    if program().is_some() {
+        compared("snb", 1 << 20, 64, 0);
+        compared("snb-iommu", 16 << 20, 64, 0);
+    }
+}
+
+/// `cargo test -p pcie-rtl -- --ignored --nocapture` prints the table of rtl/README.md.
+#[test]
+#[ignore = "minutes"]
+fn the_core_and_the_simulated_card_side_by_side() {
+    if program().is_none() {
+        return;
+    }
+    for (system, window) in [("snb", 1 << 20), ("snb-iommu", 64 << 10), ("snb-iommu", 16 << 20)] {
+        for (size, offset) in [(8, 0), (64, 0), (64, 3), (256, 0), (300, 0), (1024, 0), (1500, 7), (2048, 0)]
+        {
+            compared(system, window, size, offset);
+        }
+    }
+}
+
+#[test]
+fn what_the_core_lacks_is_refused_with_its_limit() {
+    let Some(program) = program() else { return };
+    let mut bench = Rtl::new(machine("snb"), Some(program)).open().unwrap();
+    let refused = [
+        (Test { path: Path::Command, ..test(Operation::LatRd) }, "command path"),
+        (Test { outstanding: Some(65), ..test(Operation::LatRd) }, "64 tags"),
+        (Test { window_bytes: 1 << 40, ..test(Operation::LatRd) }, "buffer has"),
+    ];
+    for (test, named) in refused {
+        begin(&mut bench, &Test { window_bytes: 64, ..test.clone() });
+        match bench.device.latency(&test, &mut |_| ControlFlow::Continue(())) {
+            Err(DeviceError::NotSupported(reason)) => assert!(reason.contains(named), "{reason}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_core_that_is_not_built_or_is_something_else_is_said_with_the_remedy() {
+    for program in ["/nowhere/pcielab-rtl", "/bin/true"] {
+        match Rtl::new(machine("snb"), Some(PathBuf::from(program))).open() {
+            Err(OpenError::Unavailable(message)) => {
+                assert!(message.contains(program) && message.contains("make rtl"), "{message}");
+            }
+            other => panic!("{program}: {:?}", other.err()),
+        }
+    }
+}
+
+#[test]
+fn a_core_whose_process_ends_is_lost_and_comes_back() {
+    let Some(program) = program() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let cut_short = directory.path().join("cut-short");
+    let killed = "(sleep 0.4; kill -KILL $$) >/dev/null 2>&1 </dev/null &";
+    let script = format!("#!/bin/sh\n{killed}\nexec {}\n", program.canonicalize().unwrap().display());
+    std::fs::write(&cut_short, script).unwrap();
+    std::fs::set_permissions(&cut_short, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut bench = Rtl::new(machine("snb"), Some(cut_short)).open().unwrap();
+    for _ in 0..2 {
+        let test = Test { transactions: 1 << 30, ..test(Operation::BwRd) };
+        begin(&mut bench, &test);
+        match bench.device.bandwidth(&test, &mut |_| ControlFlow::Continue(())) {
+            Err(DeviceError::Lost(message)) => assert!(message.contains("has ended"), "{message}"),
+            other => panic!("{other:?}"),
+        }
+        bench.device.recover().unwrap();
+    }
+}

@@ -1,0 +1,66 @@
+"""Builds ``pcielab-rtl``: the core, verilated, with the program around it, into one executable.
+
+``make rtl`` does it, into ``target/rtl/pcielab-rtl``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "tb"))
+
+from simulator import sources, use_verilator  # noqa: E402
+
+CLOCK_PS = 4000
+
+
+def main() -> int:
+    """Builds one executable."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-width", type=int, default=256, choices=[256, 512], help="bits of a beat")
+    parser.add_argument("--tags", type=int, default=64, choices=[32, 64, 128, 256], help="reads in flight")
+    parser.add_argument("--records", type=int, default=4096, choices=[4096, 8192, 16384], help="latencies kept")
+    parser.add_argument("-o", "--output", type=Path, default=ROOT / "target" / "rtl" / "pcielab-rtl")
+    chosen = parser.parse_args()
+    use_verilator()
+    directory = chosen.output.parent / f"{chosen.output.name}.build"
+    directory.mkdir(parents=True, exist_ok=True)
+    built = {
+        "DATA_WIDTH": chosen.data_width,
+        "TAGS": chosen.tags,
+        "RECORDS": chosen.records,
+        "CLOCK_PS": CLOCK_PS,
+    }
+    told = {"DATA_BYTES": chosen.data_width // 8, **{key: built[key] for key in ("TAGS", "RECORDS", "CLOCK_PS")}}
+    command = [
+        "verilator",
+        "--cc",
+        "--exe",
+        "--build",
+        "-O3",
+        "--Wno-fatal",
+        "--x-assign",
+        "fast",
+        "--output-split",
+        "0",
+    ]
+    command += ["--top-module", "pcielab_core", "--Mdir", str(directory), "-o", str(chosen.output.resolve())]
+    command += [f"-G{key}={value}" for key, value in built.items()]
+    flags = " ".join(["-std=c++17", "-O2", *(f"-D{key}={value}" for key, value in told.items())])
+    command += ["-CFLAGS", flags, f"-I{HERE.parent / 'src'}", *map(str, sources()), str(HERE / "main.cpp")]
+    log = directory / "build.log"
+    with log.open("w") as text:
+        done = subprocess.run(command, stdout=text, stderr=subprocess.STDOUT, env=os.environ, check=False)
+    if done.returncode:
+        print(log.read_text(), file=sys.stderr)
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
