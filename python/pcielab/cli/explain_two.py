@@ -8,8 +8,8 @@ import typer
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.progress import Bar
 from pcielab.explain.contrast import Contrast, Moved, contrast
+from pcielab.outputs import check_file
 from pcielab.report.figures.contrast import draw_contrast
-from pcielab.report.output import check_output
 from pcielab.report.save import save_figure
 from pcielab.store import open_store
 
@@ -22,7 +22,7 @@ def explain_two(
 ) -> None:
     """Print in which values two systems differ, and of each test what each of them does to it."""
     if picture is not None:
-        check_output(picture, overwrite=overwrite)
+        check_file(picture, overwrite=overwrite)
     a, b = open_store(first), open_store(second)
     with Bar() as bar:
         found = contrast(
