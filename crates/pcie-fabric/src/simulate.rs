@@ -49,5 +49,13 @@ pub fn simulate(topology: &Topology, traffic: &[Traffic], options: Options) -> R
     load::run(topology, traffic, options)
 }
 
+/// Refuses flows that cannot exist, without running them.
+///
+/// # Errors
+/// Names the flow, and says what would be right.
+pub fn check(topology: &Topology, traffic: &[Traffic]) -> Result<(), FabricError> {
+    traffic.iter().try_for_each(|traffic| traffic::place(topology, traffic).map(drop))
+}
+
 #[cfg(test)]
 mod tests;

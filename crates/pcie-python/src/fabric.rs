@@ -1,7 +1,7 @@
 //! `pcie-fabric` for Python. Fabrics come as JSON; flows, of which there may be a million, as arrays in native byte order.
 
 use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
-use pcie_fabric::simulate::{Options, Traffic, simulate};
+use pcie_fabric::simulate::{Options, Traffic, check, simulate};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -14,6 +14,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FabricRun>()?;
     module.add_function(wrap_pyfunction!(fabric_simulate, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_check, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_check_traffic, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_edges, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_estimate, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_rounds, module)?)?;
@@ -217,6 +218,12 @@ fn fabric_simulate(py: Python<'_>, fabric: &str, traffic: &str, options: &str) -
         phases: phases.collect(),
         tlp_hops: outcome.tlp_hops,
     })
+}
+
+/// Refuses flows that cannot exist on a fabric.
+#[pyfunction]
+fn fabric_check_traffic(fabric: &str, traffic: &str) -> PyResult<()> {
+    check(&topology(fabric)?, &read::<Vec<Traffic>>(traffic)?).map_err(input_error)
 }
 
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {

@@ -109,4 +109,7 @@ def make_skeleton(
         raise InputError(f"--lspci {lspci}: {error}") from None
     write_file(output, made.text.encode(), overwrite=overwrite)
     chosen = f"{made.function.slot} {made.function.title}"
-    typer.echo(f"{output}: {chosen}; host {made.host}, card {made.card}: uncalibrated", err=True)
+    host = f"host {made.host} ({made.host_reason})"
+    typer.echo(f"{output}: {chosen}; {host}, card {made.card}: uncalibrated", err=True)
+    if made.downgrade:
+        typer.echo(f"warning: {made.downgrade}: `pcielab doctor` says what may be behind it", err=True)

@@ -14,9 +14,9 @@ from pcielab import __version__
 from pcielab._core import StoreWriter
 from pcielab.errors import InputError, StoppedError
 from pcielab.fabric.experiments import Experiment, Point
-from pcielab.fabric.files import Flow
+from pcielab.fabric.flows import flows_of
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.simulate import PHASES, Discipline, Simulated, flow_records, simulate
+from pcielab.fabric.simulate import PHASES, Discipline, Simulated, check_flows, check_options, simulate
 
 
 def run(
@@ -38,6 +38,7 @@ def run(
         RunError: Writing failed.
         StoppedError: It was interrupted.
     """
+    _check(fabric, points, seed)
     manifest = {
         "origin": "simulated",
         "version": __version__,
@@ -83,9 +84,21 @@ def _simulated(fabric: Fabric, point: Point, seed: int) -> Simulated:
         raise InputError(f"{experiment.family}, {experiment.series}: {error}") from None
 
 
+def _check(fabric: Fabric, points: Sequence[Point], seed: int) -> None:
+    """Refuse what cannot be simulated before anything is written."""
+    for point in points:
+        experiment = point.experiment
+        try:
+            check_options(experiment.duration_us, experiment.warm_up_us, seed)
+            check_flows(fabric, point.frame())
+        except InputError as error:
+            raise InputError(f"{experiment.family}, {experiment.series}: {error}") from None
+
+
 def flow_set(flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float) -> list[Point]:
     """A set of flows (see `Fabric.flows`) as the only point of an experiment."""
-    listed = [Flow.model_validate(record) for record in flow_records(flows)]
+    check_options(duration_us, 0.0, 0)
+    listed = flows_of(flows, name)
     experiment = Experiment(
         family="flows", series=name, flows=listed, discipline=discipline, duration_us=duration_us
     )
