@@ -7,11 +7,11 @@ import typer
 
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.progress import Bar
+from pcielab.cli.stores import opened
 from pcielab.explain.contrast import Contrast, Moved, contrast
 from pcielab.outputs import check_file
 from pcielab.report.figures.contrast import draw_contrast
 from pcielab.report.save import save_figure
-from pcielab.store import open_store
 
 _SHOWN_MOVERS = 3
 _LEAST_SHOWN_PERCENT = 0.3
@@ -23,7 +23,7 @@ def explain_two(
     """Print in which values two systems differ, and of each test what each of them does to it."""
     if picture is not None:
         check_file(picture, overwrite=overwrite)
-    a, b = open_store(first), open_store(second)
+    a, b = opened(first), opened(second)
     with Bar() as bar:
         found = contrast(
             a, b, tests, lambda done, total: bar.update(done, total, "simulating one change at a time")
