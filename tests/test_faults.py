@@ -152,7 +152,8 @@ def command(arguments: tuple[str, ...], folder: Path, fault: Fault | None = None
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
 
         def run() -> int:
-            return exit_code_of_command([*arguments], stdout.fileno(), stderr.fileno(), folder)
+            os.chdir(folder)
+            return exit_code_of_command([*arguments], stdout.fileno(), stderr.fileno())
 
         ended = faults.traced(run, folder, fault)
         stderr.seek(0)
