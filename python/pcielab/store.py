@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.errors import InputError
+from pcielab.shipped import SuiteKind
 from pcielab.store_shape import MANIFEST, PARAMETERS, check_shape
 
 if TYPE_CHECKING:
@@ -68,6 +69,25 @@ class Store:
     def title(self) -> str:
         """One line for people; the name of the file where the manifest has none."""
         return str(self.manifest.get("title") or self.path.stem)
+
+    @property
+    def kind(self) -> SuiteKind:
+        """What its tests send, as their parameters tell: transfers, messages, or flows through a fabric."""
+        parameters = set(self.tests.columns)
+        return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
+
+    def require_kind(self, kind: SuiteKind, purpose: str) -> None:
+        """Refuse a store whose tests are of another kind.
+
+        Args:
+            kind: What is needed.
+            purpose: What it is needed for, in words.
+
+        Raises:
+            InputError: They are of another kind.
+        """
+        if self.kind != kind:
+            raise InputError(f"{self.path}: is a run of kind {self.kind}: {purpose} needs one of kind {kind}")
 
     @property
     def planned(self) -> int | None:

@@ -193,6 +193,7 @@ def _shares(section: Section) -> tuple[tuple[int, float], ...]:
 
 def _of_store(path: Path) -> _Found:
     store = open_store(path)
+    store.require_kind("transfers", "calibrating")
     records = []
     refresh: tuple[tuple[int, float], ...] = ()
     for record in store.records():

@@ -70,6 +70,7 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     Raises:
         InputError: The store does not say which link it is about, or has no test that is asked for.
     """
+    store.require_kind("transfers", "explain")
     facts = facts_of(store)
     records = list(store.records())
     chosen = _chosen(store, records, tests)
