@@ -80,7 +80,7 @@ pub(crate) struct LatencyGatherer {
     averages: BatchMeans,
     elapsed_ns: f64,
     first: Vec<u32>,
-    /// Whether it was ended before the device had no more.
+    /// Whether the run was ended before the device was done.
     ended: bool,
 }
 
@@ -156,7 +156,6 @@ impl LatencyGatherer {
             metric: "latency_ticks".into(),
             values: self.first.iter().copied().map(f64::from).collect(),
         };
-        // A card that can journal no more has given all that there is: nothing was left open.
         let unsettled =
             self.ended && self.histogram.count() < self.asked && !average_is_settled(&self.averages);
         Ok(Outcome {
@@ -176,7 +175,7 @@ pub(crate) struct BandwidthGatherer {
     transactions: u64,
     elapsed_ns: f64,
     times: BatchMeans,
-    /// Whether it was ended before the device had no more.
+    /// Whether the run was ended before the device was done.
     ended: bool,
 }
 
