@@ -228,29 +228,3 @@ impl BandwidthGatherer {
         Ok(Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pcie_workload::Operation;
-
-    fn message(slices: usize) -> Option<String> {
-        let test = Test::random_dma(Operation::LatRd, 64, 8192, 1 << 30);
-        let mut gatherer = LatencyGatherer::new(&test, Samples::Adaptive);
-        // Every other slice has a stall in it, so that the average never settles.
-        for nth in 0..slices {
-            let mut ticks = vec![40; 4096];
-            ticks[0] = if nth % 2 == 0 { 40 } else { 2_000_000 };
-            if gatherer.take(&LatencySlice { ticks, elapsed_ns: 1e6 }).is_break() {
-                break;
-            }
-        }
-        gatherer.outcome(TimerFacts { numerator_ns: 40, denominator: 3, cycles: 16 }).unwrap().message
-    }
-
-    #[test]
-    fn a_card_that_can_journal_no_more_leaves_nothing_unsettled() {
-        assert_eq!(message(4), None, "the device had no more");
-        assert_eq!(message(1000).as_deref(), Some(UNSETTLED), "it had, and was not asked for it");
-    }
-}
