@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from pcielab import _core
 from pcielab.compare import Difference, compare
+from pcielab.devices.running import available_cores
 from pcielab.errors import InputError
 from pcielab.profiles.system import System
-from pcielab.simulation import available_cores
 from pcielab.store import Store
 
 Progress: TypeAlias = Callable[[int, int], None]
