@@ -69,8 +69,10 @@ class Facts:
 
 
 def no_link(store: Store) -> bool:
-    """Whether the run says that its device is a core of the host, which nothing is linked to."""
-    return bool((store.manifest.get("backend") or {}).get("kind") == "cpu")
+    """Whether the run was carried out by a device that has no PCIe link, such as a core, or does not say which."""
+    manifest = store.manifest
+    described = manifest.get("system") or _LSPCI in store.attachments
+    return bool(manifest.get("backend")) and not described and not (manifest.get("device") or {}).get("link")
 
 
 def facts_of(store: Store) -> Facts:

@@ -13,8 +13,8 @@ from pcielab.explain.reasons import reasons
 from pcielab.store import Store
 
 _NO_LINK = (
-    "no PCIe link was crossed: a core read and wrote its own memory, for which the bounds of a link say nothing; "
-    "compare such a run with one of a device to see what is memory and what is PCIe"
+    "no PCIe link: the device of this run has none, as a core of the host has not, or does not say which; no "
+    "bound of a link is held against its values"
 )
 MARKED_BELOW = 0.95
 """A value under this share of the bound that binds is marked with what else may explain it."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pcielab.explain.facts import facts_of
+from pcielab.explain.facts import facts_of, no_link
 from pcielab.explain.reasons import reasons
 from pcielab.explain.remedies import REMEDIES
 from pcielab.explain.rows import Row, explain_run
@@ -29,6 +29,8 @@ def in_words(store: Store, test: int) -> Iterator[str]:
     record = next(record for record in store.records() if record["id"] == test)
     parameters = record["parameters"]
     yield f"asked: {asked(parameters)}"
+    if no_link(store):
+        return
     if parameters["operation"].startswith("lat-"):
         found = reasons(facts_of(store), parameters, tags_charged=True)
         if found:
