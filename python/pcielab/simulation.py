@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from pcielab import __version__, _core
 from pcielab.errors import InputError, StoppedError
+from pcielab.machine import changed_title
 from pcielab.model import MessageProfile
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.suites import MessageSuite, Suite
@@ -41,7 +42,7 @@ def _manifest(system: ResolvedSystem, suite: Suite | MessageSuite, seed: int) ->
     return {
         "origin": "simulated",
         "version": __version__,
-        "title": f"{system.system.title}, suite {suite.name}",
+        "title": f"{system.title}, suite {suite.name}",
         "system": json.loads(system.to_json()),
         "overrides": system.overrides,
         "seed": seed,
@@ -136,7 +137,8 @@ def simulate_messages(
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
     system = resolve(profile.system, sets)
     manifest = _manifest(system, suite, seed)
-    manifest["title"] = f"{profile.title}, suite {suite.name}"
+    title = changed_title(profile.system, profile.title, system.overrides)
+    manifest["title"] = f"{title}, suite {suite.name}"
     manifest["messages"] = profile.as_question()
     try:
         _core.run_simulated_messages(

@@ -80,6 +80,8 @@ pub(crate) struct LatencyGatherer {
     averages: BatchMeans,
     elapsed_ns: f64,
     first: Vec<u32>,
+    /// Whether the run was ended before the device was done.
+    ended: bool,
 }
 
 impl LatencyGatherer {
@@ -92,6 +94,7 @@ impl LatencyGatherer {
             averages: BatchMeans::default(),
             elapsed_ns: 0.0,
             first: Vec::new(),
+            ended: false,
         }
     }
 
@@ -109,6 +112,7 @@ impl LatencyGatherer {
         }
         match self.samples {
             Samples::Adaptive if latency_is_stable(&self.averages, &self.histogram, self.details) => {
+                self.ended = true;
                 ControlFlow::Break(())
             }
             _ => ControlFlow::Continue(()),
@@ -152,7 +156,8 @@ impl LatencyGatherer {
             metric: "latency_ticks".into(),
             values: self.first.iter().copied().map(f64::from).collect(),
         };
-        let unsettled = self.histogram.count() < self.asked && !average_is_settled(&self.averages);
+        let unsettled =
+            self.ended && self.histogram.count() < self.asked && !average_is_settled(&self.averages);
         Ok(Outcome {
             status: Status::Ok,
             message: unsettled.then(|| UNSETTLED.to_owned()),
@@ -170,11 +175,13 @@ pub(crate) struct BandwidthGatherer {
     transactions: u64,
     elapsed_ns: f64,
     times: BatchMeans,
+    /// Whether the run was ended before the device was done.
+    ended: bool,
 }
 
 impl BandwidthGatherer {
     pub(crate) fn new(samples: Samples) -> Self {
-        Self { samples, transactions: 0, elapsed_ns: 0.0, times: BatchMeans::default() }
+        Self { samples, transactions: 0, elapsed_ns: 0.0, times: BatchMeans::default(), ended: false }
     }
 
     pub(crate) fn take(&mut self, slice: BandwidthSlice) -> ControlFlow<()> {
@@ -183,6 +190,7 @@ impl BandwidthGatherer {
         self.times.add(slice.elapsed_ns / slice.transactions.max(1) as f64);
         match self.samples {
             Samples::Adaptive if bandwidth_is_stable(&self.times, self.transactions) => {
+                self.ended = true;
                 ControlFlow::Break(())
             }
             _ => ControlFlow::Continue(()),
@@ -214,7 +222,8 @@ impl BandwidthGatherer {
             let shortest = self.elapsed_ns * (1.0 - uncertainty).max(f64::MIN_POSITIVE);
             scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(shortest)));
         }
-        let unsettled = self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
+        let unsettled =
+            self.ended && self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
         let message = unsettled.then(|| UNSETTLED.to_owned());
         Ok(Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] })
     }

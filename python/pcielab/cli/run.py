@@ -190,7 +190,7 @@ def run(
             progress=bar.update,
         )
     if test is not None:
-        print_single(open_store(output), system.system.title, output_format)
+        print_single(open_store(output), system.title, output_format)
     tell(output, system.system.name)
 
 

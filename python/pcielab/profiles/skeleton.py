@@ -15,7 +15,6 @@ from pcielab.profiles import read
 from pcielab.wording import shown
 
 _HOSTS = ((16.0, "gen5-server"), (0.0, "hsw-e5-2620v3"))
-_CARDS = ((16.0, "direct-dma"), (0.0, "netfpga-sume"))
 """The nearest profile, by the fastest link in GT/s that there could be."""
 _NAMED_HOSTS = (
     (r"Xeon E3\b|Xeon E3-1200", "hsw-e3-1226v3"),
@@ -68,7 +67,7 @@ def skeleton(
     link = function.link()
     nearest, reason = _nearest_host(functions)
     host, reason = (host, "asked for") if host else (nearest, reason)
-    card = card or ("nfp6000" if function.matches(_NFP6000) else _newest(_CARDS, _fastest([function])))
+    card = card or ("nfp6000" if function.matches(_NFP6000) else "direct-dma")
     read.locate("host", host)
     read.locate("device", card)
     downgrade = _downgrade(function)
