@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pcielab import InputError, fabric, shipped
@@ -160,6 +161,13 @@ def test_a_fabric_run_is_refused_before_anything_is_written(
     assert (done.exit_code, done.stdout) == (2, "")
     assert expected in done.stderr
     assert not [*tmp_path.iterdir()]
+
+
+def test_what_a_processor_writes_at_once_has_a_bound() -> None:
+    testbed = fabric.load("fabrex-u55c")
+    flow = {"source": "host1", "destination": "L", "primitive": "mmio-write", "size_bytes": 1 << 30}
+    with pytest.raises(InputError, match="size_bytes times outstanding = 1073741824: give 16777216 at most"):
+        fabric.simulate(testbed, pd.DataFrame([flow]))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ class Step(_Table):
     def _number_or_packet(cls, given: object) -> object:
         if given == "packet" or (type(given) is int and given > 0):
             return given
-        raise ValueError(f'{given!r} is no size: give a number above 0, or "packet"')
+        raise ValueError(f'{shown(given)} is no size: give a number above 0, or "packet"')
 
 
 class NicProfile(_Table):

@@ -8,6 +8,8 @@ use crate::topology::{NodeId, Topology};
 
 /// Command queues of a device that flows may name.
 const COMMAND_QUEUES: u32 = 256;
+/// What a processor writes at once, of all requests of a flow in flight.
+const WRITTEN_AT_ONCE_BYTES: u64 = 16 << 20;
 
 /// What moves the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
@@ -149,6 +151,9 @@ impl<'a> Checker<'a> {
             Primitive::D2dWrite => (self.first_host()?, from, Some(to)),
         };
         self.check_host(host)?;
+        if primitive == Primitive::MmioWrite {
+            self.check_written_at_once()?;
+        }
         let through_bar = matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite);
         let memory = self.check_device(device, through_bar)?;
         let peer_memory = peer.map_or(Ok(memory), |peer| self.check_device(peer, true))?;
@@ -164,6 +169,17 @@ impl<'a> Checker<'a> {
             memory,
             peer_memory,
         })
+    }
+
+    /// A processor's writes leave it at once, line by line: all requests in flight stand in the first queue.
+    fn check_written_at_once(&self) -> Result<(), FabricError> {
+        let bytes = self.traffic.size_bytes.saturating_mul(u64::from(self.traffic.outstanding));
+        if bytes > WRITTEN_AT_ONCE_BYTES {
+            return Err(self.wrong(format!(
+                "size_bytes times outstanding = {bytes}: give {WRITTEN_AT_ONCE_BYTES} at most to mmio-write"
+            )));
+        }
+        Ok(())
     }
 
     fn wrong(&self, problem: String) -> FabricError {
