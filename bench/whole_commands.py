@@ -16,7 +16,7 @@ from estimates import EstimateCommand, estimates
 from examinations import ExaminationCommand, examinations
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
-from pcielab.simulation import available_cores
+from pcielab.devices.running import available_cores
 from throughput import Throughput, throughputs
 
 ROOT = Path(__file__).parents[1]

@@ -61,7 +61,6 @@ def test_the_same_seed_gives_the_same_rows(suite: Path, tmp_path: Path) -> None:
     "arguments, found",
     [
         (["--size", "64"], "--size: describes a single test"),
-        (["--resume"], "--resume: suite"),
         (["--profile", "snb"], "no profile of messages is named 'snb'"),
         (["--set", "host.root_complex.read=1"], "read"),
     ],
@@ -95,3 +94,14 @@ def test_suites_are_listed_and_shown() -> None:
     assert "kpio" in [row["name"] for row in listed]
     shown = json.loads(pcielab("suites", "show", "kpio", "--format", "json").stdout)
     assert shown[0]["way"] == "uncached"
+
+
+def test_a_run_of_messages_is_gone_on_with(suite: Path, tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    assert pcielab("run", "--suite", str(suite), "-o", str(path)).exit_code == 0
+    before = open_store(path).scalar_rows
+    again = pcielab("run", "--suite", str(suite), "-o", str(path), "--resume")
+    assert again.exit_code == 0, again.stderr
+    assert open_store(path).scalar_rows.equals(before)
+    other = pcielab("run", "--suite", str(suite), "-o", str(path), "--resume", "--seed", "2")
+    assert (other.exit_code, "seed is 1 in the store" in other.stderr) == (2, True)

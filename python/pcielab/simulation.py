@@ -4,50 +4,31 @@ The simulator itself is Rust; this module puts together what it needs: the resol
 manifest that says what was run on what.
 """
 
-import datetime
 import json
-import os
-import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pcielab import __version__, _core
-from pcielab.errors import InputError, StoppedError
+from pcielab.devices.running import (
+    Progress,
+    Samples,
+    check_outputs,
+    check_seed,
+    no_progress,
+    run,
+    this_computer,
+)
+from pcielab.errors import RunError
 from pcielab.model import MessageProfile
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.suites import MessageSuite, Suite
 
-Samples: TypeAlias = Literal["full", "adaptive"]
 Engine: TypeAlias = Literal["fast", "reference"]
-Progress: TypeAlias = Callable[[int, int, str, str], None]
-"""Called with the tests done, the tests in all, and family and name of the last one done."""
 
 
-MOST_JOBS = 1024
-"""More would only stand in each other's way: every job goes through the state of the whole suite."""
-
-
-def _no_progress(_done: int, _total: int, _family: str, _name: str) -> None:
-    pass
-
-
-def available_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _manifest(system: ResolvedSystem, suite: Suite | MessageSuite, seed: int) -> dict[str, Any]:
-    return {
-        "origin": "simulated",
-        "version": __version__,
-        "title": f"{system.system.title}, suite {suite.name}",
-        "system": json.loads(system.to_json()),
-        "overrides": system.overrides,
-        "seed": seed,
-        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.node()}, {platform.machine()}, {platform.system()} {platform.release()}",
-    }
+def _described(system: ResolvedSystem) -> dict[str, Any]:
+    return {"system": json.loads(system.to_json()), "overrides": system.overrides}
 
 
 def simulate(
@@ -61,7 +42,7 @@ def simulate(
     jobs: int = 0,
     resume: bool = False,
     overwrite: bool = False,
-    progress: Progress = _no_progress,
+    progress: Progress = no_progress,
 ) -> None:
     """Run `suite` on `system` into a new store at `output`.
 
@@ -81,30 +62,19 @@ def simulate(
         InputError: The system or suite cannot be run, or the output exists or cannot be written.
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
-    if seed < 0 or seed >= 1 << 63:
-        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
-    if not 0 <= jobs <= MOST_JOBS:
-        raise InputError(f"--jobs {jobs}: give 1 to {MOST_JOBS}, or 0 for as many as there are cores")
-    if resume and overwrite:
-        raise InputError("--resume and --overwrite: give one of them: a store is gone on with or replaced")
-    try:
-        _core.run_simulated(
-            output,
-            system.to_json(),
-            suite.to_json(),
-            json.dumps(_manifest(system, suite, seed)),
-            seed=seed,
-            samples=samples,
-            engine=engine,
-            jobs=jobs or min(available_cores(), MOST_JOBS),
-            resume=resume,
-            overwrite=overwrite,
-            progress=progress,
-        )
-    except KeyboardInterrupt:
-        raise StoppedError(
-            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
-        ) from None
+    run(
+        _core.Backend.simulated(system.to_json(), samples=samples, engine=engine),
+        suite,
+        output,
+        title=f"{system.system.title}, suite {suite.name}",
+        described=_described(system),
+        samples=samples,
+        seed=seed,
+        jobs=jobs,
+        resume=resume,
+        overwrite=overwrite,
+        progress=progress,
+    )
 
 
 def simulate_messages(
@@ -114,8 +84,9 @@ def simulate_messages(
     *,
     sets: Sequence[str] = (),
     seed: int = 1,
+    resume: bool = False,
     overwrite: bool = False,
-    progress: Progress = _no_progress,
+    progress: Progress = no_progress,
 ) -> None:
     """Run a suite of messages on the system of `profile` into a new store at `output`.
 
@@ -125,29 +96,39 @@ def simulate_messages(
         output: Path of the store.
         sets: Changes to the profile's system, as `host.root_complex.read_ns=300`.
         seed: Names the run.
+        resume: Go on with the store that is there, if one is.
         overwrite: Replace the store that is there, if one is.
-        progress: Called after every test; an exception stops the run.
+        progress: Called after every test and every tenth of a second; an exception stops the run.
 
     Raises:
         InputError: The system or suite cannot be run, or the output exists or cannot be written.
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
-    if seed < 0 or seed >= 1 << 63:
-        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
+    check_seed(seed)
+    check_outputs(resume, overwrite)
     system = resolve(profile.system, sets)
-    manifest = _manifest(system, suite, seed)
-    manifest["title"] = f"{profile.title}, suite {suite.name}"
-    manifest["messages"] = profile.as_question()
+    manifest = {
+        "origin": "simulated",
+        "version": __version__,
+        "title": f"{profile.title}, suite {suite.name}",
+        **_described(system),
+        "seed": seed,
+        **this_computer(),
+        "messages": profile.as_question(),
+    }
     try:
-        _core.run_simulated_messages(
+        _core.run_messages(
             output,
             system.to_json(),
             json.dumps(profile.as_question()),
             suite.to_json(),
             json.dumps(manifest),
             seed=seed,
+            resume=resume,
             overwrite=overwrite,
             progress=progress,
         )
     except KeyboardInterrupt:
-        raise StoppedError(f"{output}: interrupted: what is finished is kept") from None
+        raise RunError(
+            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
+        ) from None

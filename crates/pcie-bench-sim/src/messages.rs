@@ -53,6 +53,7 @@ impl MessageSystem {
         key: TestKey,
         test: &MessageTest,
         plan: StorePlan,
+        stop: &Stop,
     ) -> Result<MessageResult, DeviceError> {
         let draws = key.draws(Stream::Payload);
         let mut index = 0;
@@ -63,7 +64,8 @@ impl MessageSystem {
                     .collect()
             })
             .collect();
-        let outcome = StoresRun::new(machine, plan, key, frames.clone()).run();
+        let run = StoresRun::new(machine, plan, key, frames.clone());
+        let outcome = run.run_unless(&mut || stop.is_requested()).ok_or_else(stopped)?;
         let sent = frames.concat();
         let changed = outcome.delivered.iter().any(|one| one.frame != sent[one.message]);
         if changed || outcome.lost > 0 || outcome.delivered.len() as u64 + outcome.dropped < sent.len() as u64
@@ -98,12 +100,14 @@ impl MessageSystem {
         machine: &MessageMachine,
         key: TestKey,
         test: &MessageTest,
+        stop: &Stop,
     ) -> Result<MessageResult, DeviceError> {
         if test.cores != 1 {
             return Err(DeviceError::NotSupported("descriptors are simulated for one core".into()));
         }
         let frame_bytes = test.size_bytes + u64::from(self.profile.header_bytes);
-        let outcome = DescriptorsRun::new(machine, key, test.messages, frame_bytes).run();
+        let run = DescriptorsRun::new(machine, key, test.messages, frame_bytes);
+        let outcome = run.run_unless(&mut || stop.is_requested()).ok_or_else(stopped)?;
         let messages = &outcome.messages;
         let after_doorbell = |at: fn(&DescriptorMessage) -> Picoseconds| {
             mean(messages.iter().map(|message| at(message).since(message.doorbell).as_ns()))
@@ -140,16 +144,20 @@ impl MessageDevice for MessageSystem {
         &mut self,
         position: u64,
         test: &MessageTest,
-        _stop: &Stop,
+        stop: &Stop,
         _pulse: &Pulse,
     ) -> Result<MessageResult, DeviceError> {
         let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
         let key = TestKey { seed: self.seed, test: position };
         match plan(test) {
-            Some(plan) => self.by_stores(&machine, key, test, plan),
-            None => self.by_descriptors(&machine, key, test),
+            Some(plan) => self.by_stores(&machine, key, test, plan, stop),
+            None => self.by_descriptors(&machine, key, test, stop),
         }
     }
+}
+
+fn stopped() -> DeviceError {
+    DeviceError::Failed("stopped before it was complete".into())
 }
 
 /// How messages are stored; none where they go by descriptors.

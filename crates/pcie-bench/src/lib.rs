@@ -9,8 +9,10 @@
 
 mod backend;
 mod benchmarks;
+pub mod contract;
 mod device;
 mod facts;
+mod faults;
 mod host;
 mod messages;
 mod outcome;
@@ -18,6 +20,7 @@ mod runner;
 mod sampling;
 mod statistics;
 mod stop;
+mod tracer;
 mod work;
 
 pub use backend::{Backend, Bench, OpenError};
@@ -26,6 +29,7 @@ pub use device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
 pub use facts::{
     CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, TimerFacts,
 };
+pub use faults::{Faults, Faulty};
 pub use host::Host;
 pub use messages::{Crossed, MessageDevice, MessageResult, Messages};
 pub use outcome::Outcome;
@@ -33,4 +37,5 @@ pub use runner::{Options, Progress, RunError, run};
 pub use sampling::Samples;
 pub use statistics::Histogram;
 pub use stop::Stop;
+pub use tracer::Traced;
 pub use work::{Asked, Pulse, Work, Worker};

@@ -44,7 +44,8 @@ impl From<DeviceError> for Outcome {
 
 impl Outcome {
     /// A test that was not carried to its end: a resumed run does it again.
-    pub(crate) fn interrupted(message: &str) -> Self {
+    #[must_use]
+    pub fn interrupted(message: &str) -> Self {
         Self::without_numbers(Status::Interrupted, message.to_owned())
     }
 
@@ -209,13 +210,44 @@ impl BandwidthGatherer {
             scalar("rate", "1/s", counted as f64 * 1e9 / self.elapsed_ns),
         ];
         let uncertainty = self.times.half_width() / self.times.mean();
-        if uncertainty.is_finite() {
-            scalars.push(scalar("bandwidth_low", "Gb/s", bandwidth(self.elapsed_ns * (1.0 + uncertainty))));
-            let shortest = self.elapsed_ns * (1.0 - uncertainty).max(f64::MIN_POSITIVE);
-            scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(shortest)));
+        // Slices of a real device may differ by more than there is: then nothing is known of the interval.
+        if uncertainty < 1.0 {
+            let (longest, shortest) = (1.0 + uncertainty, 1.0 - uncertainty);
+            scalars.push(scalar("bandwidth_low", "Gb/s", bandwidth(self.elapsed_ns * longest)));
+            scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(self.elapsed_ns * shortest)));
         }
         let unsettled = self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
         let message = unsettled.then(|| UNSETTLED.to_owned());
         Ok(Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_that_differ_by_more_than_there_is_give_no_interval() {
+        let test = Test::random_dma(Operation::BwRd, 64, 8192, 2_000);
+        let mut gatherer = BandwidthGatherer::new(Samples::Full);
+        for elapsed_ns in [1e3, 1e9] {
+            let _ = gatherer.take(BandwidthSlice { transactions: 1_000, elapsed_ns });
+        }
+        let scalars = gatherer.outcome(&test).map(|outcome| outcome.scalars).unwrap_or_default();
+        assert_eq!(scalars.len(), 5);
+        assert!(scalars.iter().all(|scalar| scalar.value.is_finite() && !scalar.metric.ends_with("_high")));
+    }
+
+    #[test]
+    fn what_cannot_be_is_a_failure_and_no_number() {
+        let test = Test::random_dma(Operation::BwRd, 64, 8192, 1_000);
+        for (transactions, elapsed_ns) in [(0, 1.0), (1_001, 1.0), (10, 0.0), (10, f64::NAN), (10, -1.0)] {
+            let mut gatherer = BandwidthGatherer::new(Samples::Full);
+            let _ = gatherer.take(BandwidthSlice { transactions, elapsed_ns });
+            assert!(gatherer.outcome(&test).is_err(), "{transactions} in {elapsed_ns}");
+        }
+        let gatherer = LatencyGatherer::new(&test, Samples::Full);
+        let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
+        assert!(gatherer.outcome(timer).is_err(), "no latency at all");
     }
 }

@@ -160,4 +160,7 @@ pub enum FabricError {
         /// The value given.
         value: f64,
     },
+    /// It was told to stop.
+    #[error("stopped before it was complete")]
+    Stopped,
 }

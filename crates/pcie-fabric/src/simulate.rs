@@ -41,12 +41,33 @@ pub struct Options {
     pub seed: u64,
 }
 
+/// Refuses flows that cannot exist, without simulating anything.
+///
+/// # Errors
+/// The message names the first such flow and what would be right.
+pub fn check(topology: &Topology, traffic: &[Traffic]) -> Result<(), FabricError> {
+    traffic.iter().try_for_each(|flow| traffic::place(topology, flow).map(drop))
+}
+
 /// Simulates flows on a fabric. The same input gives the same outcome.
 ///
 /// # Errors
 /// A flow that cannot exist: the message names it and what would be right.
 pub fn simulate(topology: &Topology, traffic: &[Traffic], options: Options) -> Result<Outcome, FabricError> {
-    load::run(topology, traffic, options)
+    simulate_unless(topology, traffic, options, &mut || false)
+}
+
+/// The same, unless it is to stop: `stopped` is asked now and then, many times in a tenth of a second.
+///
+/// # Errors
+/// [`FabricError::Stopped`], and those of [`simulate`].
+pub fn simulate_unless(
+    topology: &Topology,
+    traffic: &[Traffic],
+    options: Options,
+    stopped: &mut dyn FnMut() -> bool,
+) -> Result<Outcome, FabricError> {
+    load::run(topology, traffic, options, stopped)
 }
 
 #[cfg(test)]

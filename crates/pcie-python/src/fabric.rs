@@ -1,19 +1,26 @@
 //! `pcie-fabric` for Python. Fabrics come as JSON; flows, of which there may be a million, as arrays in native byte order.
 
 use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
-use pcie_fabric::simulate::{Options, Traffic, simulate};
+use std::time::{Duration, Instant};
+
+use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::backend::Stop;
 use crate::error::{InputError, RunError};
+
+/// How often signals are looked for while something is simulated.
+const LOOK_FOR_SIGNALS: Duration = Duration::from_millis(50);
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FabricShares>()?;
     module.add_class::<FabricRun>()?;
     module.add_function(wrap_pyfunction!(fabric_simulate, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_check, module)?)?;
+    module.add_function(wrap_pyfunction!(fabric_check_traffic, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_edges, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_estimate, module)?)?;
     module.add_function(wrap_pyfunction!(fabric_rounds, module)?)?;
@@ -72,6 +79,12 @@ struct InfluenceRow {
 #[pyfunction]
 fn fabric_check(fabric: &str) -> PyResult<()> {
     topology(fabric).map(drop)
+}
+
+/// Refuses flows that cannot exist on a fabric.
+#[pyfunction]
+fn fabric_check_traffic(fabric: &str, traffic: &str) -> PyResult<()> {
+    check(&topology(fabric)?, &read::<Vec<Traffic>>(traffic)?).map_err(input_error)
 }
 
 /// The edges of a fabric with their capacities, by their numbers.
@@ -196,13 +209,37 @@ pub(crate) struct FabricRun {
     tlp_hops: u64,
 }
 
-/// Simulates flows on a fabric.
+/// Simulates flows on a fabric, unless `stop` is requested; without one, signals stop it.
 #[pyfunction]
-fn fabric_simulate(py: Python<'_>, fabric: &str, traffic: &str, options: &str) -> PyResult<FabricRun> {
+#[pyo3(signature = (fabric, traffic, options, stop = None))]
+fn fabric_simulate(
+    py: Python<'_>,
+    fabric: &str,
+    traffic: &str,
+    options: &str,
+    stop: Option<Bound<'_, Stop>>,
+) -> PyResult<FabricRun> {
     let topology = topology(fabric)?;
     let traffic: Vec<Traffic> = read(traffic)?;
     let options: Options = read(options)?;
-    let outcome = py.detach(|| simulate(&topology, &traffic, options)).map_err(input_error)?;
+    let stop = stop.map(|stop| stop.get().inner.clone());
+    let mut signal = None;
+    let outcome = py.detach(|| {
+        let mut looked = Instant::now();
+        simulate_unless(&topology, &traffic, options, &mut || match &stop {
+            Some(stop) => stop.is_requested(),
+            None if looked.elapsed() < LOOK_FOR_SIGNALS => false,
+            None => {
+                looked = Instant::now();
+                signal = Python::attach(|py| py.check_signals()).err();
+                signal.is_some()
+            }
+        })
+    });
+    if let Some(signal) = signal {
+        return Err(signal);
+    }
+    let outcome = outcome.map_err(input_error)?;
     let bandwidth: Vec<f64> = outcome.flows.iter().map(|flow| flow.gbytes_per_s).collect();
     let phases = outcome.flows.iter().map(|flow| {
         let requests = flow.requests.iter();

@@ -1,28 +1,27 @@
-//! Running suites on the simulated machine, and checking what would be run. Systems and suites come as JSON.
+//! Running suites, and checking what would be run. Systems and suites come as JSON.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pcie_bench::{
-    Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Samples, Work, run,
-};
-use pcie_bench_sim::{Simulated, SimulatedMessages};
+use pcie_bench::{Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Work, run};
+use pcie_bench_sim::SimulatedMessages;
+use pcie_sim::Machine;
 use pcie_sim::profile::System;
-use pcie_sim::{Engine, Machine};
 use pcie_store::Manifest;
 use pcie_workload::{MessageSuite, Suite};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
+use crate::backend::Backend;
 use crate::error::{InputError, RunError};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_system, module)?)?;
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
     module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
-    module.add_function(wrap_pyfunction!(run_simulated, module)?)?;
-    module.add_function(wrap_pyfunction!(run_simulated_messages, module)?)
+    module.add_function(wrap_pyfunction!(run_suite, module)?)?;
+    module.add_function(wrap_pyfunction!(run_messages, module)?)
 }
 
 pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
@@ -50,36 +49,38 @@ fn check_suite(suite: &str) -> PyResult<()> {
     suite.validate().map_err(|error| InputError::new_err(error.to_string()))
 }
 
-/// Runs a suite on a simulated system into a store. `progress` is called with the tests done, their total, and the family
-/// and name of the last one; an exception from it, or a signal, stops the run after the tests in flight.
+/// A word for one of several choices.
+pub(crate) fn word<T: DeserializeOwned>(what: &str, word: &str) -> PyResult<T> {
+    parse(what, &format!("\"{word}\""))
+}
+
+/// Runs a suite on a back end into a store. `progress` is called with the tests done, their total, and the family and name of
+/// the last one; an exception from it, or a signal, stops the run.
 #[pyfunction]
-#[pyo3(signature = (path, system, suite, manifest, *, seed, samples, engine, jobs, resume, overwrite, progress))]
+#[pyo3(signature = (path, backend, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress))]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
-fn run_simulated(
+fn run_suite(
     py: Python<'_>,
     path: PathBuf,
-    system: &str,
+    backend: Bound<'_, Backend>,
     suite: &str,
     manifest: &str,
     seed: u64,
     samples: &str,
-    engine: &str,
     jobs: usize,
     resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
 ) -> PyResult<()> {
-    let machine = machine(system)?;
     let suite: Suite = parse("suite", suite)?;
-    let samples: Samples = parse("samples", &format!("\"{samples}\""))?;
-    let engine: Engine = parse("engine", &format!("\"{engine}\""))?;
-    let backend = Arc::new(Simulated::new(machine, samples, engine));
-    let work = Benchmarks::new(suite, samples, seed, backend).map_err(|error| raised(error.into()))?;
+    let backend = Arc::clone(&backend.get().inner);
+    let work = Benchmarks::new(suite, word("samples", samples)?, seed, backend);
+    let work = work.map_err(|error| raised(error.into()))?;
     carry_out(py, Arc::new(work), Options { jobs, resume, overwrite }, &path, manifest, &progress)
 }
 
 /// Carries out work from Python: signals and exceptions of `progress` stop it.
-fn carry_out(
+pub(crate) fn carry_out(
     py: Python<'_>,
     work: Arc<dyn Work>,
     options: Options,
@@ -122,11 +123,11 @@ fn check_message_suite(suite: &str) -> PyResult<()> {
     suite.validate().map_err(|error| InputError::new_err(error.to_string()))
 }
 
-/// Runs a suite of messages on a simulated system into a store; see `run_simulated`.
+/// Runs a suite of messages on a simulated system into a store; see `run_suite`.
 #[pyfunction]
-#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, overwrite, progress))]
+#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, resume, overwrite, progress))]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
-fn run_simulated_messages(
+fn run_messages(
     py: Python<'_>,
     path: PathBuf,
     system: &str,
@@ -134,6 +135,7 @@ fn run_simulated_messages(
     suite: &str,
     manifest: &str,
     seed: u64,
+    resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
 ) -> PyResult<()> {
@@ -141,7 +143,7 @@ fn run_simulated_messages(
     let backend = SimulatedMessages::new(parse("system", system)?, parse("profile", profile)?, seed)
         .map_err(|error| InputError::new_err(error.to_string()))?;
     let work = Messages::new(suite, Arc::new(backend)).map_err(|error| raised(error.into()))?;
-    let options = Options { jobs: 1, resume: false, overwrite };
+    let options = Options { jobs: 1, resume, overwrite };
     carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 

@@ -14,7 +14,7 @@ use crate::profile::{CompletionSplit, IommuMode, System};
 use asked_for::AskedFor;
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
-use pcie_workload::{AddressList, LINE_BYTES, Operation, Path, Test};
+use pcie_workload::{AddressList, LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
@@ -205,6 +205,8 @@ impl Machine {
             (Path::Command, Some(command)) => ("command", command.transfer_bytes_most),
             (Path::Command, None) => return Err(Unsupported::NoCommandPath(card.name.clone())),
         };
+        // The machine is made for transfers that stay within a page.
+        let most = most.min(PAGE_BYTES as u32);
         if test.size_bytes > u64::from(most) {
             return Err(Unsupported::TooLong { card: card.name.clone(), path, most });
         }

@@ -34,6 +34,9 @@ use pcie_time::Picoseconds;
 use pcie_wire::{LinkConfiguration, LinkParameters, Piece, TlpKind};
 use thiserror::Error;
 
+/// Events between two looks at whether to stop.
+const EVENTS_BETWEEN_LOOKS: u32 = 1024;
+
 /// Why messages cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MessageSystemError {

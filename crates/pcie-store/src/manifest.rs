@@ -80,6 +80,14 @@ impl Manifest {
         Self { entries }
     }
 
+    /// Where the numbers come from.
+    ///
+    /// # Errors
+    /// [`Error::Manifest`] if a store that was read says none of the five words.
+    pub fn origin(&self) -> Result<Origin> {
+        Origin::from_value(self.get("origin"))
+    }
+
     /// Sets `key`; a key that is there already keeps its place.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.entries.insert(key.to_owned(), value.into());

@@ -16,5 +16,8 @@ pub use messages::{
     QueueSharing, Way,
 };
 pub use suite::{Suite, SuiteError};
-pub use test::{CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, Test, TestError, TestRecord};
+pub use test::{
+    CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, TRANSFER_BYTES_MOST, Test, TestError,
+    TestRecord,
+};
 pub use units::Units;

@@ -5,8 +5,10 @@ use thiserror::Error;
 
 /// Cache lines are 64 bytes on every machine the suite knows.
 pub const LINE_BYTES: u64 = 64;
-/// A transfer must not cross a page of this size.
+/// A transfer within a page of this size must not cross into the next; a longer one is whole pages.
 pub const PAGE_BYTES: u64 = 4096;
+/// The longest transfer that can be asked for.
+pub const TRANSFER_BYTES_MOST: u64 = 1 << 30;
 
 /// The five micro-benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -132,6 +134,11 @@ pub enum TestError {
     /// More than the card's buffer.
     #[error("size_bytes + device_offset_bytes is {0}: give at most 4096")]
     OverDevicePage(u64),
+    /// Above a page, but not whole pages.
+    #[error(
+        "size_bytes is {0}: above a page a transfer is whole pages of 4096 bytes, 1 GiB at most, and has no offsets"
+    )]
+    NotWholePages(u64),
     /// The window is too small.
     #[error(
         "window_bytes is {window}: the window must hold one unit of {unit} bytes (size + offset in whole lines)"
@@ -187,14 +194,7 @@ impl Test {
         if self.size_bytes == 0 {
             return Err(TestError::SizeZero);
         }
-        let end = self.size_bytes.saturating_add(self.host_offset_bytes);
-        if end > PAGE_BYTES {
-            return Err(TestError::OverPage(end));
-        }
-        let device_end = self.size_bytes.saturating_add(self.device_offset_bytes);
-        if device_end > PAGE_BYTES {
-            return Err(TestError::OverDevicePage(device_end));
-        }
+        self.validate_extent()?;
         if self.window_bytes < self.unit_bytes() {
             return Err(TestError::WindowTooSmall { window: self.window_bytes, unit: self.unit_bytes() });
         }
@@ -206,6 +206,24 @@ impl Test {
         }
         if self.stride_units == 0 {
             return Err(TestError::NoStride);
+        }
+        Ok(())
+    }
+
+    /// Within a page, or whole pages.
+    fn validate_extent(&self) -> Result<(), TestError> {
+        if self.size_bytes > PAGE_BYTES {
+            let whole = self.size_bytes.is_multiple_of(PAGE_BYTES) && self.size_bytes <= TRANSFER_BYTES_MOST;
+            let aligned = self.host_offset_bytes == 0 && self.device_offset_bytes == 0;
+            return if whole && aligned { Ok(()) } else { Err(TestError::NotWholePages(self.size_bytes)) };
+        }
+        let end = self.size_bytes.saturating_add(self.host_offset_bytes);
+        if end > PAGE_BYTES {
+            return Err(TestError::OverPage(end));
+        }
+        let device_end = self.size_bytes.saturating_add(self.device_offset_bytes);
+        if device_end > PAGE_BYTES {
+            return Err(TestError::OverDevicePage(device_end));
         }
         Ok(())
     }
@@ -242,5 +260,17 @@ pub(crate) mod tests {
             Err(TestError::WindowTooSmall { window: 64, unit: 128 })
         );
         assert!(Test { size_bytes: u64::MAX, host_offset_bytes: 9, ..sample() }.validate().is_err());
+    }
+
+    #[test]
+    fn above_a_page_transfers_are_whole_pages_without_offsets() {
+        let long = |size_bytes| Test { size_bytes, window_bytes: 1 << 31, ..sample() };
+        assert_eq!(long(8192).validate(), Ok(()));
+        assert_eq!(long(1 << 30).validate(), Ok(()));
+        assert_eq!(long(4097).validate(), Err(TestError::NotWholePages(4097)));
+        assert_eq!(long((1 << 30) + 4096).validate(), Err(TestError::NotWholePages((1 << 30) + 4096)));
+        assert!(Test { host_offset_bytes: 64, ..long(8192) }.validate().is_err());
+        assert!(Test { device_offset_bytes: 64, ..long(8192) }.validate().is_err());
+        assert!(Test { window_bytes: 8192, ..long(1 << 20) }.validate().is_err());
     }
 }

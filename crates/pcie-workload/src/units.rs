@@ -1,7 +1,8 @@
 //! Units: the pieces of a window that transactions address.
 //!
 //! A unit is transfer and offset, rounded up to whole cache lines. A unit whose transfer would cross a 4 KiB page is
-//! not used; the places of such units repeat with the least common multiple of unit and page.
+//! not used; the places of such units repeat with the least common multiple of unit and page. Transfers above a page are
+//! whole pages, and start at one.
 
 use crate::Test;
 use crate::test::PAGE_BYTES;
@@ -31,6 +32,9 @@ impl Units {
         let count = test.window_bytes / unit_bytes;
         let period = PAGE_BYTES / greatest_common_divisor(unit_bytes, PAGE_BYTES);
         let crosses = |unit: u64| {
+            if test.size_bytes > PAGE_BYTES {
+                return false;
+            }
             let start = unit * unit_bytes + test.host_offset_bytes;
             start / PAGE_BYTES != (start + test.size_bytes - 1) / PAGE_BYTES
         };
@@ -100,6 +104,16 @@ impl Units {
 mod tests {
     use super::*;
     use crate::test::tests::sample;
+
+    #[test]
+    fn transfers_above_a_page_start_at_pages_and_use_the_window_up() {
+        let test = crate::Test { size_bytes: 3 * 4096, window_bytes: 10 * 4096, ..sample() };
+        let units = Units::new(&test);
+        assert!(units.all_usable());
+        let starts: Vec<u64> =
+            (0..units.usable_count()).map(|n| units.address(units.nth_usable(n))).collect();
+        assert_eq!(starts, [0, 3 * 4096, 6 * 4096]);
+    }
 
     #[test]
     fn units_that_cross_a_page_are_left_out() {

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from pcielab import _core
 from pcielab.calibrate.measured import Row
+from pcielab.devices.running import available_cores
 from pcielab.profiles.read import Table
-from pcielab.simulation import available_cores
 from pcielab.suites import load_suite
 
 Progress: TypeAlias = Callable[[int, int, str], None]

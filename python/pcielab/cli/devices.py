@@ -16,11 +16,21 @@ Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.
 
 @app.command("list")
 def list_devices(output_format: Formats = Format.TABLE) -> None:
-    """List the back ends and the cards that each knows; `sim` is the simulator."""
+    """List what tests can run on here, and what is missing for it; nothing is opened.
+
+    `sim` is the simulator, with the cards that it knows, and `rtl` the FPGA core on a simulated host. Another
+    kind is chosen by `pcielab run --device KIND`.
+    """
+    from pcielab.devices import kinds, rtl
+
     rows: list[dict[str, Cell]] = [
-        {"device": "sim", "card": name, "title": shipped.title(path)}
+        {"device": "sim", "card": name, "title": shipped.title(path), "missing": ""}
         for name, path in shipped.profile_files("device").items()
     ]
+    rows.append({"device": "rtl", "card": rtl.CARD, "title": rtl.TITLE, "missing": rtl.missing()})
+    for kind in kinds().values():
+        for name, missing in kind.present():
+            rows.append({"device": kind.name, "card": name, "title": kind.title, "missing": missing})
     print_rows(rows, output_format)
 
 
@@ -29,12 +39,26 @@ def show(
     card: Annotated[
         str,
         typer.Argument(
-            metavar="NAME|FILE", help="A card, or a file (*.toml).", autocompletion=profile_names("device")
+            metavar="KIND|NAME|FILE",
+            help="A kind of device, a simulated card, or a file of one (*.toml).",
+            autocompletion=profile_names("device"),
         ),
     ],
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """Print every value of a card with where it comes from."""
+    """Print the options of a kind of device, or every value of a simulated card with where it comes from.
+
+    Examples:
+    `pcielab devices show cpu`
+
+    `pcielab devices show nfp6000`
+    """
+    from pcielab.devices import kinds
+    from pcielab.devices.options import option_rows
     from pcielab.profiles.listing import listing
 
-    print_listing(listing("device", card), output_format)
+    kind = kinds().get(card)
+    if kind is None:
+        print_listing(listing("device", card), output_format)
+    else:
+        print_rows([*option_rows(kind.options)], output_format, f"{kind.title}: what --set takes")

@@ -145,6 +145,9 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     explanation = explain_run(store, tests)
     for note in explanation.notes:
         typer.echo(note, err=True)
+    if explanation.facts is None:
+        print_rows([], output_format)
+        return
     shown = _narrow if output_format is Format.TABLE else _wide
     title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {_link(explanation.facts)}"
     print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)

@@ -230,6 +230,7 @@ def run_fabric(
         float, typer.Option("--duration-us", help="Without --suite: what is simulated after warming up.")
     ] = 200.0,
     seed: Annotated[int, typer.Option("--seed", help="Names the draws of random arrivals.")] = 1,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
@@ -243,6 +244,7 @@ def run_fabric(
     `pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db`
     """
     from pcielab import fabric
+    from pcielab.cli.progress import Bar
     from pcielab.store import open_store
 
     chosen = fabric.load(file)
@@ -254,7 +256,17 @@ def run_fabric(
     else:
         name = flows or chosen.file.flows.default or "flows"
         points = fabric.flow_set(chosen.flows(flows), name, discipline.value, duration_us)
-    fabric.run(chosen, points, output, suite=name, seed=seed, overwrite=overwrite)
+    with Bar() as bar:
+        fabric.run(
+            chosen,
+            points,
+            output,
+            suite=name,
+            seed=seed,
+            resume=resume,
+            overwrite=overwrite,
+            progress=bar.update,
+        )
     if suite is not None:
         typer.echo(f"{len(points)} simulations of {chosen.name}: {output}", err=True)
         return

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -76,18 +76,63 @@ def _run_messages(
     given = [f"--{name.replace('_', '-')}" for name, value in single.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)}: describes a single test: leave it out with --suite {suite}")
-    if resume:
-        raise InputError(f"--resume: suite {suite} takes seconds and is not gone on with: give --overwrite")
     chosen = load_message_suite(suite)
     machine = load_message_profile(profile)
     with Bar() as bar:
-        simulate_messages(machine, chosen, output, sets=sets, seed=seed, overwrite=overwrite, progress=bar.update)
-    typer.echo(f"{len(chosen.tests)} tests simulated on {machine.name}: {output}", err=True)
+        simulate_messages(
+            machine,
+            chosen,
+            output,
+            sets=sets,
+            seed=seed,
+            resume=resume,
+            overwrite=overwrite,
+            progress=bar.update,
+        )
+    _tell(output, machine.name)
+
+
+def _run_device(
+    device: str,
+    profile: str | None,
+    sets: list[str],
+    chosen: "Suite",
+    output: Path,
+    engine: Engine | None,
+    **options: Any,
+) -> str:
+    """Run a suite on what is no simulator of ours; what it ran on, in words."""
+    from pcielab.cli.progress import Bar
+    from pcielab.devices import open_kind
+    from pcielab.devices import run as run_on
+    from pcielab.input_files import given_path, read_toml
+    from pcielab.profiles.changes import parse_sets
+
+    if engine is not None:
+        raise InputError(f"--engine {engine.value}: is for --device sim: {device} simulates nothing")
+    if profile is not None and not profile.endswith(".toml"):
+        raise InputError(
+            f"--profile {profile}: names a system for --device sim: give {device} a file of its options (*.toml), "
+            "or --set device.KEY=VALUE and --set host.KEY=VALUE"
+        )
+    content = read_toml(given_path(profile)) if profile is not None else {}
+    backend = open_kind(device, content, parse_sets(sets))
+    with Bar() as bar:
+        run_on(backend, chosen, output, title=f"{device}, suite {chosen.name}", progress=bar.update, **options)
+    return device
 
 
 def run(
     output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
-    device: Annotated[str, typer.Option("--device", help="Back end: sim, the simulator.")] = "sim",
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device",
+            metavar="KIND[:ADDRESS]",
+            help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
+            "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
+        ),
+    ] = "sim",
     profile: Annotated[
         str | None,
         typer.Option(
@@ -95,13 +140,17 @@ def run(
             metavar="NAME|FILE",
             autocompletion=profile_names("system", "messages"),
             help="System: a shipped one or a file [default: hsw2620]; for a suite of messages, a profile of core "
-            "and device [default: kpio-2012].",
+            "and device [default: kpio-2012]; with another device than sim, a file of its options.",
             show_default=False,
         ),
     ] = None,
     sets: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change one value of the profile; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change one value of the profile, or, as host.KEY or device.KEY, of a device; repeatable.",
+        ),
     ] = None,
     suite: Annotated[
         str | None,
@@ -132,7 +181,9 @@ def run(
     samples: Annotated[
         Samples, typer.Option("--samples", help="All transactions, or enough of them.")
     ] = Samples.ADAPTIVE,
-    engine: Annotated[Engine, typer.Option("--engine", help="What simulates: reference is slower.")] = Engine.FAST,
+    engine: Annotated[
+        Engine | None, typer.Option("--engine", help="What simulates: reference is slower [default: fast].")
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", help="Tests side by side; 0: one per core.")] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Names the run.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
@@ -143,7 +194,8 @@ def run(
 ) -> None:
     """Run a suite, or one test, and keep the results in a store.
 
-    Everything is simulated: results say so wherever they are shown.
+    Results say wherever they are shown whether they were simulated or measured: without --device they are
+    simulated.
 
     For example:
 
@@ -156,14 +208,11 @@ def run(
         pcielab run --set host.iommu.walk_ns=500 --profile ib-000-nosp --suite demo -o what-if.db
 
         pcielab run --suite kpio -o messages.db
+
+        pcielab run --device cpu --suite cpu -o cpu.db
     """
-    from pcielab.cli.progress import Bar
-    from pcielab.profiles import resolve
-    from pcielab.simulation import simulate
     from pcielab.suites import is_message_suite
 
-    if device != "sim":
-        raise InputError(f"--device {device}: unknown: give sim")
     single: dict[str, object] = {
         "path": path,
         "size": size,
@@ -177,36 +226,61 @@ def run(
         "transactions": transactions,
     }
     if suite is not None and test is None and is_message_suite(suite):
+        if device != "sim":
+            raise InputError(
+                f"--suite {suite}: is a suite of messages, which --device {device} cannot take: give sim"
+            )
         _run_messages(suite, profile or "kpio-2012", sets or [], output, seed, resume, overwrite, single)
         return
     chosen = _chosen_suite(suite, test, single)
-    system = resolve(profile or "hsw2620", sets or ())
-    with Bar() as bar:
-        simulate(
-            system,
-            chosen,
-            output,
-            samples=samples.value,
-            engine=engine.value,
-            seed=seed,
-            jobs=jobs,
-            resume=resume,
-            overwrite=overwrite,
-            progress=bar.update,
-        )
+    common = {"samples": samples.value, "seed": seed, "jobs": jobs, "resume": resume, "overwrite": overwrite}
+    if device == "rtl":
+        name = _run_rtl(profile or "hsw2620", sets or [], chosen, output, engine, **common)
+    elif device == "sim":
+        name = _simulate(profile or "hsw2620", sets or [], chosen, output, engine or Engine.FAST, **common)
+    else:
+        name = _run_device(device, profile, sets or [], chosen, output, engine, **common)
     if test is not None:
-        print_rows([_single_row(output)], output_format, title=f"{system.system.title} (simulated)")
-    _tell(output, system.system.name)
+        row = _single_row(output)
+        print_rows([row], output_format, title=f"{name} ({row['origin']})")
+    _tell(output, name)
 
 
-def _tell(output: Path, system: str) -> None:
+def _run_rtl(
+    profile: str, sets: list[str], chosen: "Suite", output: Path, engine: Engine | None, **options: Any
+) -> str:
+    """Run a suite on the FPGA core, plugged into the host of a simulated system; what it ran on, in words."""
+    from pcielab.cli.progress import Bar
+    from pcielab.devices.rtl import run_rtl
+
+    if engine is not None:
+        raise InputError(f"--engine {engine.value}: is for --device sim: the core's RTL is what simulates")
+    with Bar() as bar:
+        system = run_rtl(profile, chosen, output, sets=sets, progress=bar.update, **options)
+    return f"the FPGA core on {system.system.name}"
+
+
+def _simulate(profile: str, sets: list[str], chosen: "Suite", output: Path, engine: Engine, **options: Any) -> str:
+    """Run a suite on a simulated system; its name."""
+    from pcielab.cli.progress import Bar
+    from pcielab.profiles import resolve
+    from pcielab.simulation import simulate
+
+    system = resolve(profile, sets)
+    with Bar() as bar:
+        simulate(system, chosen, output, engine=engine.value, progress=bar.update, **options)
+    return system.system.name
+
+
+def _tell(output: Path, name: str) -> None:
     """Say on stderr what became of the tests; a single one that gave a number has been printed."""
     from pcielab.store import open_store
 
-    tests = open_store(output).tests
+    store = open_store(output)
+    tests = store.tests
     without = tests[tests["status"] != "ok"]
     if len(tests) > 1 or len(without):
-        typer.echo(f"{len(tests) - len(without)} tests simulated on {system}: {output}", err=True)
+        typer.echo(f"{len(tests) - len(without)} tests {store.origin} on {name}: {output}", err=True)
     for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
         typer.echo(f"{len(rows)} {status}: {message}", err=True)
     failed = int((tests["status"] == "failed").sum())

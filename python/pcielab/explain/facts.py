@@ -68,6 +68,11 @@ class Facts:
         )
 
 
+def no_link(store: Store) -> bool:
+    """Whether the run says that its device is a core of the host, which nothing is linked to."""
+    return bool((store.manifest.get("backend") or {}).get("kind") == "cpu")
+
+
 def facts_of(store: Store) -> Facts:
     """What the store says of its machine.
 

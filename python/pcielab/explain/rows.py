@@ -8,10 +8,14 @@ from typing import Any
 from pcielab import model
 from pcielab.errors import InputError
 from pcielab.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
-from pcielab.explain.facts import Facts, facts_of
+from pcielab.explain.facts import Facts, facts_of, no_link
 from pcielab.explain.reasons import reasons
 from pcielab.store import Store
 
+_NO_LINK = (
+    "no PCIe link was crossed: a core read and wrote its own memory, for which the bounds of a link say nothing; "
+    "compare such a run with one of a device to see what is memory and what is PCIe"
+)
 MARKED_BELOW = 0.95
 """A value under this share of the bound that binds is marked with what else may explain it."""
 
@@ -53,10 +57,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explained rows of a run, what is known of its machine, and notes on what was left out."""
+    """The explained rows of a run, what is known of its machine, and notes on what was left out.
+
+    Where nothing crossed a PCIe link there are no rows and no facts: no bound of a link holds for memory.
+    """
 
     rows: list[Row]
-    facts: Facts
+    facts: Facts | None
     notes: list[str]
 
 
@@ -70,6 +77,8 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     Raises:
         InputError: The store does not say which link it is about, or has no test that is asked for.
     """
+    if no_link(store):
+        return Explanation([], None, [_NO_LINK])
     facts = facts_of(store)
     records = list(store.records())
     chosen = _chosen(store, records, tests)

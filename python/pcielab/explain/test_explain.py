@@ -148,6 +148,7 @@ def test_an_import_has_the_link_of_its_lspci(tmp_path: Path) -> None:
     attachments = {"sys-lspci.txt": LSPCI, "sys-dma-addrs.txt": "0xffc00000\n0xff800000\n"}
     store = imported(tmp_path / "run.db", attachments, host={"buffer_bytes": 8 << 20})
     explanation = explain_run(store)
+    assert explanation.facts is not None
     link = explanation.facts.model_link(4096)
     assert (link.generation, link.lanes, link.mps_bytes, link.mrrs_bytes) == (3, 8, 256, 512)
     assert (link.ecrc, link.address_bits) == (True, 32)

@@ -1,18 +1,16 @@
 """Experiments on a fabric into a store: one test for each simulation, with flows, edges and phases as subjects."""
 
-import datetime
 import json
-import platform
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pcielab import __version__
-from pcielab._core import StoreWriter
-from pcielab.errors import InputError
+from pcielab import __version__, _core
+from pcielab.devices.running import Progress, check_outputs, no_progress, this_computer
+from pcielab.errors import InputError, RunError
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.files import Flow
 from pcielab.fabric.load import Fabric
@@ -26,14 +24,29 @@ def run(
     *,
     suite: str,
     seed: int = 1,
+    resume: bool = False,
     overwrite: bool = False,
-    progress: Callable[[int, int, str, str], None] = lambda *_state: None,
+    progress: Progress = no_progress,
 ) -> None:
-    """Simulate every point into a new store.
+    """Simulate every point into a store.
+
+    Args:
+        fabric: The fabric.
+        points: What to simulate on it, in this order.
+        output: Path of the store.
+        suite: Name of the experiments.
+        seed: Names the draws of random arrivals.
+        resume: Go on with the store that is there, if one is.
+        overwrite: Replace the store that is there, if one is.
+        progress: Called after every simulation and every tenth of a second; an exception stops the run.
 
     Raises:
         InputError: A flow cannot exist, or the output exists or cannot be written.
+        RunError: The run was stopped or failed; what was finished is in the store.
     """
+    check_outputs(resume, overwrite)
+    for point in points:
+        _check(fabric, point)
     manifest = {
         "origin": "simulated",
         "version": __version__,
@@ -42,25 +55,46 @@ def run(
         "system": {"name": fabric.name, "fabric": json.loads(fabric.to_json())},
         "overrides": {},
         "seed": seed,
-        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.node()}, {platform.machine()}, {platform.system()} {platform.release()}",
+        **this_computer(),
     }
-    with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
-        for number, point in enumerate(points):
-            experiment = point.experiment
-            try:
-                found = simulate(
-                    fabric,
-                    point.frame(),
-                    discipline=experiment.discipline,
-                    warm_up_us=experiment.warm_up_us,
-                    duration_us=experiment.duration_us,
-                    seed=seed,
-                )
-            except InputError as error:
-                raise InputError(f"{experiment.family}, {experiment.series}: {error}") from None
-            store.write_test(json.dumps(_record(number, point, found)))
-            progress(number + 1, len(points), experiment.family, experiment.series)
+
+    def carry_out(position: int, stop: _core.Stop) -> str:
+        experiment = points[position].experiment
+        found = simulate(
+            fabric,
+            points[position].frame(),
+            discipline=experiment.discipline,
+            warm_up_us=experiment.warm_up_us,
+            duration_us=experiment.duration_us,
+            seed=seed,
+            stop=stop,
+        )
+        numbers = {"scalars": [*_scalars(found)], "distributions": [*_distributions(found)], "series": []}
+        return json.dumps(numbers)
+
+    try:
+        _core.run_experiments(
+            output,
+            suite,
+            json.dumps([_test(point) for point in points]),
+            json.dumps(manifest),
+            carry_out,
+            resume=resume,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    except KeyboardInterrupt:
+        raise RunError(
+            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
+        ) from None
+
+
+def _check(fabric: Fabric, point: Point) -> None:
+    """Refuse flows that cannot exist before anything is written."""
+    try:
+        _core.fabric_check_traffic(fabric.to_json(), json.dumps(flow_records(point.frame())))
+    except InputError as error:
+        raise InputError(f"{point.experiment.family}, {point.experiment.series}: {error}") from None
 
 
 def flow_set(flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float) -> list[Point]:
@@ -72,7 +106,8 @@ def flow_set(flows: pd.DataFrame, name: str, discipline: Discipline, duration_us
     return list(experiment.points())
 
 
-def _record(number: int, point: Point, found: Simulated) -> dict[str, Any]:
+def _test(point: Point) -> dict[str, Any]:
+    """A point as the store knows it."""
     experiment = point.experiment
     parameters = {
         "series": experiment.series,
@@ -84,13 +119,9 @@ def _record(number: int, point: Point, found: Simulated) -> dict[str, Any]:
         "flows": json.dumps([flow.model_dump() for flow in point.flows], sort_keys=True, separators=(",", ":")),
     }
     return {
-        "id": number,
         "family": experiment.family,
         "name": experiment.series,
-        "parameters": json.dumps(parameters, sort_keys=True, separators=(",", ":")),
-        "status": "ok",
-        "scalars": [*_scalars(found)],
-        "distributions": [*_distributions(found)],
+        "parameters": dict(sorted(parameters.items())),
     }
 
 

@@ -42,6 +42,7 @@ def simulate(
     warm_up_us: float = 50.0,
     duration_us: float = 200.0,
     seed: int = 1,
+    stop: _core.Stop | None = None,
 ) -> Simulated:
     """Simulate `flows` (see `Fabric.flows`) TLP by TLP.
 
@@ -52,9 +53,10 @@ def simulate(
         warm_up_us: What is not counted at the beginning.
         duration_us: What is counted after that.
         seed: Names the draws of random arrivals.
+        stop: Ends it when it is requested; without one, Ctrl-C does.
 
     Raises:
-        InputError: A flow cannot exist; the message names it.
+        InputError: It was stopped, or a flow cannot exist; the message names it.
     """
     traffic = flow_records(flows)
     options = {
@@ -63,7 +65,7 @@ def simulate(
         "discipline": discipline,
         "seed": seed,
     }
-    found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic), json.dumps(options))
+    found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic), json.dumps(options), stop)
     phases = {str(name): _phases(requests) for name, requests in zip(flows["name"], found.phases, strict=True)}
     shares = pd.DataFrame({"flow": flows["name"].to_numpy(), "gbytes_per_s": np.frombuffer(found.bandwidth)})
     summaries = pd.DataFrame([_summary(requests) for requests in phases.values()])

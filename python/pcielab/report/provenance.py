@@ -10,7 +10,21 @@ from pcielab.report.run import Run
 
 # Shown in a place of their own, or not for people.
 _APART = frozenset(
-    {"format", "version", "origin", "title", "suite", "system", "overrides", "seed", "options", "device", "host"}
+    {
+        "format",
+        "version",
+        "origin",
+        "title",
+        "suite",
+        "suite_digest",
+        "system",
+        "overrides",
+        "seed",
+        "options",
+        "backend",
+        "device",
+        "host",
+    }
 )
 _LONGEST_VALUE = 160
 
@@ -73,7 +87,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
         yield "suite", f"{manifest['suite']}, {len(run.rows)} {'test' if len(run.rows) == 1 else 'tests'}"
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
-    for key, value in (manifest.get("options") or {}).items():
+    for key, value in {**(manifest.get("options") or {}), **_backend(manifest)}.items():
         yield ("sampling" if key == "samples" else str(key)), _text(value)
     device = manifest.get("device") or {}
     if device:
@@ -83,6 +97,14 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
             yield key, _text(value)
     if manifest.get("version"):
         yield "pcielab", str(manifest["version"])
+
+
+def _backend(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What carried the tests out, where that says more than the origin does."""
+    backend = dict(manifest.get("backend") or {})
+    if backend.get("kind") == "sim":
+        del backend["kind"]
+    return backend
 
 
 def _system(run: Run) -> str:
@@ -102,6 +124,8 @@ def _device(device: Mapping[str, Any]) -> str:
     timer = device.get("timer") or {}
     if timer.get("numerator_ns") and timer.get("denominator"):
         words.append(f"timer tick {timer['numerator_ns'] / timer['denominator']:.3f} ns")
+    if device.get("latency_includes"):
+        words.append(f"a latency includes: {', '.join(device['latency_includes'])}")
     return "; ".join(words)
 
 

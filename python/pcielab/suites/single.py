@@ -62,8 +62,6 @@ def single_test(
     checked_operation = _one_of(operation, get_args(Operation), "--test")
     checked_path = _one_of(path, get_args(Path), "--path")
     name = published_name(checked_operation, checked_path)
-    if name is None:
-        raise InputError(f"--path {path}: {operation} runs on the dma path only; latency tests run on both")
     parameters = Parameters(
         operation=checked_operation,
         path=checked_path,

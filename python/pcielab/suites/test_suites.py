@@ -39,7 +39,7 @@ def test_a_shipped_suite_has_its_tests_in_canonical_form(name: str, tests: int) 
 
 def test_shipped_suites_are_parts_of_the_paper_in_its_order() -> None:
     paper = [json.dumps(test) for test in load_suite("paper").tests]
-    for name in set(names()) - {"paper"}:
+    for name in set(names()) - {"paper", "cpu"}:
         positions = [paper.index(json.dumps(test)) for test in load_suite(name).tests]
         assert positions == sorted(set(positions)), name
 
@@ -175,9 +175,8 @@ def test_a_single_test_takes_every_parameter() -> None:
     [
         ("bw-read", {}, "--test bw-read: unknown: did you mean bw-rd?"),
         ("LAT_CMD_RD", {}, "LAT_CMD_RD is --test lat-rd --path command"),
-        ("bw-rd", {"path": "command"}, "--path command"),
         ("bw-rd", {"size": 0}, "--size"),
-        ("bw-rd", {"size": "8K"}, "--size 8192: give at most 4096"),
+        ("bw-rd", {"size": 5000}, "--size 5000: give at most 4096, or a multiple of it"),
         ("bw-rd", {"window": 32}, "--window 32: smaller than the transfer"),
         ("bw-rd", {"size": 4096, "host_offset": 1}, "--host-offset 1"),
         ("bw-rd", {"host_offset": -1}, "--host-offset -1: give 0 to 4095"),

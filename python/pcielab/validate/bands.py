@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pcielab import _core
+from pcielab.devices.running import available_cores
 from pcielab.profiles.system import System
-from pcielab.simulation import available_cores
 from pcielab.store import Store
 from pcielab.suites import load_suite
 

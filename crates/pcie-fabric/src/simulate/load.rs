@@ -9,6 +9,9 @@ use super::traffic::{Arrivals, Primitive, Traffic, place};
 use crate::error::FabricError;
 use crate::topology::Topology;
 
+/// Simulated time between two looks at whether to stop: little work, even for a large fabric.
+const STEP_NS: f64 = 1_000.0;
+
 /// When a flow may submit its next request.
 #[derive(Debug)]
 struct Pace {
@@ -56,6 +59,7 @@ pub(super) fn run(
     topology: &Topology,
     traffic: &[Traffic],
     options: Options,
+    stopped: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, FabricError> {
     let counting_from = Picoseconds::from_ns(options.warm_up_ns);
     let end = counting_from + Picoseconds::from_ns(options.duration_ns);
@@ -73,12 +77,20 @@ pub(super) fn run(
         }
         paces.push(pace);
     }
-    while let Some((now, number)) = machine.run_until(end) {
-        let flow = machine.request(number).flow as usize;
-        if now >= counting_from && traffic[flow].primitive != Primitive::Stream {
-            outcomes[flow].requests.push(Phases::of(machine.request(number), now));
+    // In steps, so that a stop is heeded however much there is to simulate.
+    let mut until = Picoseconds::ZERO;
+    while until < end {
+        if stopped() {
+            return Err(FabricError::Stopped);
         }
-        machine.submit(paces[flow].next_due(now), number);
+        until = (until + Picoseconds::from_ns(STEP_NS)).min(end);
+        while let Some((now, number)) = machine.run_until(until) {
+            let flow = machine.request(number).flow as usize;
+            if now >= counting_from && traffic[flow].primitive != Primitive::Stream {
+                outcomes[flow].requests.push(Phases::of(machine.request(number), now));
+            }
+            machine.submit(paces[flow].next_due(now), number);
+        }
     }
     let span_ns = (end - counting_from).as_ns();
     for (number, outcome) in (0..).zip(&mut outcomes) {

@@ -3,7 +3,7 @@
 //! One core, one queue of descriptors. A doorbell, a descriptor read and a write-back are for a group of messages, as many
 //! as the profile says; groups are under way side by side as far as the messages in flight allow.
 
-use super::{HOST_BYTES, MessageMachine};
+use super::{EVENTS_BETWEEN_LOOKS, HOST_BYTES, MessageMachine};
 use crate::bandwidth::complex::Complex;
 use crate::history::TestKey;
 use crate::port::Port;
@@ -158,10 +158,33 @@ impl<'a> DescriptorsRun<'a> {
     /// Simulates until every message is written back.
     #[must_use]
     pub fn run(mut self) -> DescriptorsOutcome {
-        while let Some((time, event)) = self.events.pop() {
-            self.now = time;
-            self.handle(event);
+        while self.next_event() {}
+        self.finished()
+    }
+
+    /// The same, unless it is to stop; `stopped` is asked now and then, many times in a tenth of a second.
+    pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<DescriptorsOutcome> {
+        loop {
+            if stopped() {
+                return None;
+            }
+            for _ in 0..EVENTS_BETWEEN_LOOKS {
+                if !self.next_event() {
+                    return Some(self.finished());
+                }
+            }
         }
+    }
+
+    /// Lets the next thing happen; false once nothing is left.
+    fn next_event(&mut self) -> bool {
+        let Some((time, event)) = self.events.pop() else { return false };
+        self.now = time;
+        self.handle(event);
+        true
+    }
+
+    fn finished(mut self) -> DescriptorsOutcome {
         self.outcome.elapsed =
             self.outcome.messages.iter().map(|message| message.written_back).max().unwrap_or_default();
         self.outcome

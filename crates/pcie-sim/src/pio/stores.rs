@@ -6,10 +6,10 @@ pub use plan::{
     Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
 };
 
-use super::MessageMachine;
 use super::filter::Leaving;
 use super::frame::{Word, words};
 use super::queue::{BUFFER_WORDS, TransmitQueue};
+use super::{EVENTS_BETWEEN_LOOKS, MessageMachine};
 use crate::history::TestKey;
 use crate::port::Port;
 use pcie_model::pio::WORD_BYTES;
@@ -174,10 +174,33 @@ impl<'a> StoresRun<'a> {
     /// Simulates until every message has left.
     #[must_use]
     pub fn run(mut self) -> StoresOutcome {
-        while let Some((time, event)) = self.events.pop() {
-            self.now = time;
-            self.handle(event);
+        while self.next_event() {}
+        self.finished()
+    }
+
+    /// The same, unless it is to stop; `stopped` is asked now and then, many times in a tenth of a second.
+    pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<StoresOutcome> {
+        loop {
+            if stopped() {
+                return None;
+            }
+            for _ in 0..EVENTS_BETWEEN_LOOKS {
+                if !self.next_event() {
+                    return Some(self.finished());
+                }
+            }
         }
+    }
+
+    /// Lets the next thing happen; false once nothing is left.
+    fn next_event(&mut self) -> bool {
+        let Some((time, event)) = self.events.pop() else { return false };
+        self.now = time;
+        self.handle(event);
+        true
+    }
+
+    fn finished(mut self) -> StoresOutcome {
         self.outcome.elapsed =
             self.outcome.messages.iter().map(|message| message.left).max().unwrap_or_default();
         self.outcome

@@ -1,0 +1,54 @@
+//! The simulated back end keeps to the contract of back ends, as it is and inside each wrapper.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use pcie_bench::contract::{Trial, check};
+use pcie_bench::{Backend, Faults, Faulty, Samples, Traced};
+use pcie_bench_sim::Simulated;
+use pcie_sim::{Engine, Machine};
+use pcie_workload::{Operation, Path, Test};
+use std::sync::Arc;
+
+fn backend() -> Arc<dyn Backend> {
+    let system = include_str!("../../pcie-sim/tests/fixtures/ib-011-nosp.json");
+    let machine = Machine::new(serde_json::from_str(system).unwrap()).unwrap();
+    Arc::new(Simulated::new(machine, Samples::Full, Engine::Fast))
+}
+
+fn trial() -> Trial {
+    let test = |operation, size_bytes| Test::random_dma(operation, size_bytes, 1 << 20, 20_000);
+    Trial {
+        latency: test(Operation::LatRd, 64),
+        bandwidth: test(Operation::BwWr, 64),
+        refused: vec![
+            Test { path: Path::Command, ..test(Operation::BwRd, 64) },
+            test(Operation::BwRd, 1 << 16),
+            Test { window_bytes: 1 << 40, ..test(Operation::BwRd, 64) },
+        ],
+    }
+}
+
+#[test]
+fn the_simulator_keeps_to_the_contract() {
+    assert_eq!(check(&*backend(), &trial()), [""; 0]);
+}
+
+#[test]
+fn so_it_does_inside_the_wrappers() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("trace.jsonl");
+    assert_eq!(check(&Traced::new(backend(), path.clone()), &trial()), [""; 0]);
+    let traced = std::fs::read_to_string(path).unwrap();
+    let slices = traced.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let ticks: usize = slices.filter_map(|slice| Some(slice.get("ticks")?.as_array()?.len())).sum();
+    assert!(ticks >= 4 * 20_000, "every latency is in the trace: {ticks}");
+    assert_eq!(check(&Faulty::new(backend(), Faults::default()), &trial()), [""; 0]);
+}
+
+#[test]
+fn what_does_not_keep_to_it_is_found_out() {
+    let wrong = |faults| check(&Faulty::new(backend(), faults), &trial()).join("; ");
+    let counts = wrong(Faults { wrong_counts: 1.0, ..Faults::default() });
+    assert!(counts.contains("40001 results of 20000"), "{counts}");
+    assert!(wrong(Faults { failures: 1.0, ..Faults::default() }).contains("a failure on purpose"));
+}

@@ -1,0 +1,136 @@
+//! A device that writes down every slice of another one: what came back, and when, as lines of JSON.
+
+use crate::backend::{Backend, Bench, OpenError};
+use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
+use crate::facts::{Condition, DeviceFacts};
+use pcie_store::Origin;
+use pcie_workload::Test;
+use serde_json::{Map, Value, json};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A back end whose devices are traced into a file; its numbers are those of the back end inside.
+pub struct Traced {
+    inner: Arc<dyn Backend>,
+    path: PathBuf,
+}
+
+impl Traced {
+    /// Traces what `inner` opens. Lines are added to the file at `path`.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Backend>, path: PathBuf) -> Self {
+        Self { inner, path }
+    }
+}
+
+impl Backend for Traced {
+    fn kind(&self) -> &str {
+        self.inner.kind()
+    }
+
+    fn origin(&self) -> Origin {
+        self.inner.origin()
+    }
+
+    fn options(&self) -> Map<String, Value> {
+        self.inner.options()
+    }
+
+    fn jobs_most(&self) -> usize {
+        self.inner.jobs_most()
+    }
+
+    fn attachments(&self) -> Vec<(String, String)> {
+        self.inner.attachments()
+    }
+
+    fn open(&self) -> Result<Bench, OpenError> {
+        let opened = OpenOptions::new().create(true).append(true).open(&self.path);
+        let file =
+            opened.map_err(|error| OpenError::Unavailable(format!("{}: {error}", self.path.display())))?;
+        let Bench { device, host } = self.inner.open()?;
+        Ok(Bench { device: Box::new(Tracer { device, file, position: 0 }), host })
+    }
+}
+
+struct Tracer {
+    device: Box<dyn Device>,
+    file: File,
+    position: u64,
+}
+
+/// Writes a line in one piece, so that the lines of several jobs do not mix.
+fn write(mut file: &File, line: &Value) -> Result<(), DeviceError> {
+    let line = format!("{line}\n");
+    file.write_all(line.as_bytes())
+        .map_err(|error| DeviceError::Failed(format!("writing the trace: {error}")))
+}
+
+impl Device for Tracer {
+    fn facts(&self) -> DeviceFacts {
+        self.device.facts()
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        self.device.conditions()
+    }
+
+    fn begin(&mut self, start: Start<'_>) {
+        self.position = start.position;
+        self.device.begin(start);
+    }
+
+    fn thrash(&mut self) -> Result<(), DeviceError> {
+        write(&self.file, &json!({"position": self.position, "thrash": true}))?;
+        self.device.thrash()
+    }
+
+    fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
+        write(&self.file, &json!({"position": self.position, "warm_bytes": window_bytes}))?;
+        self.device.warm(window_bytes)
+    }
+
+    fn latency(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let (file, position, mut written) = (&self.file, self.position, Ok(()));
+        self.device.latency(test, &mut |slice| {
+            let line = json!({"position": position, "elapsed_ns": slice.elapsed_ns, "ticks": slice.ticks});
+            written = write(file, &line);
+            if written.is_err() { ControlFlow::Break(()) } else { sink(slice) }
+        })?;
+        written
+    }
+
+    fn bandwidth(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let (file, position, mut written) = (&self.file, self.position, Ok(()));
+        self.device.bandwidth(test, &mut |slice| {
+            let BandwidthSlice { transactions, elapsed_ns } = slice;
+            let line = json!({"position": position, "elapsed_ns": elapsed_ns, "transactions": transactions});
+            written = write(file, &line);
+            if written.is_err() { ControlFlow::Break(()) } else { sink(slice) }
+        })?;
+        written
+    }
+
+    fn remembers(&self) -> bool {
+        self.device.remembers()
+    }
+
+    fn pass_over(&mut self, test: &Test) {
+        self.device.pass_over(test);
+    }
+
+    fn recover(&mut self) -> Result<(), DeviceError> {
+        self.device.recover()
+    }
+}

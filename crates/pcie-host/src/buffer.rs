@@ -1,0 +1,264 @@
+//! The host's buffer: anonymous memory of one page size, where it was asked for, and all of it there.
+
+use crate::cpu::PageSize;
+use crate::error::HostError;
+use crate::kernel::{locked_memory_limit, numbers, refused};
+use crate::topology::Topology;
+use std::ptr::{NonNull, null_mut};
+
+/// Memory that was mapped for transfers; unmapped when dropped.
+#[derive(Debug)]
+pub struct Buffer {
+    start: NonNull<u8>,
+    length: usize,
+    node: Option<u32>,
+}
+
+// SAFETY: the mapping belongs to the buffer alone, and nothing about it depends on the thread that made it.
+unsafe impl Send for Buffer {}
+
+impl Buffer {
+    /// Maps `bytes` of pages of one size, on a node if one is given, and brings them all in.
+    ///
+    /// # Errors
+    /// Too few pages, no such node, or pages that came out elsewhere: see [`HostError`].
+    pub fn allocate(
+        bytes: u64,
+        pages: PageSize,
+        node: Option<u32>,
+        topology: &Topology,
+    ) -> Result<Self, HostError> {
+        let page_bytes = pages.bytes();
+        let length = usize::try_from(bytes).ok().filter(|_| bytes > 0 && bytes.is_multiple_of(page_bytes));
+        let length = length.ok_or(HostError::NotWholePages { bytes, page_bytes })?;
+        if let Some(asked) = node.filter(|node| !topology.nodes().contains(node)) {
+            let nodes = topology.nodes();
+            let known = if nodes.is_empty() { "no nodes that can be named".into() } else { numbers(&nodes) };
+            return Err(HostError::NoSuchNode { asked, known });
+        }
+        if pages != PageSize::FourKib {
+            enough_huge_pages(bytes, page_bytes, node, topology)?;
+        }
+        let mut buffer = Self::map(length, pages)?;
+        if let Some(node) = node {
+            buffer.bind(node)?;
+        }
+        buffer.bring_in()?;
+        buffer.node = verified_node(buffer.start.as_ptr() as usize, node)?;
+        Ok(buffer)
+    }
+
+    fn map(length: usize, pages: PageSize) -> Result<Self, HostError> {
+        let huge = match pages {
+            PageSize::FourKib => 0,
+            PageSize::TwoMib => libc::MAP_HUGETLB | libc::MAP_HUGE_2MB,
+            PageSize::OneGib => libc::MAP_HUGETLB | libc::MAP_HUGE_1GB,
+        };
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | huge;
+        // SAFETY: a new private mapping at an address of the kernel's choice touches no memory that is in use.
+        let start =
+            unsafe { libc::mmap(null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(refused(&format!("mapping {length} bytes")));
+        }
+        let start = NonNull::new(start.cast()).ok_or_else(|| refused("mapping memory"))?;
+        let buffer = Self { start, length, node: None };
+        if pages == PageSize::FourKib {
+            // SAFETY: the range is the mapping that was just made. That there are no huge pages to leave out is no error.
+            unsafe { libc::madvise(buffer.start.as_ptr().cast(), length, libc::MADV_NOHUGEPAGE) };
+        }
+        Ok(buffer)
+    }
+
+    fn bind(&self, node: u32) -> Result<(), HostError> {
+        const MPOL_BIND: libc::c_long = 2;
+        let mut mask = [0u64; 16];
+        let word = mask
+            .get_mut(node as usize / 64)
+            .ok_or_else(|| HostError::NoSuchNode { asked: node, known: "fewer than 1024 nodes".into() })?;
+        *word = 1 << (node % 64);
+        let bits = 8 * size_of_val(&mask) as libc::c_long;
+        // SAFETY: the range is this buffer's own mapping, and the mask lives until the call returns and has as many bits as
+        // are named.
+        let failed = unsafe {
+            libc::syscall(
+                libc::SYS_mbind,
+                self.start.as_ptr(),
+                self.length,
+                MPOL_BIND,
+                mask.as_ptr(),
+                bits,
+                0,
+            )
+        };
+        if failed == 0 {
+            Ok(())
+        } else {
+            Err(refused(&format!("host.node = {node}: binding the buffer to it")))
+        }
+    }
+
+    /// Has every page there now: where there is too little memory it is an error here, and not a signal later.
+    fn bring_in(&mut self) -> Result<(), HostError> {
+        // SAFETY: the range is this buffer's own mapping; populating changes no byte of it.
+        let failed =
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, libc::MADV_POPULATE_WRITE) };
+        let unknown = || std::io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL);
+        if failed == 0 {
+            return Ok(());
+        }
+        if unknown() {
+            // Kernels before 5.14.
+            self.bytes_mut().iter_mut().step_by(4096).for_each(|byte| *byte = 0);
+            return Ok(());
+        }
+        Err(refused(&format!("bringing in a buffer of {} bytes", self.length)))
+    }
+
+    /// Keeps every page where it is, as devices need it.
+    ///
+    /// # Errors
+    /// The limit on locked memory is too small.
+    pub fn lock(&self) -> Result<(), HostError> {
+        // SAFETY: the range is this buffer's own mapping; it is unlocked when it is unmapped.
+        let failed = unsafe { libc::mlock(self.start.as_ptr().cast(), self.length) };
+        if failed == 0 {
+            return Ok(());
+        }
+        let needed = self.length as u64;
+        match locked_memory_limit() {
+            Some(limit) if limit < needed => {
+                Err(HostError::LockedMemory { limit, needed, kib: needed.div_ceil(1024) })
+            }
+            _ => Err(refused("locking the buffer")),
+        }
+    }
+
+    /// The node that all pages are on, as the kernel says; none where it does not, or where they are on several.
+    #[must_use]
+    pub fn node(&self) -> Option<u32> {
+        self.node
+    }
+
+    /// Where it begins.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        self.start.as_ptr() as usize
+    }
+
+    /// What is in it.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the mapping has that length, lives as long as `self`, was filled with zeros by the kernel, and is borrowed
+        // as a whole.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+
+    /// The same, to write.
+    #[must_use]
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed for writing.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this buffer's own, and no borrow of it outlives the buffer.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+fn enough_huge_pages(
+    bytes: u64,
+    page_bytes: u64,
+    node: Option<u32>,
+    topology: &Topology,
+) -> Result<(), HostError> {
+    let free = topology.free_huge_pages(page_bytes, node).ok_or(HostError::NoSuchPages(page_bytes))?;
+    let needed = bytes / page_bytes;
+    if free >= needed {
+        return Ok(());
+    }
+    Err(HostError::TooFewPages {
+        page_bytes,
+        free,
+        needed,
+        place: node.map_or_else(String::new, |node| format!(" on node {node}")),
+        file: topology.huge_pages(page_bytes, node).join("nr_hugepages").display().to_string(),
+    })
+}
+
+/// The node that the mapping at an address is on, by the kernel's own account. Where a node was asked for, nothing else will
+/// do.
+fn verified_node(address: usize, asked: Option<u32>) -> Result<Option<u32>, HostError> {
+    let maps = std::fs::read_to_string("/proc/self/numa_maps").unwrap_or_default();
+    let found = pages_by_node(&maps, address);
+    let wrong = |asked: u32, found: &str| HostError::WrongNode { asked, found: found.to_owned() };
+    match (asked, found.as_slice()) {
+        (None, [(node, _)]) => Ok(Some(*node)),
+        (None, _) => Ok(None),
+        (Some(asked), [(node, _)]) if *node == asked => Ok(Some(asked)),
+        (Some(asked), []) => Err(wrong(asked, "the kernel does not say where the pages are")),
+        (Some(asked), found) => {
+            let places: Vec<String> =
+                found.iter().map(|(node, pages)| format!("{pages} pages on node {node}")).collect();
+            Err(wrong(asked, &format!("the buffer came out with {}", places.join(", "))))
+        }
+    }
+}
+
+/// Pages of a mapping by node, from the kernel's `numa_maps`.
+fn pages_by_node(maps: &str, address: usize) -> Vec<(u32, u64)> {
+    let start = format!("{address:x} ");
+    let line = maps.lines().find(|line| line.trim_start_matches('0').starts_with(&start)).unwrap_or_default();
+    let count = |word: &str| {
+        let (node, pages) = word.strip_prefix('N')?.split_once('=')?;
+        Some((node.parse().ok()?, pages.parse().ok()?))
+    };
+    line.split_whitespace().filter_map(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+    use super::*;
+
+    #[test]
+    fn a_buffer_is_zero_writable_and_gone_when_dropped() {
+        let mut buffer = Buffer::allocate(1 << 20, PageSize::FourKib, None, &Topology::here()).unwrap();
+        assert!(buffer.bytes().iter().all(|byte| *byte == 0));
+        buffer.bytes_mut()[1 << 19] = 7;
+        assert_eq!(buffer.bytes()[1 << 19], 7);
+        let address = buffer.address();
+        drop(buffer);
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        assert!(!maps.contains(&format!("{address:x}-{:x} ", address + (1 << 20))));
+    }
+
+    #[test]
+    fn what_cannot_be_had_is_refused_with_its_figures() {
+        let directory = tempfile::tempdir().unwrap();
+        let pages = directory.path().join("sys/kernel/mm/hugepages/hugepages-2048kB");
+        std::fs::create_dir_all(&pages).unwrap();
+        std::fs::write(pages.join("free_hugepages"), "3\n").unwrap();
+        let topology = Topology::at(directory.path());
+        let told = |bytes, pages, node| {
+            Buffer::allocate(bytes, pages, node, &topology).map(drop).unwrap_err().to_string()
+        };
+        let few = told(16 << 20, PageSize::TwoMib, None);
+        assert!(few.contains("3 such pages are free, the buffer needs 8: `echo 8 | sudo tee "), "{few}");
+        assert!(told(1 << 30, PageSize::OneGib, None).contains("no pages of that size"));
+        assert!(told(5000, PageSize::FourKib, None).contains("multiple of the page size, 4096"));
+        assert!(told(4096, PageSize::FourKib, Some(7)).contains("host.node = 7"));
+    }
+
+    #[test]
+    fn nodes_are_read_from_the_kernels_account() {
+        let maps =
+            "7f00 default anon=4\n7fab12345000 bind:1 anon=512 dirty=512 N0=12 N1=500 kernelpagesize_kB=4\n";
+        assert_eq!(pages_by_node(maps, 0x7fab_1234_5000), [(0, 12), (1, 500)]);
+        assert!(pages_by_node(maps, 0x1000).is_empty());
+    }
+}

@@ -1,0 +1,150 @@
+//! The machine that this runs on, as the host of a bench.
+
+use crate::buffer::Buffer;
+use crate::caches::{Thrash, flush};
+use crate::cpu::{Cold, HostOptions};
+use crate::error::HostError;
+use crate::kernel;
+use crate::topology::Topology;
+use pcie_bench::{CacheFacts, Condition, DeviceError, Host, HostFacts, HostHardware, Start};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A buffer that device and host share.
+pub type SharedBuffer = Rc<RefCell<Buffer>>;
+
+/// This machine.
+#[derive(Debug)]
+pub struct RealHost {
+    options: HostOptions,
+    topology: Topology,
+    buffer: SharedBuffer,
+    core: u32,
+    /// Set up when it is first needed.
+    thrash: Option<Thrash>,
+    /// The part of the buffer that the test at hand looks at, bytes.
+    window_bytes: u64,
+}
+
+impl RealHost {
+    /// Pins this thread and allocates the buffer.
+    ///
+    /// # Errors
+    /// Something of what was asked for is not there.
+    pub fn open(options: &HostOptions, topology: Topology) -> Result<(Self, SharedBuffer), HostError> {
+        let first = kernel::allowed_processors().first().copied().unwrap_or(0);
+        let core = options.core.unwrap_or(first);
+        kernel::pin(core)?;
+        if options.cold == Cold::Flush {
+            flush(&[])?;
+        }
+        let buffer = Buffer::allocate(options.buffer_bytes, options.page_bytes, options.node, &topology)?;
+        let buffer = Rc::new(RefCell::new(buffer));
+        let host = Self {
+            options: options.clone(),
+            topology,
+            buffer: Rc::clone(&buffer),
+            core,
+            thrash: None,
+            window_bytes: 0,
+        };
+        Ok((host, buffer))
+    }
+
+    /// The core that the program is pinned to.
+    #[must_use]
+    pub fn core(&self) -> u32 {
+        self.core
+    }
+
+    fn window(&self, window_bytes: u64) -> Result<usize, DeviceError> {
+        let length = self.buffer.borrow().bytes().len();
+        let window = usize::try_from(window_bytes).unwrap_or(usize::MAX);
+        if window > length {
+            return Err(over_buffer(window_bytes, length as u64));
+        }
+        Ok(window)
+    }
+}
+
+/// The refusal of a window that the buffer does not hold.
+pub(crate) fn over_buffer(window_bytes: u64, buffer_bytes: u64) -> DeviceError {
+    DeviceError::NotSupported(format!(
+        "window_bytes = {window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
+    ))
+}
+
+impl Host for RealHost {
+    fn facts(&self) -> HostFacts {
+        let caches = self.topology.caches(self.core).into_iter().map(|cache| CacheFacts {
+            level: cache.level,
+            holds: cache.holds,
+            bytes: cache.bytes,
+            shared_by: cache.shared_by,
+        });
+        let buffer = self.buffer.borrow();
+        let socket = self.topology.socket(self.core);
+        let processor = self.topology.processor_name();
+        HostFacts {
+            name: processor.clone().unwrap_or_else(|| "this machine".to_owned()),
+            sockets: self.topology.sockets(),
+            llc_bytes: self.topology.last_level_cache(self.core).map(|cache| cache.bytes),
+            buffer_bytes: buffer.bytes().len() as u64,
+            device_socket: socket,
+            memory_socket: buffer.node().and_then(|node| self.topology.socket_of_node(node)),
+            program_socket: socket,
+            hardware: Some(HostHardware {
+                processor,
+                caches: caches.collect(),
+                kernel: self.topology.kernel(),
+                command_line: self.topology.command_line(),
+                page_bytes: Some(self.options.page_bytes.bytes()),
+                node: buffer.node(),
+                core: Some(self.core),
+                iommu: None,
+                cold: Some(match self.options.cold {
+                    Cold::Thrash => "thrash".to_owned(),
+                    Cold::Flush => "flush".to_owned(),
+                }),
+            }),
+        }
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        vec![
+            Condition::new("load", "1", self.topology.load()),
+            Condition::new("clock", "MHz", self.topology.clock_mhz(self.core)),
+            Condition::new("temperature", "C", self.topology.temperature_c()),
+        ]
+    }
+
+    fn begin(&mut self, start: Start<'_>) {
+        self.window_bytes = start.test.window_bytes;
+    }
+
+    fn thrash(&mut self) -> Result<(), DeviceError> {
+        let window = self.window(self.window_bytes)?;
+        let cold = match self.options.cold {
+            Cold::Flush => flush(&self.buffer.borrow().bytes()[..window]),
+            Cold::Thrash => self.thrash.get_or_insert_with(|| Thrash::new(&self.topology, self.core)).run(),
+        };
+        cold.map_err(|error| DeviceError::Failed(error.to_string()))
+    }
+
+    fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
+        let page = usize::try_from(self.options.page_bytes.bytes()).unwrap_or(4096);
+        let window = self.window(window_bytes)?;
+        let mut buffer = self.buffer.borrow_mut();
+        let whole = window.next_multiple_of(page).min(buffer.bytes().len());
+        for _ in 0..4 {
+            write_pattern(&mut buffer.bytes_mut()[..whole]);
+        }
+        Ok(())
+    }
+}
+
+/// Writes every byte, so that it is in the caches of the core that does.
+pub(crate) fn write_pattern(bytes: &mut [u8]) {
+    bytes.fill(std::hint::black_box(0));
+    std::hint::black_box(bytes);
+}

@@ -1,0 +1,31 @@
+//! The real host, on Linux: a buffer of 4 KiB, 2 MiB or 1 GiB pages on a named node, a pinned control program, caches made
+//! warm and cold; and `cpu`, a core as the requester, which needs nothing else.
+//!
+//! Nothing here changes a setting of the kernel. What is missing is said, with the command that brings it.
+//!
+//! This crate and pcie-vfio are the only ones with unsafe code. On other systems than Linux opening anything is refused.
+
+mod cpu;
+mod error;
+mod topology;
+
+#[cfg(target_os = "linux")]
+mod buffer;
+#[cfg(target_os = "linux")]
+mod caches;
+#[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
+mod host;
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod requester;
+
+#[cfg(target_os = "linux")]
+pub use buffer::Buffer;
+pub use cpu::{Cold, Cpu, HostOptions, PageSize};
+pub use error::HostError;
+#[cfg(target_os = "linux")]
+pub use host::{RealHost, SharedBuffer};
+pub use topology::{Cache, Topology};

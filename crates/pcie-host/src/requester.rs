@@ -1,0 +1,215 @@
+//! A core that reads and writes the buffer the way a device would: the same addresses, sizes and cache states.
+//!
+//! A latency is that of a load, or of a store and the load behind it, each waited for before the next; reading the clock is
+//! part of it. A bandwidth is that of one core with as many accesses in flight as it allows itself.
+
+use crate::clock::Clock;
+use crate::host::{SharedBuffer, over_buffer, write_pattern};
+use crate::topology::Topology;
+use pcie_bench::{
+    BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop,
+};
+use pcie_workload::{AddressList, Operation, Path, Test};
+use std::hint::black_box;
+use std::ops::ControlFlow;
+
+/// Samples in a slice. Few, so that the list of their addresses stays out of the way of what is measured.
+const LATENCY_SLICE: u64 = 512;
+/// Bytes moved in a slice of a bandwidth test, about: a few milliseconds.
+const BANDWIDTH_SLICE_BYTES: u64 = 8 << 20;
+/// Transactions in a slice of a bandwidth test at most.
+const BANDWIDTH_SLICE_MOST: u64 = 16_384;
+/// Longest transfer: one of these is done within 100 ms.
+const TRANSFER_BYTES_MOST: u64 = 256 << 20;
+/// Lines that a thrash from the device writes, bytes.
+const THRASH_BYTES: u64 = 128 << 20;
+/// Silence after which the core is given up. It shows life every few milliseconds, unless the machine has no time for it.
+const DEADLINE_MS: u64 = 20_000;
+const WORD: usize = size_of::<u64>();
+
+/// A core as the device.
+#[derive(Debug)]
+pub(crate) struct Requester {
+    core: u32,
+    processor: String,
+    clock: Clock,
+    buffer: SharedBuffer,
+    /// The addresses of the test at hand, and what tells it to stop.
+    begun: Option<(AddressList, Stop)>,
+}
+
+impl Requester {
+    /// The core that this thread is pinned to.
+    pub(crate) fn new(topology: &Topology, core: u32, buffer: SharedBuffer) -> Self {
+        let processor = topology.processor_name().unwrap_or_else(|| "a processor".to_owned());
+        Self { core, processor, clock: Clock::measured(topology), buffer, begun: None }
+    }
+
+    /// The addresses of a test that this device can carry out.
+    fn addresses(&self, test: &Test) -> Result<(AddressList, Stop), DeviceError> {
+        let refused = |reason: String| Err(DeviceError::NotSupported(reason));
+        if test.path == Path::Dma {
+            return refused("path = dma: a core has no DMA engine; it has the path command".into());
+        }
+        if test.size_bytes > TRANSFER_BYTES_MOST {
+            return refused(format!(
+                "size_bytes = {}: a core is asked for {TRANSFER_BYTES_MOST} bytes at most",
+                test.size_bytes
+            ));
+        }
+        if test.outstanding.is_some() {
+            return refused("outstanding: how much a core has in flight cannot be limited: give null".into());
+        }
+        let length = self.buffer.borrow().bytes().len() as u64;
+        if test.window_bytes > length {
+            return Err(over_buffer(test.window_bytes, length));
+        }
+        let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
+        self.begun.clone().ok_or_else(nothing)
+    }
+}
+
+impl Device for Requester {
+    fn facts(&self) -> DeviceFacts {
+        DeviceFacts {
+            name: format!("core of {}", self.processor),
+            timer: self.clock.timer(),
+            dma_transfer_bytes_most: None,
+            command_transfer_bytes_most: Some(TRANSFER_BYTES_MOST),
+            outstanding: None,
+            hardware: Some(DeviceHardware {
+                address: Some(format!("cpu{}", self.core)),
+                operations: ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"]
+                    .map(|operation| format!("command {operation}"))
+                    .into(),
+                latency_includes: vec!["timer".into()],
+                deadline_ms: Some(DEADLINE_MS),
+                ..DeviceHardware::default()
+            }),
+        }
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        vec![
+            Condition::new("timer_resolution", "ns", Some(self.clock.resolution_ns)),
+            Condition::new("timer_overhead", "ns", Some(self.clock.overhead_ns)),
+        ]
+    }
+
+    fn begin(&mut self, start: Start<'_>) {
+        self.begun = Some((start.addresses(), start.stop.clone()));
+    }
+
+    fn thrash(&mut self) -> Result<(), DeviceError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let bytes = buffer.bytes_mut();
+        let lines = (bytes.len() / 64).max(1) as u64;
+        // A generator of its own: which lines are written does not matter, only that none is preferred.
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..THRASH_BYTES / 64 {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let line = ((u128::from(state) * u128::from(lines)) >> 64) as usize;
+            bytes[line * 64] = 0;
+        }
+        black_box(bytes);
+        Ok(())
+    }
+
+    fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
+        let mut buffer = self.buffer.borrow_mut();
+        let length = buffer.bytes().len();
+        let window = usize::try_from(window_bytes).unwrap_or(usize::MAX);
+        if window > length {
+            return Err(over_buffer(window_bytes, length as u64));
+        }
+        for _ in 0..2 {
+            write_pattern(&mut buffer.bytes_mut()[..window]);
+        }
+        Ok(())
+    }
+
+    fn latency(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let (addresses, stop) = self.addresses(test)?;
+        let size = test.size_bytes as usize;
+        let mut buffer = self.buffer.borrow_mut();
+        let mut offsets = vec![0; LATENCY_SLICE as usize];
+        let mut counts = vec![0; LATENCY_SLICE as usize];
+        let mut first = 0;
+        while first < test.transactions && !stop.is_requested() {
+            let length = LATENCY_SLICE.min(test.transactions - first) as usize;
+            addresses.offsets(first, &mut offsets[..length]);
+            let started = self.clock.now();
+            for (offset, count) in offsets[..length].iter().zip(&mut counts) {
+                let transfer = &mut buffer.bytes_mut()[*offset as usize..][..size];
+                let before = self.clock.now();
+                if test.operation == Operation::LatWrrd {
+                    store(transfer, first);
+                    self.clock.now();
+                }
+                black_box(load(transfer));
+                *count = self.clock.now() - before;
+            }
+            let elapsed_ns = self.clock.ns(self.clock.now() - started);
+            let ticks = counts[..length].iter().map(|count| self.clock.ticks(*count)).collect();
+            if sink(&LatencySlice { ticks, elapsed_ns }).is_break() {
+                break;
+            }
+            first += length as u64;
+        }
+        Ok(())
+    }
+
+    fn bandwidth(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let (addresses, stop) = self.addresses(test)?;
+        let size = test.size_bytes as usize;
+        let mut buffer = self.buffer.borrow_mut();
+        // Even, so that reads and writes take turns across slices too.
+        let most = (BANDWIDTH_SLICE_BYTES / test.size_bytes).clamp(2, BANDWIDTH_SLICE_MOST) & !1;
+        let mut offsets = vec![0; most as usize];
+        let mut first = 0;
+        while first < test.transactions && !stop.is_requested() {
+            let length = most.min(test.transactions - first);
+            addresses.offsets(first, &mut offsets[..length as usize]);
+            let started = self.clock.now();
+            for (transaction, offset) in (first..).zip(&offsets[..length as usize]) {
+                let transfer = &mut buffer.bytes_mut()[*offset as usize..][..size];
+                if AddressList::writes(test.operation, transaction, test.transactions) {
+                    store(transfer, transaction);
+                } else {
+                    black_box(load(transfer));
+                }
+            }
+            let elapsed_ns = self.clock.ns(self.clock.now() - started);
+            if sink(BandwidthSlice { transactions: length, elapsed_ns }).is_break() {
+                break;
+            }
+            first += length;
+        }
+        Ok(())
+    }
+}
+
+/// Reads every byte, a word at a time.
+#[inline(always)]
+fn load(transfer: &[u8]) -> u64 {
+    let (words, rest) = transfer.as_chunks::<WORD>();
+    let sum = words.iter().fold(0u64, |sum, word| sum.wrapping_add(u64::from_ne_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| sum.wrapping_add(u64::from(*byte)))
+}
+
+/// Writes every byte, a word at a time.
+#[inline(always)]
+fn store(transfer: &mut [u8], value: u64) {
+    let (words, rest) = transfer.as_chunks_mut::<WORD>();
+    words.fill(value.to_ne_bytes());
+    rest.fill(value as u8);
+    black_box(transfer);
+}

@@ -1,0 +1,262 @@
+//! What the kernel says of processors, caches, nodes and pages, read from `/sys` and `/proc`. What is not there is null.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A machine as its kernel shows it.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    root: PathBuf,
+}
+
+/// A cache of a processor.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cache {
+    /// Level, from 1.
+    pub level: u32,
+    /// `data`, `instruction` or `unified`.
+    pub holds: String,
+    /// Size, bytes.
+    pub bytes: u64,
+    /// Processors that share it, as the kernel lists them.
+    pub shared_by: String,
+}
+
+impl Topology {
+    /// This machine.
+    #[must_use]
+    pub fn here() -> Self {
+        Self::at("/")
+    }
+
+    /// The machine whose `sys` and `proc` are in a directory.
+    #[must_use]
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let text = std::fs::read_to_string(self.root.join(path)).ok()?;
+        Some(text.trim().to_owned())
+    }
+
+    fn number(&self, path: &str) -> Option<u64> {
+        self.text(path)?.parse().ok()
+    }
+
+    /// The caches that a processor can reach, by level.
+    #[must_use]
+    pub fn caches(&self, processor: u32) -> Vec<Cache> {
+        let directory = format!("sys/devices/system/cpu/cpu{processor}/cache");
+        let entries = std::fs::read_dir(self.root.join(&directory)).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let cache = |name: String| {
+            let key = |key: &str| self.text(&format!("{directory}/{name}/{key}"));
+            Some(Cache {
+                level: key("level")?.parse().ok()?,
+                holds: key("type")?.to_lowercase(),
+                bytes: bytes(&key("size")?)?,
+                shared_by: key("shared_cpu_list")?,
+            })
+        };
+        let mut caches: Vec<Cache> =
+            names.filter(|name| name.starts_with("index")).filter_map(cache).collect();
+        caches.sort();
+        caches
+    }
+
+    /// The last-level cache of a processor; a socket may have several.
+    #[must_use]
+    pub fn last_level_cache(&self, processor: u32) -> Option<Cache> {
+        self.caches(processor).into_iter().rfind(|cache| cache.holds != "instruction")
+    }
+
+    /// The socket of a processor.
+    #[must_use]
+    pub fn socket(&self, processor: u32) -> Option<u32> {
+        let path = format!("sys/devices/system/cpu/cpu{processor}/topology/physical_package_id");
+        u32::try_from(self.number(&path)?).ok()
+    }
+
+    /// The processors that are there.
+    #[must_use]
+    pub fn processors(&self) -> Vec<u32> {
+        list(&self.text("sys/devices/system/cpu/online").unwrap_or_default())
+    }
+
+    /// The sockets that have processors, as far as the kernel says.
+    #[must_use]
+    pub fn sockets(&self) -> Option<u32> {
+        let sockets: BTreeSet<u32> =
+            self.processors().into_iter().filter_map(|one| self.socket(one)).collect();
+        u32::try_from(sockets.len()).ok().filter(|count| *count > 0)
+    }
+
+    /// The NUMA nodes that have memory.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<u32> {
+        list(&self.text("sys/devices/system/node/has_memory").unwrap_or_default())
+    }
+
+    /// The socket that a node's processors are on.
+    #[must_use]
+    pub fn socket_of_node(&self, node: u32) -> Option<u32> {
+        let processors = list(&self.text(&format!("sys/devices/system/node/node{node}/cpulist"))?);
+        self.socket(*processors.first()?)
+    }
+
+    /// The directory of the huge pages of a size, on a node or anywhere.
+    #[must_use]
+    pub fn huge_pages(&self, page_bytes: u64, node: Option<u32>) -> PathBuf {
+        let name = format!("hugepages-{}kB", page_bytes >> 10);
+        let directory = match node {
+            Some(node) => format!("sys/devices/system/node/node{node}/hugepages"),
+            None => "sys/kernel/mm/hugepages".to_owned(),
+        };
+        self.root.join(directory).join(name)
+    }
+
+    /// Huge pages that are free; none where the kernel has none of that size.
+    #[must_use]
+    pub fn free_huge_pages(&self, page_bytes: u64, node: Option<u32>) -> Option<u64> {
+        let directory = self.huge_pages(page_bytes, node);
+        let number = |name: &str| number_in(&directory.join(name));
+        // Pages that are promised to somebody are counted as free by the kernel.
+        Some(number("free_hugepages")?.saturating_sub(number("resv_hugepages").unwrap_or(0)))
+    }
+
+    /// Model of the processor.
+    #[must_use]
+    pub fn processor_name(&self) -> Option<String> {
+        self.processor_value("model name")
+    }
+
+    /// Flags of the processor.
+    #[must_use]
+    pub fn processor_flags(&self) -> BTreeSet<String> {
+        let flags = self.processor_value("flags").unwrap_or_default();
+        flags.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn processor_value(&self, key: &str) -> Option<String> {
+        let text = self.text("proc/cpuinfo")?;
+        let line = text.lines().find(|line| line.split(':').next().is_some_and(|name| name.trim() == key))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    }
+
+    /// Name and release of the kernel.
+    #[must_use]
+    pub fn kernel(&self) -> Option<String> {
+        let (name, release) = (self.text("proc/sys/kernel/ostype")?, self.text("proc/sys/kernel/osrelease")?);
+        Some(format!("{name} {release}"))
+    }
+
+    /// What the kernel was started with.
+    #[must_use]
+    pub fn command_line(&self) -> Option<String> {
+        self.text("proc/cmdline")
+    }
+
+    /// Processes that want to run, averaged over a minute.
+    #[must_use]
+    pub fn load(&self) -> Option<f64> {
+        self.text("proc/loadavg")?.split(' ').next()?.parse().ok()
+    }
+
+    /// Clock of a processor now, MHz.
+    #[must_use]
+    pub fn clock_mhz(&self, processor: u32) -> Option<f64> {
+        let path = format!("sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_cur_freq");
+        Some(self.number(&path)? as f64 / 1e3)
+    }
+
+    /// Temperature of the package, degrees Celsius.
+    #[must_use]
+    pub fn temperature_c(&self) -> Option<f64> {
+        let zones = std::fs::read_dir(self.root.join("sys/class/thermal")).ok()?.flatten();
+        let package = zones.map(|zone| zone.path()).find(|zone| {
+            std::fs::read_to_string(zone.join("type")).is_ok_and(|name| name.trim() == "x86_pkg_temp")
+        })?;
+        Some(number_in(&package.join("temp"))? as f64 / 1e3)
+    }
+}
+
+fn number_in(path: &Path) -> Option<u64> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// A size as the kernel writes it, `32768K`.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(unit)
+}
+
+/// A list as the kernel writes it, `0-3,8`.
+pub(crate) fn list(text: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
+    };
+    text.split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+    use super::*;
+    use std::fs;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Topology) {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        let topology = Topology::at(directory.path());
+        (directory, topology)
+    }
+
+    #[test]
+    fn a_machine_with_two_last_level_caches_in_a_socket_is_read() {
+        let cache = "sys/devices/system/cpu/cpu9/cache/index3";
+        let (_directory, topology) = machine(&[
+            (&format!("{cache}/level"), "3\n"),
+            (&format!("{cache}/type"), "Unified\n"),
+            (&format!("{cache}/size"), "32M\n"),
+            (&format!("{cache}/shared_cpu_list"), "8-15\n"),
+            ("sys/devices/system/cpu/online", "0-1,9\n"),
+            ("sys/devices/system/cpu/cpu9/topology/physical_package_id", "1\n"),
+            ("sys/devices/system/node/has_memory", "0-1\n"),
+            ("sys/devices/system/node/node1/cpulist", "9-15\n"),
+            ("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "10\n"),
+            ("sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "4\n"),
+            ("proc/cpuinfo", "processor : 0\nmodel name\t: A Processor\nflags\t\t: tsc clflush\n"),
+        ]);
+        let last = topology.last_level_cache(9).unwrap();
+        assert_eq!((last.bytes, last.shared_by.as_str()), (32 << 20, "8-15"));
+        assert_eq!(topology.processors(), [0, 1, 9]);
+        assert_eq!((topology.socket_of_node(1), topology.sockets()), (Some(1), Some(1)));
+        assert_eq!(topology.nodes(), [0, 1]);
+        assert_eq!(topology.free_huge_pages(2 << 20, None), Some(6));
+        assert_eq!(topology.free_huge_pages(1 << 30, None), None);
+        assert_eq!(topology.processor_name().as_deref(), Some("A Processor"));
+        assert!(topology.processor_flags().contains("clflush"));
+    }
+
+    #[test]
+    fn what_a_container_hides_is_unknown() {
+        let (_directory, topology) = machine(&[]);
+        assert_eq!((topology.sockets(), topology.last_level_cache(0)), (None, None));
+        assert_eq!((topology.kernel(), topology.load(), topology.temperature_c()), (None, None, None));
+        assert!(topology.nodes().is_empty());
+    }
+}

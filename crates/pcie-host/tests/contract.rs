@@ -1,0 +1,73 @@
+//! The `cpu` back end keeps to the contract of back ends on this machine, and cold caches are colder than warm ones.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use pcie_bench::contract::{Trial, check};
+use pcie_bench::{Backend, Bench, LatencySlice, Start, Stop};
+use pcie_host::{Cold, Cpu, HostOptions, PageSize};
+use pcie_workload::{CacheState, Operation, Path, Test};
+use std::ops::ControlFlow;
+
+fn options(cold: Cold) -> HostOptions {
+    HostOptions { page_bytes: PageSize::FourKib, buffer_bytes: 16 << 20, node: None, core: None, cold }
+}
+
+fn test(operation: Operation, size_bytes: u64) -> Test {
+    Test { path: Path::Command, ..Test::random_dma(operation, size_bytes, 1 << 20, 20_000) }
+}
+
+#[test]
+fn a_core_keeps_to_the_contract() {
+    let trial = Trial {
+        latency: test(Operation::LatWrrd, 8),
+        bandwidth: test(Operation::BwRdwr, 64),
+        refused: vec![
+            Test { path: Path::Dma, ..test(Operation::BwRd, 64) },
+            Test { window_bytes: 1 << 30, ..test(Operation::LatRd, 8) },
+            Test { outstanding: Some(4), ..test(Operation::BwRd, 64) },
+        ],
+    };
+    assert_eq!(check(&Cpu::new(options(Cold::Flush)), &trial), [""; 0]);
+}
+
+/// Median ticks of reads of 8 bytes.
+fn median_ticks(bench: &mut Bench, test: &Test) -> u32 {
+    let stop = Stop::default();
+    let start = Start { position: 0, seed: 1, test, stop: &stop };
+    bench.device.begin(start);
+    bench.host.begin(start);
+    bench.host.thrash().unwrap();
+    if test.cache == CacheState::HostWarm {
+        bench.host.warm(test.window_bytes).unwrap();
+    }
+    let mut ticks = Vec::new();
+    let mut take = |slice: &LatencySlice| {
+        ticks.extend(&slice.ticks);
+        ControlFlow::Continue(())
+    };
+    bench.device.latency(test, &mut take).unwrap();
+    ticks.sort_unstable();
+    ticks[ticks.len() / 2]
+}
+
+#[test]
+fn cold_windows_are_slower_than_warm_ones_either_way() {
+    for cold in [Cold::Thrash, Cold::Flush] {
+        let mut bench = Cpu::new(options(cold)).open().unwrap();
+        let test = Test { window_bytes: 64 << 10, transactions: 512, ..test(Operation::LatRd, 8) };
+        // The best of three: another program may come in between.
+        let mut best = |cache| {
+            let test = Test { cache, ..test.clone() };
+            (0..3).map(|_| median_ticks(&mut bench, &test)).min().unwrap()
+        };
+        let (cold_ticks, warm_ticks) = (best(CacheState::Cold), best(CacheState::HostWarm));
+        assert!(cold_ticks > warm_ticks, "{cold:?}: {cold_ticks} against {warm_ticks}");
+    }
+}
+
+#[test]
+fn a_core_that_is_not_ours_is_refused_by_name() {
+    let told = Cpu::new(HostOptions { core: Some(100_000), ..options(Cold::Thrash) }).open().err().unwrap();
+    assert!(told.to_string().starts_with("host.core = 100000: this program may run on 0"), "{told}");
+}

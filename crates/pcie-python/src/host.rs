@@ -1,0 +1,77 @@
+//! The real host for back ends that are written in Python.
+
+use pcie_bench::{DeviceError, Host, Start, Stop};
+use pcie_host::{RealHost as Inner, SharedBuffer, Topology};
+use pcie_workload::{Operation, Test};
+use pyo3::prelude::*;
+
+use crate::error::{NotSupportedError, RunError, UnavailableError};
+use crate::run::parse;
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<RealHost>()
+}
+
+/// This machine as a host: its buffer, and its caches made warm and cold. It pins the thread that opens it, and belongs to it.
+#[pyclass(unsendable, module = "pcielab._core")]
+pub(crate) struct RealHost {
+    inner: Inner,
+    buffer: SharedBuffer,
+}
+
+#[pymethods]
+impl RealHost {
+    /// Pins this thread and allocates the buffer, as the options say, a JSON object.
+    #[new]
+    fn new(options: &str) -> PyResult<Self> {
+        let (inner, buffer) = Inner::open(&parse("host", options)?, Topology::here())
+            .map_err(|error| UnavailableError::new_err(error.to_string()))?;
+        Ok(Self { inner, buffer })
+    }
+
+    /// Address of the buffer's first byte in this process.
+    #[getter]
+    fn address(&self) -> usize {
+        self.buffer.borrow().address()
+    }
+
+    /// Length of the buffer, bytes.
+    #[getter]
+    fn buffer_bytes(&self) -> usize {
+        self.buffer.borrow().bytes().len()
+    }
+
+    /// Keeps every page of the buffer where it is.
+    fn lock(&self) -> PyResult<()> {
+        self.buffer.borrow().lock().map_err(|error| UnavailableError::new_err(error.to_string()))
+    }
+
+    /// What the host is, as JSON.
+    fn facts(&self) -> PyResult<String> {
+        serde_json::to_string(&self.inner.facts()).map_err(|error| RunError::new_err(error.to_string()))
+    }
+
+    /// What changes about it, as JSON.
+    fn conditions(&mut self) -> PyResult<String> {
+        serde_json::to_string(&self.inner.conditions()).map_err(|error| RunError::new_err(error.to_string()))
+    }
+
+    /// Makes the caches cold for a test over the first `window_bytes` of the buffer.
+    fn thrash(&mut self, window_bytes: u64) -> PyResult<()> {
+        let test = Test::random_dma(Operation::BwRd, 1, window_bytes, 1);
+        self.inner.begin(Start { position: 0, seed: 0, test: &test, stop: &Stop::default() });
+        self.inner.thrash().map_err(raised)
+    }
+
+    /// Writes the first `window_bytes` of the buffer, in whole pages, four times.
+    fn warm(&mut self, window_bytes: u64) -> PyResult<()> {
+        self.inner.warm(window_bytes).map_err(raised)
+    }
+}
+
+fn raised(error: DeviceError) -> PyErr {
+    match error {
+        DeviceError::NotSupported(limit) => NotSupportedError::new_err(limit),
+        error => RunError::new_err(error.to_string()),
+    }
+}

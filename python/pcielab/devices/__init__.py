@@ -1,0 +1,80 @@
+"""Back ends: what tests can be carried out with, how a new one is written, and the contract that all keep to.
+
+    >>> from pcielab import devices, load_suite
+    >>> devices.run(devices.open_kind("cpu"), load_suite("cpu"), "cpu.db")
+
+A back end in Python is a class with the methods of `Backend`, which opens a `Device` and a `Host`; packages
+offer theirs through the entry-point group `pcielab.devices` (see docs/guides/add-a-device.md).
+"""
+
+from typing import TYPE_CHECKING
+
+from pcielab._core import DeviceLostError, NotSupportedError, Stop, UnavailableError
+from pcielab.on_demand import names_on_demand
+
+if TYPE_CHECKING:
+    from pcielab.devices.bridge import bridged
+    from pcielab.devices.contract import broken_promises
+    from pcielab.devices.cpu import HostOptions
+    from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, LinkFacts, Timer
+    from pcielab.devices.host import RealHost
+    from pcielab.devices.protocols import (
+        Backend,
+        BandwidthSlice,
+        Device,
+        Host,
+        LatencySlice,
+        Start,
+        address_offsets,
+    )
+    from pcielab.devices.registry import Kind, kinds, open_kind
+    from pcielab.devices.running import run
+
+__all__ = [
+    "Backend",
+    "BandwidthSlice",
+    "Condition",
+    "Device",
+    "DeviceFacts",
+    "DeviceLostError",
+    "Host",
+    "HostFacts",
+    "HostOptions",
+    "Kind",
+    "LatencySlice",
+    "LinkFacts",
+    "NotSupportedError",
+    "RealHost",
+    "Start",
+    "Stop",
+    "Timer",
+    "UnavailableError",
+    "address_offsets",
+    "bridged",
+    "broken_promises",
+    "kinds",
+    "open_kind",
+    "run",
+]
+
+__getattr__ = names_on_demand(
+    __name__,
+    {
+        "pcielab.devices.bridge": ["bridged"],
+        "pcielab.devices.cpu": ["HostOptions"],
+        "pcielab.devices.host": ["RealHost"],
+        "pcielab.devices.contract": ["broken_promises"],
+        "pcielab.devices.facts": ["Condition", "DeviceFacts", "HostFacts", "LinkFacts", "Timer"],
+        "pcielab.devices.registry": ["Kind", "kinds", "open_kind"],
+        "pcielab.devices.protocols": [
+            "Backend",
+            "BandwidthSlice",
+            "Device",
+            "Host",
+            "LatencySlice",
+            "Start",
+            "address_offsets",
+        ],
+        "pcielab.devices.running": ["run"],
+    },
+)

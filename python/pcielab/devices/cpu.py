@@ -1,0 +1,50 @@
+"""`cpu`: a core of this machine as the requester, and the host's side, which other real devices share."""
+
+import platform
+from typing import Literal
+
+from pydantic import Field
+
+from pcielab import _core
+from pcielab.errors import InputError
+from pcielab.profiles.part import Part, Size
+
+
+class HostOptions(Part):
+    """The host's side of a real device."""
+
+    page_bytes: Size = 4096
+    """Page size of the buffer: 4096, 2M or 1G."""
+    buffer_bytes: Size = 64 << 20
+    """Size of the buffer, in whole pages."""
+    node: int | None = Field(default=None, ge=0, le=1023)
+    """NUMA node of the buffer; none: wherever the kernel puts it."""
+    core: int | None = Field(default=None, ge=0, le=65535)
+    """Core that the program is pinned to; none: the first that it may run on."""
+    cold: Literal["thrash", "flush"] = "thrash"
+    """How caches are made cold: other memory is written, as published, or the window's lines are flushed."""
+
+
+class CpuOptions(Part):
+    """Everything that `--device cpu` can be told."""
+
+    host: HostOptions = HostOptions()
+    """The host's side."""
+
+
+def make(options: CpuOptions, address: str | None) -> _core.Backend:
+    """The back end; an address is the number of a core."""
+    host = options.host
+    if address is not None:
+        if not (address.isascii() and address.isdigit()) or len(address) > len("65535"):
+            raise InputError(f"--device cpu:{address}: give the number of a core, such as cpu:2")
+        if host.core is not None:
+            raise InputError(f"--device cpu:{address} and host.core={host.core}: give one of them")
+        host = host.model_copy(update={"core": int(address)})
+    return _core.Backend.cpu(host.model_dump_json())
+
+
+def present() -> list[tuple[str, str]]:
+    """What could be measured here, and what is missing for it."""
+    missing = "" if platform.system() == "Linux" else "the real host is there on Linux only"
+    return [("a core of this machine", missing)]

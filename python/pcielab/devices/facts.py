@@ -1,0 +1,112 @@
+"""What devices and hosts say of themselves, with the keys of docs/reference/store.md.
+
+None is unknown, never a guess.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timer:
+    """A tick of `numerator_ns / denominator` ns, with so many cycles of the timer's clock."""
+
+    numerator_ns: int
+    denominator: int = 1
+    cycles: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkFacts:
+    """What a link can do at most."""
+
+    rate_gtps: float | None = None
+    lanes: int | None = None
+    mps_bytes: int | None = None
+    mrrs_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceFacts:
+    """What a device is.
+
+    Attributes:
+        name: Its name.
+        timer: Its timer.
+        deadline_ms: It is given up when nothing came from it for so long; None for one that only computes.
+        dma_transfer_bytes_most: Longest transfer of its DMA engines; None without any.
+        command_transfer_bytes_most: Longest transfer that it issues from registers; None where it cannot.
+        outstanding: Transactions in flight at most.
+        address: Where it is, such as a bus address.
+        vendor_id: PCI vendor.
+        device_id: PCI device.
+        firmware: Version of its firmware.
+        driver: Version of what drives it.
+        link: What its link can do.
+        operations: Tests that it can carry out, as `command lat-rd`.
+        latency_includes: What is part of a latency beside the transfer, as `doorbell` or `timer`.
+    """
+
+    name: str
+    timer: Timer
+    deadline_ms: int | None
+    dma_transfer_bytes_most: int | None = None
+    command_transfer_bytes_most: int | None = None
+    outstanding: int | None = None
+    address: str | None = None
+    vendor_id: int | None = None
+    device_id: int | None = None
+    firmware: str | None = None
+    driver: str | None = None
+    link: LinkFacts | None = None
+    operations: tuple[str, ...] = ()
+    latency_includes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostFacts:
+    """What a host is.
+
+    Attributes:
+        name: Its name.
+        buffer_bytes: Size of the buffer.
+        sockets: Sockets.
+        llc_bytes: Last-level cache of a socket.
+        device_socket: Socket of the device.
+        memory_socket: Socket of the buffer.
+        program_socket: Socket of the control program.
+        processor: Model of the processor.
+        caches: Those that the program's core can reach, each with `level`, `holds`, `bytes` and `shared_by`.
+        kernel: Name and release of the kernel.
+        command_line: What the kernel was started with.
+        page_bytes: Page size of the buffer.
+        node: NUMA node of the buffer.
+        core: Core that the control program is pinned to.
+        iommu: `off`, `super-pages` or `four-kib-pages`.
+        cold: How caches are made cold: `thrash` or `flush`.
+    """
+
+    name: str
+    buffer_bytes: int
+    sockets: int | None = None
+    llc_bytes: int | None = None
+    device_socket: int | None = None
+    memory_socket: int | None = None
+    program_socket: int | None = None
+    processor: str | None = None
+    caches: tuple[dict[str, int | str], ...] = ()
+    kernel: str | None = None
+    command_line: str | None = None
+    page_bytes: int | None = None
+    node: int | None = None
+    core: int | None = None
+    iommu: str | None = None
+    cold: str | None = None
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that changes while a device is used, such as `Condition("temperature", "C", 61.0)`."""
+
+    metric: str
+    unit: str
+    value: float | None

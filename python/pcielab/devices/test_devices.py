@@ -1,0 +1,235 @@
+"""Back ends of every kind: chosen, refused, wrapped, written in Python."""
+
+import json
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pcielab import InputError, RunError, Suite, _core, devices, load_suite, open_store, resolve, single_test
+from pcielab.devices import registry
+from pcielab.devices.protocols import LatencySlice
+from pcielab.profiles.part import Part
+from pcielab.suites.benchmark import Parameters
+
+
+class Rig(devices.Device):
+    """A device that answers with what a test gives it."""
+
+    def __init__(self, slices: Any, deadline_ms: int | None = 10_000) -> None:
+        self.slices, self.deadline_ms, self.closed = slices, deadline_ms, 0
+
+    def facts(self) -> devices.DeviceFacts:
+        return devices.DeviceFacts(name="rig", timer=devices.Timer(10), deadline_ms=self.deadline_ms)
+
+    def begin(self, start: devices.Start) -> None:
+        self.start = start
+
+    def latency(self, test: Parameters) -> Generator[LatencySlice, None, None]:
+        yield from self.slices(self, test)
+
+    def conditions(self) -> list[devices.Condition]:
+        return [devices.Condition("temperature", "C", 40.0), devices.Condition("clock", "MHz", None)]
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Here(devices.Host):
+    def facts(self) -> devices.HostFacts:
+        return devices.HostFacts(name="here", buffer_bytes=1 << 20)
+
+    def thrash(self) -> None:
+        pass
+
+    def warm(self, window_bytes: int) -> None:
+        pass
+
+
+class Rigged(devices.Backend):
+    kind = "rigged"
+    origin = "emulated"
+
+    def __init__(self, slices: Any, deadline_ms: int | None = 10_000) -> None:
+        self.device = Rig(slices, deadline_ms)
+
+    def attachments(self) -> dict[str, str]:
+        return {"rig.txt": "as it stands"}
+
+    def open(self) -> tuple[devices.Device, devices.Host]:
+        return self.device, Here()
+
+
+def three_tests() -> Suite:
+    one = single_test("lat-rd", window="8K", transactions=2048)
+    return Suite("some", "Some tests", one.entries * 3)
+
+
+def steady(_device: Rig, test: Parameters) -> Iterator[LatencySlice]:
+    for first in range(0, test.transactions, 512):
+        yield np.arange(first, first + 512, dtype=np.uint32) % 7 + 90, 512 * 1000.0
+
+
+def test_a_device_in_python_is_run_with_its_facts_conditions_and_attachments(tmp_path: Path) -> None:
+    backend = Rigged(steady)
+    devices.run(devices.bridged(backend), three_tests(), tmp_path / "run.db", samples="full")
+    store = open_store(tmp_path / "run.db")
+    assert store.origin == "emulated"
+    assert store.manifest["device"]["timer"]["numerator_ns"] == 10
+    assert store.manifest["conditions_after"][0] == {"metric": "temperature", "unit": "C", "value": 40.0}
+    assert store.attachments == {"rig.txt": "as it stands"}
+    assert list(store.scalars["samples"]) == [2048, 2048, 2048]
+    assert set(store.scalars["minimum"]) == {900.0}
+    of_conditions = store.scalar_rows[store.scalar_rows["subject"] == "condition"]
+    assert set(of_conditions["metric"]) == {"temperature"}
+    assert backend.device.closed == 1
+
+
+def test_addresses_are_those_of_every_other_device() -> None:
+    offsets = devices.address_offsets(three_tests().entries[0].parameters, seed=1, position=0, first=0, count=1000)
+    assert offsets[0] == offsets[1]
+    assert len(set(offsets)) > 64
+    assert set(offsets % 64) == {0}
+
+
+def test_exceptions_are_failures_refusals_and_losses(tmp_path: Path) -> None:
+    raised = iter([ValueError("a bit fell over"), devices.NotSupportedError("64 bytes at most")])
+
+    def wrong(_device: Rig, test: Parameters) -> Iterator[LatencySlice]:
+        raise next(raised, None) or devices.DeviceLostError("unplugged")
+        yield from steady(_device, test)
+
+    with pytest.raises(RunError, match=r"rig was lost.*unplugged"):
+        devices.run(devices.bridged(Rigged(wrong)), three_tests(), tmp_path / "run.db")
+    store = open_store(tmp_path / "run.db")
+    assert list(store.tests["status"]) == ["failed", "not-supported", "interrupted"]
+    assert list(store.tests["message"])[:2] == ["ValueError: a bit fell over", "64 bytes at most"]
+    devices.run(devices.bridged(Rigged(steady)), three_tests(), tmp_path / "run.db", resume=True)
+    assert list(open_store(tmp_path / "run.db").tests["status"]) == ["failed", "not-supported", "ok"]
+
+
+def test_a_device_that_never_answers_is_given_up_at_its_deadline(tmp_path: Path) -> None:
+    def silent(_device: Rig, _test: Parameters) -> Iterator[LatencySlice]:
+        time.sleep(5)
+        yield np.zeros(1, dtype=np.uint32), 1.0
+
+    started = time.monotonic()
+    with pytest.raises(RunError, match="rig did not answer for"):
+        devices.run(devices.bridged(Rigged(silent, deadline_ms=500)), three_tests(), tmp_path / "run.db")
+    assert time.monotonic() - started < 2.5
+    assert open_store(tmp_path / "run.db").tests.empty
+
+
+def test_another_device_cannot_go_on_with_a_run(tmp_path: Path) -> None:
+    output = tmp_path / "run.db"
+    devices.run(devices.bridged(Rigged(steady)), three_tests(), output)
+    other = Rigged(steady, deadline_ms=1)
+    with pytest.raises(InputError, match=r"device\.deadline_ms is 10000 in the store, but 1 in this run"):
+        devices.run(devices.bridged(other), three_tests(), output, resume=True)
+
+
+def test_a_stop_closes_the_generator(tmp_path: Path) -> None:
+    closed = []
+
+    def endless(_device: Rig, _test: Parameters) -> Iterator[LatencySlice]:
+        try:
+            for _ in range(1 << 20):
+                yield np.full(2, 3, dtype=np.uint32), 100.0
+        finally:
+            closed.append(True)
+
+    def stop(*_state: object) -> None:
+        raise KeyboardInterrupt
+
+    suite = Suite("long", "Long", single_test("lat-rd", window="8K", transactions=1 << 21).entries)
+    with pytest.raises(RunError, match="--resume goes on"):
+        devices.run(devices.bridged(Rigged(endless)), suite, tmp_path / "run.db", samples="full", progress=stop)
+    assert closed in ([], [True])
+
+
+def simulator() -> _core.Backend:
+    return _core.Backend.simulated(resolve("snb").to_json(), samples="adaptive", engine="fast")
+
+
+def test_a_trace_has_every_slice_and_changes_no_number(tmp_path: Path) -> None:
+    suite = Suite("few", "Few", load_suite("quick").entries[:4])
+    devices.run(simulator(), suite, tmp_path / "plain.db")
+    devices.run(simulator().traced(tmp_path / "trace.jsonl"), suite, tmp_path / "traced.db")
+    plain, traced = (open_store(tmp_path / name).scalar_rows for name in ("plain.db", "traced.db"))
+    assert plain.equals(traced)
+    lines = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
+    samples = sum(len(line.get("ticks", [])) for line in lines)
+    assert samples == plain[plain["metric"] == "samples"]["value"].sum()
+
+
+def test_faults_are_on_record_and_leave_a_store_to_go_on_with(tmp_path: Path) -> None:
+    suite = Suite("few", "Few", load_suite("quick").entries[:12])
+    faulty = simulator().with_faults(json.dumps({"seed": 3, "failures": 0.3, "wrong_counts": 0.3}))
+    devices.run(faulty, suite, tmp_path / "run.db")
+    store = open_store(tmp_path / "run.db")
+    assert store.manifest["backend"]["faults"]["failures"] == 0.3
+    assert set(store.tests["status"]) == {"ok", "failed"}
+    messages = set(store.tests["message"].dropna())
+    assert "a failure on purpose" in messages
+    assert any("than were asked for" in message or "transactions of" in message for message in messages)
+
+
+def test_unknown_kinds_options_and_addresses_are_refused_by_name() -> None:
+    for device, sets, told in [
+        ("cpuu", {}, "--device cpuu: unknown: did you mean cpu"),
+        ("cpu", {"host.pages": 1}, "host.pages"),
+        ("cpu", {"host.page_bytes": 5000}, "5000: a page is 4096, 2097152 or 1073741824 bytes"),
+        ("cpu", {"pages": 1}, "--set pages: give device.KEY=VALUE or host.KEY=VALUE"),
+        ("cpu:two", {}, "--device cpu:two: give the number of a core"),
+        ("cpu:1", {"host.core": 0}, "--device cpu:1 and host.core=0"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            devices.open_kind(device, sets=sets)
+        assert told in str(caught.value), caught.value
+
+
+class EntryPoint:
+    """As importlib.metadata has them."""
+
+    def __init__(self, name: str, load: Any) -> None:
+        self.name, self.load, self.dist = name, load, None
+
+
+def test_packages_bring_kinds_and_a_broken_one_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> Any:
+        raise ImportError("libcard.so is missing")
+
+    kind = devices.Kind(
+        "rigged",
+        "A rig",
+        Part,
+        lambda _options, address: devices.bridged(Rigged(steady)),
+        lambda: [("rig 0", "")],
+    )
+    found = [EntryPoint("rigged", lambda: kind), EntryPoint("card", broken)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: found if group == "pcielab.devices" else [])
+    assert list(devices.kinds()) == ["cpu", "card", "rigged"]
+    assert devices.open_kind("rigged").kind == "rigged"
+    assert "libcard.so is missing" in devices.kinds()["card"].present()[0][1]
+    with pytest.raises(InputError, match=r"--device card: .*libcard\.so is missing"):
+        devices.open_kind("card")
+
+
+def test_the_real_hosts_buffer_is_an_array_with_an_address() -> None:
+    host = devices.RealHost(devices.HostOptions(buffer_bytes=1 << 20, cold="flush"))
+    assert (host.buffer.size, host.buffer.ctypes.data) == (1 << 20, host.address)
+    host.buffer[5] = 7
+    host.thrash()
+    host.warm(4096)
+    assert host.facts().buffer_bytes == 1 << 20
+    assert host.facts().cold == "flush"
+    assert {condition.metric for condition in host.conditions()} == {"load", "clock", "temperature"}
+    array = host.buffer
+    del host
+    array[:] = 1  # still mapped
+    assert array.sum() == 1 << 20
+    with pytest.raises(devices.UnavailableError, match=r"host\.node = 900"):
+        devices.RealHost(devices.HostOptions(node=900))

@@ -1,0 +1,172 @@
+"""`pcielab run --device cpu`: measured on this machine, through everything that a real device goes through."""
+
+import json
+import random
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from pcielab import open_store
+from shell import exported, pcielab, stop_after, stored, succeed
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the real host is there on Linux only")
+
+SMALL = """
+name = "small"
+title = "A few accesses of a core"
+
+[provenance]
+source = "test"
+
+[[group]]
+family = "lat_cmd_win_{direction}"
+loop = ["test", "cache"]
+tests = ["LAT_CMD_RD", "LAT_CMD_WRRD"]
+sizes = [8]
+windows = ["64K"]
+caches = ["cold", "host-warm", "device-warm", "device-thrash"]
+patterns = ["random"]
+transactions = 512
+
+[[group]]
+family = "bw_cmd_{direction}_{size}"
+loop = ["test", "size"]
+tests = ["BW_CMD_RD", "BW_CMD_WR", "BW_CMD_RW"]
+sizes = [64, 4096, "1M"]
+windows = ["4M"]
+caches = ["host-warm"]
+patterns = ["random"]
+transactions = 2000
+"""
+TESTS = 17
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("suite") / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def run(suite: Path, output: Path, *options: str) -> tuple[str | Path, ...]:
+    buffer = ("--set", "host.buffer_bytes=8M")
+    return ("run", "--device", "cpu", "--suite", suite, "-o", output, *buffer, *options)
+
+
+@pytest.fixture(scope="module")
+def measured(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of a run."""
+    output = tmp_path_factory.mktemp("measured") / "cpu.db"
+    done = succeed(*run(suite, output))
+    assert done.stderr == f"{TESTS} tests measured on cpu: {output}\n"
+    return output
+
+
+def test_every_test_has_its_numbers_its_conditions_and_what_it_ran_on(measured: Path) -> None:
+    store = open_store(measured)
+    assert store.origin == "measured"
+    assert set(store.tests["status"]) == {"ok"}
+    device, host = store.manifest["device"], store.manifest["host"]
+    assert device["latency_includes"] == ["timer"]
+    assert (host["buffer_bytes"], host["page_bytes"], host["cold"]) == (8 << 20, 4096, "thrash")
+    assert store.manifest["backend"]["host"]["buffer_bytes"] == 8 << 20
+    scalars = store.scalar_rows
+    of_conditions = scalars[(scalars["subject"] == "condition") & (scalars["metric"] == "timer_resolution")]
+    assert len(of_conditions) == TESTS
+    assert {"conditions_before", "conditions_after"} <= store.manifest.keys()
+
+
+def test_cold_caches_are_slower_than_warm_ones(measured: Path) -> None:
+    rows = open_store(measured).scalars.query("name == 'LAT_CMD_RD'").set_index("cache")
+    assert rows.loc["cold", "median"] > rows.loc["host-warm", "median"]
+
+
+def test_what_looks_at_stores_takes_it(suite: Path, measured: Path, tmp_path: Path) -> None:
+    simulated = tmp_path / "sim.db"
+    succeed("run", "--profile", "snb", "--suite", suite, "-o", simulated)
+    explained = succeed("explain", measured)
+    assert "no PCIe link" in explained.stderr
+    succeed("compare", measured, simulated)
+    succeed("report", measured, "-o", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert "MEASURED" in page
+    assert "SIMULATED" not in page
+    for kind in ("csv", "json", "parquet", "pcie-bench"):
+        succeed("export", kind, measured, "-o", tmp_path / f"out-{kind}")
+
+
+def test_a_single_row_says_that_it_was_measured(tmp_path: Path) -> None:
+    options = ("--test", "lat-rd", "--path", "command", "--size", "8", "--transactions", "600")
+    done = succeed("run", "--device", "cpu", *options, "-o", tmp_path / "one.db", "--format", "json")
+    assert json.loads(done.stdout)[0]["origin"] == "measured"
+    assert "simulated" not in done.stdout + done.stderr
+
+
+def test_what_a_core_cannot_do_is_refused_by_its_limit(tmp_path: Path) -> None:
+    done = succeed("run", "--device", "cpu", "--test", "bw-rd", "-o", tmp_path / "dma.db")
+    assert "not-supported: path = dma: a core has no DMA engine" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--engine", "fast"), "--engine fast: is for --device sim"),
+        (("--jobs", "4"), "--jobs 4: give 1: cpu does one test at a time"),
+        (("--profile", "snb"), "--profile snb: names a system for --device sim"),
+        (("--set", "host.page_bytes=1G"), "host.buffer_bytes = 8388608: give a multiple of the page size"),
+        (("--set", "host.node=900"), "host.node = 900: this machine has"),
+        (("--set", "host.core=60000"), "host.core = 60000: this program may run on"),
+        (("--set", "host.llc.ddio_ways=4"), "host.llc"),
+    ],
+)
+def test_options_of_others_and_what_is_not_there_are_refused_by_name(
+    suite: Path, tmp_path: Path, options: tuple[str, ...], told: str
+) -> None:
+    refused = pcielab(*run(suite, tmp_path / "cpu.db", *options))
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert told in refused.stderr
+    assert not (tmp_path / "cpu.db").exists()
+
+
+def test_a_file_of_options_stands_resolved_in_the_manifest(suite: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('[host]\nbuffer_bytes = "4M"\ncold = "flush"\n')
+    options = ("--test", "lat-rd", "--path", "command", "--transactions", "600")
+    profile = ("--profile", tmp_path / "mine.toml", "--set", "host.buffer_bytes=2M")
+    succeed("run", "--device", "cpu", *options, *profile, "-o", tmp_path / "one.db")
+    host = open_store(tmp_path / "one.db").manifest["backend"]["host"]
+    assert (host["buffer_bytes"], host["cold"], host["page_bytes"]) == (2 << 20, "flush", 4096)
+
+
+def test_devices_are_listed_and_shown() -> None:
+    rows = json.loads(succeed("devices", "list", "--format", "json").stdout)
+    assert {"device": "cpu", "missing": ""}.items() <= next(row for row in rows if row["device"] == "cpu").items()
+    shown = json.loads(succeed("devices", "show", "cpu", "--format", "json").stdout)
+    assert [row["key"] for row in shown][:2] == ["host.page_bytes", "host.buffer_bytes"]
+
+
+def kills(suite: Path, folder: Path, count: int, seed: int) -> None:
+    """Runs that are ended at seeded places, one way or another, and gone on with until they are whole."""
+    draws = random.Random(seed)
+    for number in range(count):
+        output = folder / f"{number}.db"
+        number_of_signal = draws.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+        stopped = stop_after(draws.randrange(TESTS), number_of_signal, output, *run(suite, output))
+        assert "Traceback" not in stopped.stderr
+        done = stored(output)
+        succeed(*run(suite, output, "--resume" if output.exists() else "--overwrite"))
+        assert stored(output) == TESTS >= done
+        assert set(open_store(output).tests["status"]) == {"ok"}
+        json.loads(exported(output))
+        left = [path.name for path in folder.iterdir() if path.suffix not in (".db", ".json")]
+        assert left == []
+
+
+def test_runs_that_are_ended_anywhere_are_gone_on_with(suite: Path, tmp_path: Path) -> None:
+    kills(suite, tmp_path, count=4, seed=1)
+
+
+@pytest.mark.slow
+def test_runs_that_are_ended_at_a_hundred_places_are_gone_on_with(suite: Path, tmp_path: Path) -> None:
+    kills(suite, tmp_path, count=100, seed=2)

@@ -1,0 +1,94 @@
+"""Ctrl-C is answered in a second, whatever is simulated or written, and what is finished is kept."""
+
+import signal
+import sqlite3
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+from pcielab import open_store
+from shell import PCIELAB, Done, stored, succeed
+
+
+def interrupted(store: Path, tests: int, *arguments: str | Path, after_seconds: float = 0.5) -> tuple[Done, float]:
+    """Interrupt a command some time after that many tests were stored; how it ended, and how long that took."""
+    process = subprocess.Popen(
+        [PCIELAB, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    started = time.monotonic()
+    while (not store.exists() or stored(store) < tests) and time.monotonic() - started < 60:
+        time.sleep(0.01)
+    time.sleep(after_seconds)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    return Done(process.returncode, stdout, stderr), time.monotonic() - asked
+
+
+LIMIT_SECONDS = 3.0
+"""A second, and two for a busy machine to end the process in."""
+
+
+def test_a_simulation_of_a_fabric_that_would_take_minutes_is_stopped(tmp_path: Path) -> None:
+    output = tmp_path / "run.db"
+    command = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "1e6", "-o", output)
+    done, seconds = interrupted(output, 0, *command)
+    assert done.exit_code == 1, done.stderr
+    assert "--resume" in done.stderr
+    assert seconds < LIMIT_SECONDS
+    assert set(open_store(output).tests["status"]) <= {"interrupted"}
+
+
+MANY_MESSAGES = """
+name = "many"
+title = "One test that would take minutes"
+
+[provenance]
+source = "test"
+
+[[group]]
+family = "message_throughput_sizes"
+loop = []
+ways = ["write-combined"]
+sizes = [64]
+pace = "stream"
+messages = 1000000
+"""
+
+
+def test_a_test_of_a_million_messages_is_stopped(tmp_path: Path) -> None:
+    output, suite = tmp_path / "run.db", tmp_path / "many.toml"
+    suite.write_text(MANY_MESSAGES)
+    done, seconds = interrupted(output, 0, "run", "--suite", suite, "-o", output)
+    assert done.exit_code == 1, done.stderr
+    assert seconds < LIMIT_SECONDS
+
+
+def test_a_locked_store_holds_up_no_stop(tmp_path: Path) -> None:
+    output = tmp_path / "run.db"
+    command = ("run", "--profile", "snb", "--suite", "quick", "-o", output)
+    process = subprocess.Popen(
+        [PCIELAB, *map(str, command)],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not output.exists() or stored(output) < 3:
+        time.sleep(0.005)
+    with closing(sqlite3.connect(output, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(0.3)
+        asked = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, stderr = process.communicate(timeout=60)
+        assert time.monotonic() - asked < LIMIT_SECONDS
+        other.execute("ROLLBACK")
+    assert process.returncode == 1
+    assert "--resume" in stderr
+    succeed(*command, "--resume")
+    assert set(open_store(output).tests["status"]) == {"ok"}
