@@ -102,6 +102,8 @@ module pcielab_core #(
     );
 
     // ---- resets: a request that is being sent goes out whole first
+    // Everything of the test before is forgotten when one starts.
+    logic prepare;
     logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
     assign engine_rst = rst || (reset_pending && !tx_valid);
     assign test_rst = engine_rst || prepare;
@@ -113,7 +115,7 @@ module pcielab_core #(
     end
 
     // ---- addresses to transfers to parts
-    logic prepare, pools_ready, recorder_ready;
+    logic pools_ready, recorder_ready;
     logic address_valid, address_ready, address_in_buffer;
     logic [63:0] address;
     logic [OFFSET_WIDTH-1:0] offset;

@@ -76,6 +76,7 @@ module registers #(
     logic taken, write;
     logic is_control, is_piece, is_unit, is_bin, is_record;
     logic [63:0] key;
+    logic [LENGTH_WIDTH-1:0] size;
     logic size_good, period_good, pieces_good;
 
     assign reg_ready = !reading && !rst;
@@ -99,7 +100,6 @@ module registers #(
     assign is_control = write && reg_address == CONTROL_ADDRESS;
     assign list.key = key;
     assign list.size = size;
-    logic [LENGTH_WIDTH-1:0] size;
 
     // A setting that will be refused is refused when the test is started.
     assign size_good = size != '0 && size <= LENGTH_WIDTH'(4096) && list.unit_bytes != '0;

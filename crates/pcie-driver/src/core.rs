@@ -51,6 +51,8 @@ pub enum DriverError {
 
 /// Transactions between two looks at a bandwidth test, about.
 const LOOK_TRANSACTIONS: u64 = 4096;
+/// Transactions of a bandwidth test that the core is started for at most: an even number.
+const COUNT_MOST: u64 = 1 << 31;
 /// The first look.
 const FIRST_LOOK_NS: u64 = 50_000;
 /// A look is no longer than that.
@@ -143,7 +145,8 @@ impl<T: Transport> Core<T> {
         Ok(())
     }
 
-    /// Runs a bandwidth test, the whole of it in one go: `sink` is told now and then how far it is, until it breaks off.
+    /// Runs a bandwidth test, in one go as far as the core can count: `sink` is told now and then how far it is, until it
+    /// breaks off.
     ///
     /// # Errors
     /// See [`DriverError`].
@@ -154,14 +157,34 @@ impl<T: Transport> Core<T> {
         data_key: u32,
         sink: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), DriverError> {
-        self.start(test, list, 0..test.transactions, data_key)?;
+        let (mut first, mut before) = (0, Progress::default());
+        while first < test.transactions {
+            let part = first..test.transactions.min(first + COUNT_MOST);
+            first = part.end;
+            self.start(test, list, part, data_key)?;
+            let sum = |now: Progress| Progress {
+                transactions: before.transactions + now.transactions,
+                clocks: before.clocks + now.clocks,
+            };
+            match self.watch(&mut |now| sink(sum(now)))? {
+                Some(done) => before = sum(done),
+                None => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at a test now and then until it is done; none if `sink` broke it off.
+    fn watch(
+        &mut self,
+        sink: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Option<Progress>, DriverError> {
         let (mut look_ns, mut silent_ns, mut before) = (FIRST_LOOK_NS, 0, 0);
         loop {
             self.transport.relax(look_ns)?;
             if self.result()?.is_some() {
                 let done = self.finish()?;
-                let _ = sink(done);
-                return Ok(());
+                return Ok((!sink(done).is_break()).then_some(done));
             }
             self.control(r::CONTROL_LATCH_SHIFT)?;
             let done = self.progress()?;
@@ -170,7 +193,7 @@ impl<T: Transport> Core<T> {
                 return Err(DriverError::Silent(silent_ns / 1000));
             }
             if done.transactions > before && sink(done).is_break() {
-                return self.stop();
+                return self.stop().map(|()| None);
             }
             before = done.transactions;
             look_ns = self.next_look_ns(done);

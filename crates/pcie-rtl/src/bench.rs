@@ -22,8 +22,6 @@ use std::sync::Arc;
 
 /// Longest transfer: a page.
 const TRANSFER_BYTES_MOST: u64 = 4096;
-/// Transactions that fill the pipeline and are not counted, of tests with many more.
-const WARM_UP: u64 = 2048;
 
 struct Shared {
     machine: Arc<Machine>,
@@ -170,15 +168,11 @@ impl Device for RtlDevice {
         test: &Test,
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
-        let warm_up = if test.transactions > 4 * WARM_UP { WARM_UP } else { 0 };
         self.shared.borrow_mut().drive(test, |core, list, data_key| {
             let clock_ns = f64::from(core.facts().clock_ps) / 1000.0;
             let mut before = Progress::default();
             core.bandwidth(test, list, data_key, &mut |now| {
                 let since = std::mem::replace(&mut before, now);
-                if now.transactions <= warm_up || (since.transactions == 0 && warm_up > 0) {
-                    return ControlFlow::Continue(());
-                }
                 sink(BandwidthSlice {
                     transactions: now.transactions - since.transactions,
                     elapsed_ns: (now.clocks - since.clocks) as f64 * clock_ns,
