@@ -79,6 +79,23 @@ rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.r
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
 
+.PHONY: faults
+faults: build ## Kill commands, and fail their writes, at every call by which they change files (an hour)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_faults.py
+
+.PHONY: kill-loop
+kill-loop: build ## Kill runs, imports and exports at a hundred moments each, and go on with them (a quarter of an hour)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_killed_commands.py
+
+.PHONY: damage
+damage: build ## Truncate, flip and zero a store in 560 ways, and have commands read it (a quarter of an hour)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_damaged_stores.py
+	cargo test -p pcie-store --quiet damage_tests
+
+.PHONY: hostile-text
+hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium)
+	$(BIN)/python -m pytest tests/report/test_hostile_text.py
+
 .PHONY: test-bounds
 test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
 	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model

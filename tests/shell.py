@@ -45,7 +45,7 @@ def pcielab(*arguments: str | Path, cwd: Path | None = None) -> Done:
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         process = os.fork()
         if process == 0:
-            os._exit(_exit_code_of_command([*map(str, arguments)], stdout.fileno(), stderr.fileno(), cwd))
+            os._exit(exit_code_of_command([*map(str, arguments)], stdout.fileno(), stderr.fileno(), cwd))
         _, status = os.waitpid(process, 0)
         texts = []
         for stream in (stdout, stderr):
@@ -54,7 +54,8 @@ def pcielab(*arguments: str | Path, cwd: Path | None = None) -> Done:
     return Done(os.waitstatus_to_exitcode(status), *texts)
 
 
-def _exit_code_of_command(arguments: list[str], stdout: int, stderr: int, cwd: Path | None) -> int:
+def exit_code_of_command(arguments: list[str], stdout: int, stderr: int, cwd: Path | None) -> int:
+    """Run a command in this process, which should be one forked for it."""
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115

@@ -207,9 +207,9 @@ def test_a_store_of_a_newer_schema_is_refused(
 ) -> None:
     StoreWriter.create(tmp_path / "newer.db", json.dumps({"origin": "measured"})).close()
     with closing(sqlite3.connect(tmp_path / "newer.db")) as connection:
-        connection.execute("PRAGMA user_version = 2")
+        connection.execute("PRAGMA user_version = 3")
     message = refused(tmp_path, *readers[command]("newer.db"))
-    assert "newer.db: has store schema 2, newer than 1" in message
+    assert "newer.db: has store schema 3, newer than 2" in message
 
 
 @pytest.mark.parametrize("command", ["export", "compare", "report", "resume"])
@@ -324,7 +324,7 @@ def test_an_output_that_cannot_be_written_is_refused(
 def test_no_command_replaces_the_store_that_it_reads(store: str, tmp_path: Path, command: str) -> None:
     before = Path(store).read_bytes()
     message = refused(tmp_path, *outputs(store, store, tmp_path)[command], "--overwrite")
-    assert f"{store}: is the store itself" in message
+    assert f"{store}: is a store, and is replaced only by another" in message
     assert Path(store).read_bytes() == before
 
 

@@ -38,7 +38,7 @@ def test_a_simulation_of_a_fabric_that_would_take_minutes_is_stopped(tmp_path: P
     output = tmp_path / "run.db"
     command = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "1e6", "-o", output)
     done, seconds = interrupted(output, 0, *command)
-    assert done.exit_code == 1, done.stderr
+    assert done.exit_code == 130, done.stderr
     assert "--resume" in done.stderr
     assert seconds < LIMIT_SECONDS
     assert set(open_store(output).tests["status"]) <= {"interrupted"}
@@ -65,7 +65,7 @@ def test_a_test_of_a_million_messages_is_stopped(tmp_path: Path) -> None:
     output, suite = tmp_path / "run.db", tmp_path / "many.toml"
     suite.write_text(MANY_MESSAGES)
     done, seconds = interrupted(output, 0, "run", "--suite", suite, "-o", output)
-    assert done.exit_code == 1, done.stderr
+    assert done.exit_code == 130, done.stderr
     assert seconds < LIMIT_SECONDS
 
 
@@ -88,7 +88,7 @@ def test_a_locked_store_holds_up_no_stop(tmp_path: Path) -> None:
         _, stderr = process.communicate(timeout=60)
         assert time.monotonic() - asked < LIMIT_SECONDS
         other.execute("ROLLBACK")
-    assert process.returncode == 1
+    assert process.returncode == 130
     assert "--resume" in stderr
     succeed(*command, "--resume")
     assert set(open_store(output).tests["status"]) == {"ok"}

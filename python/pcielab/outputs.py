@@ -1,31 +1,76 @@
 """Output files and folders: what is there is refused, or replaced once its successor exists.
 
-Everything is written under a temporary name beside its place and then moved there.
+Everything is made in a hidden folder beside its place, synced, and then moved there in one step;
+`crates/pcie-output` is the writer behind this and behind the stores. Only regular files are replaced, and a store
+only by another store. A link is followed; a terminal, a device or a pipe is written into, and `-` is stdout. What
+a killed command left beside an output is removed by the next one that writes there.
+
+A command checks its outputs before the work is done for them, and writes when it is.
 """
 
-import tempfile
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pcielab import _core
 from pcielab.errors import InputError
+
+
+def check_file(path: Path, *, overwrite: bool) -> None:
+    """Refuse a place where no file could be written, by trying to.
+
+    Raises:
+        InputError: It exists and `overwrite` is not given, it is a store or no regular file, or nothing can be
+            created there.
+    """
+    _core.check_file(path, overwrite=overwrite)
+
+
+def check_folder(path: Path, *, overwrite: bool, mark: str) -> None:
+    """Refuse a place where no folder could be written, by trying to; see `write_folder`.
+
+    Raises:
+        InputError: It exists and may not be replaced, or nothing can be created there.
+    """
+    _core.check_folder(path, overwrite=overwrite, mark=mark)
+
+
+def check_new_store(path: Path, *, overwrite: bool) -> None:
+    """Refuse a place where no store could be written, by trying to.
+
+    Raises:
+        InputError: It exists and `overwrite` is not given, what is there is no store, or nothing can be created
+            there.
+    """
+    _core.check_new_store(path, overwrite=overwrite)
+
+
+def check_name(name: str, what: str, source: Path) -> None:
+    """Refuse a name from a foreign file that is to become the name of a file, unless it is a plain one.
+
+    Args:
+        name: The name.
+        what: What has it, as `attachment`.
+        source: Where it was read.
+
+    Raises:
+        InputError: It leads into another folder, no file can have it, or it stands for a device.
+    """
+    try:
+        _core.check_name(name)
+    except InputError as error:
+        raise InputError(f"{source}: {what} {error}") from None
 
 
 def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:
     """Write a file.
 
     Raises:
-        InputError: It exists and `overwrite` is not given, it is not a regular file, or it cannot be written.
+        InputError: As `check_file`.
+        RunError: Writing failed, as on a full disk; what was there is as it was.
     """
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: is not a regular file: choose another name")
-    refuse_existing(path, overwrite=overwrite)
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as beside:
-            fresh = Path(beside) / "fresh"
-            fresh.write_bytes(content)
-            fresh.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
+    sys.stdout.flush()
+    _core.write_file(path, content, overwrite=overwrite)
 
 
 def write_folder(path: Path, files: Mapping[str, bytes], *, overwrite: bool, mark: str) -> None:
@@ -38,52 +83,7 @@ def write_folder(path: Path, files: Mapping[str, bytes], *, overwrite: bool, mar
         mark: The file that tells a folder written by pcielab from one that must not be lost.
 
     Raises:
-        InputError: It exists and may not be replaced, or it cannot be written.
+        InputError: It exists and may not be replaced, it cannot be written, or a name is not a plain file name.
+        RunError: Writing failed, as on a full disk; what was there is as it was.
     """
-    refuse_existing(path, overwrite=overwrite)
-    if path.exists() and not _replaceable(path, mark):
-        raise InputError(
-            f"{path}: is not a folder that pcielab wrote (it holds no {mark}), so it is not overwritten: choose "
-            "another name"
-        )
-    try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as beside:
-            fresh = Path(beside) / "fresh"
-            fresh.mkdir()
-            for name, content in files.items():
-                (fresh / name).write_bytes(content)
-            if path.exists():
-                path.rename(Path(beside) / "old")
-            fresh.rename(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-
-
-def _replaceable(path: Path, mark: str) -> bool:
-    return path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))
-
-
-def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Refuse a path that exists, before work is done for it.
-
-    Raises:
-        InputError: It exists and `overwrite` is not given.
-    """
-    if path.exists() and not overwrite:
-        raise InputError(f"{path}: exists already: choose another name, or give --overwrite")
-
-
-def refuse_store(path: Path, *stores: Path) -> None:
-    """Refuse an output that is one of the stores that it is made from, even where overwriting was asked for.
-
-    Raises:
-        InputError: It is one of them.
-    """
-    if path.exists() and any(path.samefile(store) for store in stores):
-        raise InputError(f"{path}: is the store itself: choose another name")
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(
-        f"{path}: cannot be written ({error.strerror}): choose a path in an existing folder that you may write to"
-    )
+    _core.write_folder(path, files, overwrite=overwrite, mark=mark)

@@ -19,7 +19,7 @@ from pcielab.devices.running import (
     run,
     this_computer,
 )
-from pcielab.errors import RunError
+from pcielab.errors import StoppedError
 from pcielab.model import MessageProfile
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.suites import MessageSuite, Suite
@@ -129,6 +129,6 @@ def simulate_messages(
             progress=progress,
         )
     except KeyboardInterrupt:
-        raise RunError(
+        raise StoppedError(
             f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
         ) from None

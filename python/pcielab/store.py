@@ -1,27 +1,22 @@
 """Reading a store as data frames, for notebooks and for everything in pcielab that shows numbers.
 
-`docs/reference/store.md` documents the file. This module only reads; stores are written by the compiled half.
-pandas is loaded with the first frame, which many commands never ask for.
+`docs/reference/store.md` documents the file. The compiled half writes it, and reads it, whole and checked against
+its digests; this module makes frames of it. pandas is loaded with the first frame, which many commands never ask
+for.
 """
 
 import json
-import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pcielab import _core
 from pcielab.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-APPLICATION_ID = 0x70636C62
-SCHEMA_VERSION = 1
 
 METRICS = (
     "time",
@@ -57,14 +52,10 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._connection() as connection:
-            self.manifest: dict[str, Any] = {
-                key: json.loads(value)
-                for key, value in connection.execute("SELECT key, value FROM manifest ORDER BY rowid")
-            }
+        self.manifest: dict[str, Any] = self._parsed(_core.read_manifest(path), "the manifest")
 
     def __repr__(self) -> str:
-        return f"<Store {self.path}: {self.title}, {self.origin}, {len(self.tests)} tests>"
+        return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
 
     @property
     def origin(self) -> str:
@@ -76,6 +67,40 @@ class Store:
         """One line for people; the name of the file where the manifest has none."""
         return str(self.manifest.get("title") or self.path.stem)
 
+    @property
+    def planned(self) -> int | None:
+        """How many tests the run has in all; None where the store does not say, as those of schema 1."""
+        tests = self.manifest.get("tests")
+        return tests if isinstance(tests, int) else None
+
+    @cached_property
+    def done(self) -> int:
+        """How many tests have come to their end, whatever it was."""
+        return sum(status != "interrupted" for *_, status, _ in self._contents.tests())
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the run was stopped before its last test, or is still going on."""
+        return self.planned is not None and self.done < self.planned
+
+    @property
+    def extent(self) -> str:
+        """How many tests there are, in words: `81 tests`, or `5 of 81 tests` where the store is incomplete."""
+        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._contents.tests()))
+        return f"{number} {'test' if number == '1' else 'tests'}"
+
+    @property
+    def described(self) -> str:
+        """Title and origin, and how much there is of the run where it is incomplete."""
+        return f"{self.title} ({self.origin}{f', {self.extent}' if self.incomplete else ''})"
+
+    @cached_property
+    def _contents(self) -> _core.StoreContents:
+        contents = _core.read_store(self.path)
+        if json.loads(contents.manifest) != self.manifest:
+            raise InputError(f"{self.path}: another store has taken its place since it was opened: open it again")
+        return contents
+
     @cached_property
     def tests(self) -> "pd.DataFrame":
         """One row per test, in suite order.
@@ -84,12 +109,9 @@ class Store:
         """
         import pandas as pd
 
-        with self._connection() as connection:
-            rows = connection.execute(
-                "SELECT id, family, name, parameters, status, message FROM test ORDER BY id"
-            ).fetchall()
+        rows = self._contents.tests()
         records = [
-            {"id": test, "family": family, "name": name} | json.loads(parameters)
+            {"id": test, "family": family, "name": name} | self._parameters(test, parameters)
             for test, family, name, parameters, _, _ in rows
         ]
         frame = pd.DataFrame.from_records(records, columns=None if records else ["id", "family", "name"])
@@ -97,10 +119,30 @@ class Store:
         frame["message"] = pd.Series([row[5] for row in rows], dtype=object)
         return frame
 
+    def _parameters(self, test: int, text: str) -> dict[str, Any]:
+        parameters = self._parsed(text, f"parameters of test {test}")
+        taken = {"id", "family", "name", "status", "message"} & parameters.keys()
+        if taken:
+            raise InputError(
+                f"{self.path}: test {test} has a parameter `{min(taken)}`, which is no parameter's name"
+            )
+        return parameters
+
+    def _parsed(self, text: str, what: str) -> dict[str, Any]:
+        try:
+            parsed: dict[str, Any] = json.loads(text)
+        except ValueError as error:  # a number of thousands of digits
+            raise InputError(f"{self.path}: {what}: {error}: is not as pcielab writes it") from None
+        return parsed
+
     @cached_property
     def scalar_rows(self) -> "pd.DataFrame":
         """Every number as a row: test, subject (empty for the test as a whole), metric, unit, value."""
-        return self._frame("SELECT test, subject, metric, unit, value FROM scalar ORDER BY test, subject, metric")
+        import pandas as pd
+
+        columns = ("test", "subject", "metric", "unit", "value")
+        frame = pd.DataFrame(dict(zip(columns, self._contents.scalars(), strict=True)))
+        return frame.astype({"test": "int64", "subject": str, "metric": str, "unit": str, "value": "float64"})
 
     @cached_property
     def scalars(self) -> "pd.DataFrame":
@@ -126,19 +168,23 @@ class Store:
         Args:
             test_id: The test's `id`.
             metric: What was measured.
+
+        Raises:
+            InputError: Its tick is no fraction.
         """
         import pandas as pd
 
-        frame = self._frame(
-            "SELECT tick, bin, count FROM distribution WHERE test = ? AND metric = ? ORDER BY bin", test_id, metric
-        )
-        tick = Fraction(frame["tick"].iloc[0]) if len(frame) else Fraction(1)
-        counts = frame["count"].astype("int64")
+        tick_text, bins, counted = self._contents.distribution(test_id, metric) or ("1", [], [])
+        bin_, counts = pd.Series(bins, dtype="int64"), pd.Series(counted, dtype="int64")
+        try:
+            tick = Fraction(tick_text)
+        except (ValueError, ZeroDivisionError):
+            raise InputError(f"{self.path}: test {test_id}: a tick of {tick_text!r} is no fraction") from None
         return pd.DataFrame(
             {
-                "bin": frame["bin"].astype("int64"),
+                "bin": bin_,
                 "count": counts,
-                f"{metric}_ns": frame["bin"].astype("int64") * tick.numerator / tick.denominator,
+                f"{metric}_ns": bin_ * tick.numerator / tick.denominator,
                 "cdf": counts.cumsum() / counts.sum(),
             }
         )
@@ -150,107 +196,49 @@ class Store:
             test_id: The test's `id`.
             metric: What was measured.
         """
-        return self._frame(
-            'SELECT "index", value FROM series WHERE test = ? AND metric = ? ORDER BY "index"', test_id, metric
-        )
+        import pandas as pd
+
+        values = pd.Series(self._contents.series(test_id, metric), dtype="float64")
+        return pd.DataFrame({"index": range(len(values)), "value": values})
 
     @cached_property
     def attachments(self) -> dict[str, str]:
         """Texts kept beside the numbers, by name: the `sys-*.txt` files of a measured system."""
-        with self._connection() as connection:
-            return dict(connection.execute("SELECT name, content FROM attachment ORDER BY name").fetchall())
+        return dict(self._contents.attachments())
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Everything about each test as plain nested data, in suite order and with a fixed order of keys."""
-        with self._connection() as connection:
-            scalars = _by_test(
-                connection,
-                "SELECT test, subject, metric, unit, value FROM scalar ORDER BY test, subject, metric",
-            )
-            bins = _by_test(
-                connection, "SELECT test, metric, tick, bin, count FROM distribution ORDER BY test, metric, bin"
-            )
-            series = _by_test(connection, 'SELECT test, metric, value FROM series ORDER BY test, metric, "index"')
-            tests = connection.execute(
-                "SELECT id, family, name, parameters, status, message FROM test ORDER BY id"
-            ).fetchall()
-        for test, family, name, parameters, status, message in tests:
-            yield {
-                "id": test,
-                "family": family,
-                "name": name,
-                "parameters": json.loads(parameters),
-                "status": status,
-                "message": message,
-                "scalars": [
-                    {"subject": subject, "metric": metric, "unit": unit, "value": value}
-                    for subject, metric, unit, value in scalars[test]
-                ],
-                "distributions": [
-                    {"metric": metric, "tick": tick, "bins": [row[2:] for row in rows]}
-                    for (metric, tick), rows in groupby(bins[test], key=lambda row: row[:2])
-                ],
-                "series": [
-                    {"metric": metric, "values": [row[1] for row in rows]}
-                    for metric, rows in groupby(series[test], key=lambda row: row[0])
-                ],
-            }
+        for text in self._contents.records():
+            record = json.loads(text)
+            record["parameters"] = self._parameters(record["id"], record["parameters"])
+            yield record
 
-    def _frame(self, query: str, *values: object) -> "pd.DataFrame":
-        import pandas as pd
 
-        with self._connection() as connection:
-            cursor = connection.execute(query, values)
-            columns = [column[0] for column in cursor.description]
-            return pd.DataFrame(cursor.fetchall(), columns=columns)
+def drop_damaged_tests(path: str | Path) -> list[str]:
+    """Take damaged tests out of a store, so that `resume` does them again; nothing else is lost.
 
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        with _read_only(self.path) as connection:
-            yield connection
+    Args:
+        path: The store's file.
+
+    Returns:
+        Which ones, in words.
+
+    Raises:
+        InputError: More than tests is damaged, another process has the store open, or it is none.
+    """
+    return _core.drop_damaged_tests(path)
 
 
 def open_store(path: str | Path) -> Store:
     """Open a store for reading; one that is being written, or was left by a killed run, may be read too.
 
+    Its manifest is read at once, its tests when they are first asked for.
+
     Args:
         path: The store's file.
 
     Raises:
-        InputError: There is no such file, it is not a store, or its schema is newer than this pcielab.
+        InputError: There is no such file, it is not a store, it is damaged, or its schema is newer than this
+            pcielab.
     """
-    path = Path(path)
-    if not path.exists():
-        raise InputError(f"{path}: no such file: give the path of a store, as `pcielab run` or `import` writes it")
-    if not path.is_file():
-        raise InputError(f"{path}: is not a regular file: a store is one ordinary file")
-    with _read_only(path) as connection:
-        application = connection.execute("PRAGMA application_id").fetchone()[0]
-        schema = connection.execute("PRAGMA user_version").fetchone()[0]
-    if application != APPLICATION_ID:
-        raise InputError(f"{path}: is not a pcielab store")
-    if schema > SCHEMA_VERSION:
-        raise InputError(
-            f"{path}: has store schema {schema}, newer than {SCHEMA_VERSION}, the newest that this version of "
-            "pcielab knows: use the version that wrote it, or a later one"
-        )
-    return Store(path)
-
-
-def _by_test(connection: sqlite3.Connection, query: str) -> defaultdict[int, list[tuple[Any, ...]]]:
-    """Rows by their first column, which is left out of them."""
-    rows: defaultdict[int, list[tuple[Any, ...]]] = defaultdict(list)
-    for test, *row in connection.execute(query):
-        rows[test].append(tuple(row))
-    return rows
-
-
-@contextmanager
-def _read_only(path: Path) -> Iterator[sqlite3.Connection]:
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            yield connection
-    except sqlite3.DatabaseError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-            raise InputError(f"{path}: is not a pcielab store") from error
-        raise InputError(f"{path}: cannot be read as a pcielab store: {error}") from error
+    return Store(Path(path))

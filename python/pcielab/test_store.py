@@ -1,7 +1,10 @@
 """Reading stores: the frames have what was written, and what is not a store is refused with the remedy."""
 
+import hashlib
 import json
 import sqlite3
+import struct
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -58,11 +61,69 @@ def test_a_store_without_tests_can_be_read(tmp_path: Path) -> None:
     assert list(store.records()) == []
 
 
-def test_a_store_that_is_being_written_can_be_read(tmp_path: Path) -> None:
-    writer = StoreWriter.create(tmp_path / "running.db", '{"origin": "rtl"}')
-    writer.write_test(json.dumps(RECORD | {"id": 0}))
-    assert len(open_store(tmp_path / "running.db").tests) == 1
-    writer.close()
+def test_a_store_with_fewer_tests_than_its_run_has_says_so(path: Path, tmp_path: Path) -> None:
+    with StoreWriter.create(tmp_path / "part.db", '{"origin": "rtl", "tests": 3}') as writer:
+        writer.write_test(json.dumps(RECORD | {"id": 0}))
+        writer.write_test(json.dumps(RECORD | {"id": 1, "status": "interrupted"}))
+    part, whole = open_store(tmp_path / "part.db"), open_store(path)
+    assert (part.incomplete, part.done, part.planned, part.extent) == (True, 1, 3, "1 of 3 tests")
+    assert (whole.incomplete, whole.done, whole.planned, whole.extent) == (False, 2, 2, "2 tests")
+    assert "1 of 3 tests" in repr(part)
+
+
+def test_a_store_that_was_not_closed_never_was(path: Path, tmp_path: Path) -> None:
+    before = path.read_bytes()
+    with suppress(KeyboardInterrupt), StoreWriter.create(path, '{"origin": "rtl"}', overwrite=True) as writer:
+        writer.write_test(json.dumps(RECORD | {"id": 0}))
+        raise KeyboardInterrupt
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.db"]
+
+
+def digest_of(connection: sqlite3.Connection, test: int) -> str:
+    """A test's digest as `docs/reference/store.md` describes it."""
+    tables = (
+        ("SELECT id, family, name, parameters, status, message FROM test WHERE id = ?", False),
+        ("SELECT subject, metric, unit, value FROM scalar WHERE test = ? ORDER BY subject, metric", True),
+        ("SELECT metric, tick, bin, count FROM distribution WHERE test = ? ORDER BY metric, bin", True),
+        ('SELECT metric, "index", value FROM series WHERE test = ? ORDER BY metric, "index"', True),
+    )
+    digest = hashlib.sha256()
+    for query, counted in tables:
+        rows = connection.execute(query, (test,)).fetchall()
+        digest.update(struct.pack("<Q", len(rows)) if counted else b"")
+        for cell in (cell for row in rows for cell in row):
+            if isinstance(cell, str):
+                digest.update(struct.pack("<Q", len(cell.encode())) + cell.encode())
+            elif cell is None:
+                digest.update(b"\xff" * 8)
+            else:
+                digest.update(struct.pack("<d" if isinstance(cell, float) else "<q", cell))
+    return digest.hexdigest()
+
+
+def test_digests_are_what_the_reference_says(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        stored = connection.execute("SELECT id, digest FROM test ORDER BY id").fetchall()
+        assert stored == [(test, digest_of(connection, test)) for test in (0, 1)]
+        texts = connection.execute("SELECT key, value FROM manifest ORDER BY rowid").fetchall()
+        manifest = hashlib.sha256(struct.pack("<Q", len(texts)))
+        for text in (text for row in texts for text in row):
+            manifest.update(struct.pack("<Q", len(text.encode())) + text.encode())
+        parts = dict(connection.execute("SELECT part, digest FROM digest"))
+        assert parts == {"manifest": manifest.hexdigest(), "attachments": hashlib.sha256(bytes(8)).hexdigest()}
+
+
+def test_damage_is_named_by_test(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE scalar SET value = 481 WHERE metric = 'median'")
+    store = open_store(path)
+    with pytest.raises(InputError, match=r"is damaged: test 0 \(single LAT_DMA_RD\): .*--repeat-damaged"):
+        store.tests  # noqa: B018
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE manifest SET value = '\"measured\"' WHERE key = 'origin'")
+    with pytest.raises(InputError, match="is damaged: the manifest"):
+        open_store(path)
 
 
 def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
@@ -81,9 +142,9 @@ def test_what_is_not_a_store_is_refused(tmp_path: Path) -> None:
 
 def test_a_newer_schema_is_refused(path: Path) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 3")
     connection.close()
-    with pytest.raises(InputError, match="schema 2, newer than 1"):
+    with pytest.raises(InputError, match="schema 3, newer than 2"):
         open_store(path)
 
 

@@ -35,7 +35,7 @@ def test_an_output_that_exists_is_kept(tmp_path: Path, make_store: MakeStore) ->
 
 def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path, make_store: MakeStore) -> None:
     store = make_store("a")
-    with pytest.raises(InputError, match="there is no folder"):
+    with pytest.raises(InputError, match="there is no such folder"):
         write_report([store], tmp_path / "missing" / "report.html")
     with pytest.raises(InputError, match="is a folder"):
         write_report([store], tmp_path)
@@ -52,7 +52,7 @@ def test_a_figure_in_the_way_is_found_before_anything_is_written(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    "ending, head", [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF"), ("html", b"<!DOCTYPE html>")]
+    "ending, head", [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")]
 )
 def test_a_figure_is_saved_in_each_format(tmp_path: Path, make_store: MakeStore, ending: str, head: bytes) -> None:
     path = tmp_path / f"figure.{ending}"

@@ -42,6 +42,7 @@ mod fabric_runtime;
 #[cfg(target_os = "linux")]
 mod host;
 mod model;
+mod output;
 mod prediction;
 mod python_device;
 mod run;
@@ -56,7 +57,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("NotSupportedError", module.py().get_type::<error::NotSupportedError>())?;
     module.add("DeviceLostError", module.py().get_type::<error::DeviceLostError>())?;
     module.add("UnavailableError", module.py().get_type::<error::UnavailableError>())?;
-    module.add_class::<store::StoreWriter>()?;
     module.add_class::<prediction::Predictor>()?;
     backend::register(module)?;
     bounds::register(module)?;
@@ -66,5 +66,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     host::register(module)?;
     model::register(module)?;
+    output::register(module)?;
+    store::register(module)?;
     run::register(module)
 }

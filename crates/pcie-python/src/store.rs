@@ -1,14 +1,26 @@
-//! Writing a store from Python, for importers. Manifests and tests come as JSON.
+//! Writing a store from Python, for importers, and reading any. Manifests and tests come and go as JSON.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use pcie_store::{Error, Manifest, Store, TestRecord};
+use pcie_store::{Contents, Error, Manifest, Store, TestRecord};
 use pyo3::prelude::*;
+use serde_json::{Map, Value};
 
 use crate::error::{InputError, RunError};
 
-/// Writes one store; used as a context manager, it is closed at the end.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<StoreWriter>()?;
+    module.add_class::<StoreContents>()?;
+    module.add_function(wrap_pyfunction!(read_store, module)?)?;
+    module.add_function(wrap_pyfunction!(read_manifest, module)?)?;
+    module.add_function(wrap_pyfunction!(drop_damaged_tests, module)?)?;
+    module.add_function(wrap_pyfunction!(check_new_store, module)?)
+}
+
+/// Writes one store, which takes its place when it is closed. Used as a context manager, it is closed at the end, and
+/// leaves nothing if an exception ended it.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct StoreWriter {
     /// None once closed.
@@ -24,7 +36,7 @@ impl StoreWriter {
         let entries = serde_json::from_str(manifest)
             .map_err(|error| InputError::new_err(format!("manifest: {error}: it must be a JSON object")))?;
         let store = Manifest::from_entries(entries)
-            .and_then(|manifest| Store::create(path, &manifest, overwrite))
+            .and_then(|manifest| Store::create_beside(path, &manifest, overwrite))
             .map_err(raised)?;
         Ok(Self { store: Mutex::new(Some(store)) })
     }
@@ -41,28 +53,156 @@ impl StoreWriter {
         self.with(|store| store.attach(name, content))
     }
 
-    /// Folds everything into the one file. Closing twice does nothing.
+    /// Puts the store in its place. Closing twice does nothing.
     fn close(&self) -> PyResult<()> {
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner).take();
-        store.map_or(Ok(()), Store::close).map_err(raised)
+        self.take().map_or(Ok(()), Store::close).map_err(raised)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
         this
     }
 
-    #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, _exception: &Bound<'_, pyo3::types::PyTuple>) -> PyResult<()> {
-        self.close()
+    fn __exit__(
+        &self,
+        exception: Option<Py<PyAny>>,
+        _value: Option<Py<PyAny>>,
+        _traceback: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        match exception {
+            None => self.close(),
+            Some(_) => {
+                drop(self.take());
+                Ok(())
+            }
+        }
     }
 }
 
 impl StoreWriter {
+    fn take(&self) -> Option<Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     fn with(&self, write: impl FnOnce(&mut Store) -> pcie_store::Result<()>) -> PyResult<()> {
         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let store = store.as_mut().ok_or_else(|| RunError::new_err("the store is closed"))?;
         write(store).map_err(raised)
     }
+}
+
+/// Everything in a store, as it was at one moment, checked against its digests.
+#[pyclass(frozen, module = "pcielab._core")]
+pub(crate) struct StoreContents {
+    contents: Contents,
+    positions: BTreeMap<u64, usize>,
+}
+
+/// A test: id, family, name, parameters (JSON), status, message.
+type TestRow<'a> = (u64, &'a str, &'a str, &'a str, &'a str, Option<&'a str>);
+
+/// Rows of `scalar` by their columns: test, subject, metric, unit, value.
+type ScalarColumns<'a> = (Vec<u64>, Vec<&'a str>, Vec<&'a str>, Vec<&'a str>, Vec<f64>);
+
+#[pymethods]
+impl StoreContents {
+    /// The manifest, as a JSON object.
+    #[getter]
+    fn manifest(&self) -> String {
+        json_of(&self.contents.manifest)
+    }
+
+    /// Of each test its id, family, name, parameters (JSON), status and message.
+    fn tests(&self) -> Vec<TestRow<'_>> {
+        self.contents
+            .tests
+            .iter()
+            .map(|test| {
+                let status = test.status.as_str();
+                let message = test.message.as_deref();
+                (test.id, &*test.family, &*test.name, &*test.parameters, status, message)
+            })
+            .collect()
+    }
+
+    /// Every number of every test, by column.
+    fn scalars(&self) -> ScalarColumns<'_> {
+        let mut columns = ScalarColumns::default();
+        for test in &self.contents.tests {
+            for scalar in &test.scalars {
+                columns.0.push(test.id);
+                columns.1.push(&scalar.subject);
+                columns.2.push(&scalar.metric);
+                columns.3.push(&scalar.unit);
+                columns.4.push(scalar.value);
+            }
+        }
+        columns
+    }
+
+    /// The histogram of a test: its tick, bins and counts; None if it has none.
+    fn distribution(&self, test: u64, metric: &str) -> Option<(&str, Vec<i64>, Vec<u64>)> {
+        let found = self.test(test)?.distributions.iter().find(|one| one.metric == metric)?;
+        let (bins, counts) = found.bins.iter().copied().unzip();
+        Some((&found.tick, bins, counts))
+    }
+
+    /// Numbers of a test in order; none if it has none.
+    fn series(&self, test: u64, metric: &str) -> Vec<f64> {
+        let found = self.test(test).and_then(|test| test.series.iter().find(|one| one.metric == metric));
+        found.map_or_else(Vec::new, |found| found.values.clone())
+    }
+
+    /// The texts kept beside the numbers, by name.
+    fn attachments(&self) -> Vec<(String, String)> {
+        self.contents.attachments.clone()
+    }
+
+    /// Each test whole, as JSON, in suite order.
+    fn records(&self) -> PyResult<Vec<String>> {
+        let records = self.contents.tests.iter().map(serde_json::to_string).collect::<Result<_, _>>();
+        records.map_err(|error| RunError::new_err(error.to_string()))
+    }
+}
+
+impl StoreContents {
+    fn test(&self, id: u64) -> Option<&TestRecord> {
+        self.contents.tests.get(*self.positions.get(&id)?)
+    }
+}
+
+/// Reads a store, all of it.
+#[pyfunction]
+fn read_store(py: Python<'_>, path: PathBuf) -> PyResult<StoreContents> {
+    let contents = py.detach(|| pcie_store::read(path)).map_err(raised)?;
+    let positions = contents.tests.iter().enumerate().map(|(position, test)| (test.id, position)).collect();
+    Ok(StoreContents { contents, positions })
+}
+
+/// Reads the manifest of a store, as a JSON object.
+#[pyfunction]
+fn read_manifest(path: PathBuf) -> PyResult<String> {
+    pcie_store::read_manifest(path).map(|manifest| json_of(&manifest)).map_err(raised)
+}
+
+/// Takes damaged tests out of a store, and says which.
+#[pyfunction]
+fn drop_damaged_tests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
+    let dropped = py.detach(|| Store::drop_damaged(path)).map_err(raised)?;
+    Ok(dropped.iter().map(ToString::to_string).collect())
+}
+
+/// Refuses a place where no store could be put, before the work for it is done.
+#[pyfunction]
+#[pyo3(signature = (path, *, overwrite))]
+fn check_new_store(path: PathBuf, overwrite: bool) -> PyResult<()> {
+    let target = pcie_store::accept(&path, overwrite).map_err(raised)?;
+    crate::output::try_out(target)
+}
+
+fn json_of(manifest: &Manifest) -> String {
+    let entries: Map<String, Value> =
+        manifest.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
+    Value::Object(entries).to_string()
 }
 
 pub(crate) fn raised(error: Error) -> PyErr {

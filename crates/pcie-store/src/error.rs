@@ -2,33 +2,38 @@
 
 use std::path::PathBuf;
 
+use crate::read::Damage;
+
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a store could not be created, opened, or written.
+/// Why a store could not be created, opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The output path is taken and overwriting was not asked for.
-    #[error("{}: exists already: choose another name, or ask to overwrite it (--overwrite)", path.display())]
-    Exists {
-        /// The output path.
-        path: PathBuf,
-    },
-    /// The path names something that is not a regular file, and will not be replaced by one.
+    /// The place of a new store was refused, or could not be written.
+    #[error(transparent)]
+    Output(#[from] pcie_output::Error),
+    /// The path names something that is not a regular file.
     #[error("{}: is not a regular file: a store is one ordinary file", path.display())]
     NotAFile {
         /// The path given.
         path: PathBuf,
     },
+    /// The name by which SQLite knows a store in memory, which would be gone at the end.
+    #[error("{}: names no file: give the path of one", path.display())]
+    InMemory {
+        /// The path given.
+        path: PathBuf,
+    },
     /// There is no file of that name.
-    #[error("{}: no such file: give the path of a store", path.display())]
+    #[error("{}: no such file: give the path of a store, as `pcielab run` or `import` writes it", path.display())]
     Missing {
         /// The path given.
         path: PathBuf,
     },
-    /// The file cannot be created or written where it was asked for.
-    #[error("{}: cannot be written ({cause}): choose a path in an existing directory that you may write to", path.display())]
-    Unwritable {
+    /// The store may not be written, or not even be read.
+    #[error("{}: cannot be opened ({cause}): it must be a file that you may read, and to go on with it, write", path.display())]
+    NotAllowed {
         /// The path given.
         path: PathBuf,
         /// What the operating system or SQLite said.
@@ -37,6 +42,12 @@ pub enum Error {
     /// The file is something else: not SQLite, or an SQLite file of another program.
     #[error("{}: is not a pcielab store", path.display())]
     NotAStore {
+        /// The path given.
+        path: PathBuf,
+    },
+    /// A store was to replace a file that is none.
+    #[error("{}: is not a pcielab store, so it is not overwritten by one: choose another name", path.display())]
+    NotOverwritten {
         /// The path given.
         path: PathBuf,
     },
@@ -51,11 +62,39 @@ pub enum Error {
         /// The schema version of this crate.
         known: i64,
     },
+    /// The file was written by an earlier pcielab, and was to be written on.
+    #[error("{}: has store schema {found}: this version of pcielab reads it, but goes on only with stores of schema \
+             {known}: run it anew, into another store or with --overwrite", path.display())]
+    OlderSchema {
+        /// The path given.
+        path: PathBuf,
+        /// The schema version of the file.
+        found: i64,
+        /// The schema version of this crate.
+        known: i64,
+    },
     /// Another process has the store open, so that it can be neither replaced nor continued nor folded into one file.
     #[error("{}: is open in another process: wait for it, or stop it", path.display())]
     InUse {
         /// The path of the store.
         path: PathBuf,
+    },
+    /// A killed command left part of the store in a file beside it, and this process may not bring the two together.
+    #[error("{}: was left by a killed command, with {beside} beside it, which cannot be read from here: copy both into \
+             a folder that you may write to", path.display())]
+    Unrecovered {
+        /// The path of the store.
+        path: PathBuf,
+        /// The name of the file beside it.
+        beside: String,
+    },
+    /// Part of the store is not what was written.
+    #[error("{}: is damaged: {}", path.display(), listed(damage))]
+    Damaged {
+        /// The path of the store.
+        path: PathBuf,
+        /// The parts.
+        damage: Vec<Damage>,
     },
     /// A manifest lacks a key, or has a value that cannot be right.
     #[error("manifest: `{key}` is {found}: it must be {expected}")]
@@ -98,6 +137,27 @@ pub enum Error {
 impl Error {
     /// True if what the user gave is at fault, false if writing failed although the input was fine.
     pub fn is_input(&self) -> bool {
-        !matches!(self, Self::Sqlite { .. })
+        match self {
+            Self::Sqlite { .. } => false,
+            Self::Output(error) => error.is_input(),
+            _ => true,
+        }
     }
+}
+
+/// How many damaged parts a message names.
+const NAMED: usize = 8;
+
+fn listed(damage: &[Damage]) -> String {
+    let tests = damage.iter().filter(|part| matches!(part, Damage::Test { .. })).count();
+    let mut named: Vec<_> = damage.iter().take(NAMED).map(ToString::to_string).collect();
+    if damage.len() > NAMED {
+        named.push(format!("and {} more", damage.len() - NAMED));
+    }
+    let remedy = if tests == damage.len() {
+        "take another copy of it, or do these tests again with `pcielab run ... --resume --repeat-damaged`"
+    } else {
+        "take another copy of it, or make it again"
+    };
+    format!("{}: {remedy}", named.join(", "))
 }

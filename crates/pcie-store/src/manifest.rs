@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::error::{Error, Result};
 use crate::schema::SCHEMA_VERSION;
 
+/// The key that says how many tests a run has in all, by which readers know whether it is complete.
+pub(crate) const TESTS: &str = "tests";
+
 /// Where the numbers of a store come from; every picture and export shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -98,6 +101,11 @@ impl Manifest {
         self.entries.get(key)
     }
 
+    /// How many tests the run has in all, done or not; none if the manifest does not say.
+    pub fn tests(&self) -> Option<u64> {
+        self.get(TESTS).and_then(Value::as_u64)
+    }
+
     /// Keys and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))
@@ -125,6 +133,6 @@ mod tests {
         let manifest = Manifest::from_entries(entries).unwrap();
         let keys: Vec<_> = manifest.iter().map(|(key, _)| key).collect();
         assert_eq!(keys, ["format", "version", "origin", "title"]);
-        assert_eq!(manifest.get("format"), Some(&json!({"name": "pcielab", "schema": 1})));
+        assert_eq!(manifest.get("format"), Some(&json!({"name": "pcielab", "schema": 2})));
     }
 }

@@ -1,6 +1,7 @@
 //! One finished test: what was asked, how it ended, and its numbers.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// How a test ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,12 @@ impl Status {
             Self::Failed => "failed",
             Self::Interrupted => "interrupted",
         }
+    }
+
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        [Self::Ok, Self::NotSupported, Self::Failed, Self::Interrupted]
+            .into_iter()
+            .find(|status| status.as_str() == word)
     }
 }
 
@@ -75,7 +82,7 @@ pub struct TestRecord {
     pub family: String,
     /// Its published name, such as `LAT_CMD_RD`.
     pub name: String,
-    /// Its parameters as canonical JSON: one object, keys sorted, no spaces.
+    /// Its parameters as canonical JSON: one object of plain values, keys sorted, no spaces.
     pub parameters: String,
     /// How it ended.
     pub status: Status,
@@ -91,4 +98,12 @@ pub struct TestRecord {
     /// Its series.
     #[serde(default)]
     pub series: Vec<Series>,
+}
+
+impl TestRecord {
+    /// True if the parameters are what a table can have as columns: an object without objects or lists in it.
+    pub(crate) fn has_plain_parameters(&self) -> bool {
+        serde_json::from_str::<Map<String, Value>>(&self.parameters)
+            .is_ok_and(|parameters| !parameters.values().any(|value| value.is_object() || value.is_array()))
+    }
 }

@@ -1,10 +1,14 @@
-//! Schema version 1, as `docs/reference/store.md` documents it. A later version gets its own file; this one stays.
+//! Schema version 2, as `docs/reference/store.md` documents it. Version 1 had neither the digests nor the manifest's
+//! `tests`; it is read and no longer written.
 
 /// `PRAGMA application_id` of a store: "pclb".
 pub const APPLICATION_ID: i64 = 0x7063_6c62;
 
 /// `PRAGMA user_version` of a store: the version of its schema.
-pub const SCHEMA_VERSION: i64 = 1;
+pub const SCHEMA_VERSION: i64 = 2;
+
+/// The oldest schema that is read.
+pub const OLDEST_SCHEMA_VERSION: i64 = 1;
 
 /// The tables. Deleting a test deletes its numbers: that is how a test that was interrupted is replaced.
 pub(crate) const TABLES: &str = r#"
@@ -19,7 +23,8 @@ CREATE TABLE test (
     name TEXT NOT NULL,
     parameters TEXT NOT NULL CHECK (json_valid(parameters)),
     status TEXT NOT NULL CHECK (status IN ('ok', 'not-supported', 'failed', 'interrupted')),
-    message TEXT
+    message TEXT,
+    digest TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE scalar (
@@ -51,5 +56,10 @@ CREATE TABLE series (
 CREATE TABLE attachment (
     name TEXT PRIMARY KEY,
     content TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE digest (
+    part TEXT PRIMARY KEY CHECK (part IN ('manifest', 'attachments')),
+    digest TEXT NOT NULL
 ) STRICT;
 "#;

@@ -1,25 +1,34 @@
 //! Writing a store: creating it, appending tests, going on with one that was left.
 
 use std::collections::BTreeSet;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
-use serde_json::{Map, Value};
+use pcie_output::Beside;
+use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::file;
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, TESTS};
+use crate::read::{self, Contents, Damage};
 use crate::record::{Status, TestRecord};
-use crate::schema::{APPLICATION_ID, SCHEMA_VERSION, TABLES};
+
+mod rows;
 
 /// A store that is being written.
 ///
-/// Readers may look at it meanwhile. [`Store::close`] leaves one complete file; a store that was merely dropped, or
-/// whose process was killed, has everything that was written too, perhaps in a log beside it.
+/// Readers may look at it meanwhile, and know from the manifest's `tests` how much is still to come. [`Store::close`]
+/// leaves one complete file; a store that was merely dropped, or whose process was killed, has everything that was
+/// written too, perhaps in a log beside it. A store that is written beside its place ([`Store::create_beside`]) is there
+/// once it is closed, and else never was.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
+    /// Closed before the folder that it may be in is removed: fields are dropped in this order.
     connection: Connection,
+    beside: Option<Beside>,
+    overwrite: bool,
 }
 
 /// A store that was left before its run was complete, ready to be written again.
@@ -34,45 +43,96 @@ pub struct Resumed {
 }
 
 impl Store {
-    /// Creates a store at `path`. With `overwrite`, a file that is there is replaced, but only once the new one
-    /// exists with its manifest.
+    /// Creates a store at `path`, there from the start, for a run that can be gone on with. `manifest` must say in
+    /// `tests` how many tests the run has. With `overwrite`, a store that is there is replaced, but only once the new
+    /// one exists with its manifest.
     ///
     /// # Errors
-    /// [`Error::Exists`], [`Error::NotAFile`], [`Error::Unwritable`], and [`Error::InUse`] if another process has
-    /// the store that would be replaced open. The path is then as it was.
+    /// [`Error::Manifest`] without `tests`; [`Error::Output`] if the place is refused, [`Error::NotOverwritten`] if what
+    /// is there is no store, and [`Error::InUse`] if another process has it open. The path is then as it was.
     pub fn create(path: impl AsRef<Path>, manifest: &Manifest, overwrite: bool) -> Result<Self> {
         let path = path.as_ref();
-        file::put_in_place(path, overwrite, |connection| write_schema(connection, manifest))?;
-        Self::begin(file::open(path)?, path)
+        if manifest.tests().is_none() {
+            return Err(Error::Manifest {
+                key: TESTS.to_owned(),
+                found: manifest.get(TESTS).map_or_else(|| "missing".to_owned(), ToString::to_string),
+                expected: "the number of tests of the run".to_owned(),
+            });
+        }
+        let (beside, _) = prepared(path, manifest, overwrite)?;
+        let place = beside.target().place.clone();
+        file::remove_logs(beside.target())?;
+        beside.put_file_in_place(overwrite)?;
+        Self::begin(file::open(&place)?, &place)
+    }
+
+    /// Creates a store that takes its place at `path` when it is closed, for what is made in one go. With `overwrite`,
+    /// a store that is there stays until then; a store that is dropped leaves nothing.
+    ///
+    /// # Errors
+    /// As [`Store::create`]; a manifest without `tests` gets the number that there are in the end.
+    pub fn create_beside(path: impl AsRef<Path>, manifest: &Manifest, overwrite: bool) -> Result<Self> {
+        let path = path.as_ref();
+        let (beside, fresh) = prepared(path, manifest, overwrite)?;
+        let store = Self::begin(file::open(&fresh)?, path)?;
+        Ok(Self { beside: Some(beside), overwrite, ..store })
     }
 
     /// Opens a store that was left, however its writer ended, to go on writing it.
     ///
     /// # Errors
-    /// [`Error::Missing`], [`Error::NotAStore`], [`Error::NewerSchema`], [`Error::Unwritable`], and
-    /// [`Error::InUse`] if another process has it open.
+    /// [`Error::Missing`], [`Error::NotAStore`], [`Error::NewerSchema`], [`Error::OlderSchema`], [`Error::NotAllowed`],
+    /// [`Error::Damaged`], and [`Error::InUse`] if another process has it open.
     pub fn open_for_resume(path: impl AsRef<Path>) -> Result<Resumed> {
         let path = path.as_ref();
-        let connection = file::open(path)?;
-        file::fold(&connection, path)?;
-        let store = Self::begin(connection, path)?;
-        let manifest = store.read_manifest()?;
-        let finished = store.read_finished()?;
-        Ok(Resumed { store, manifest, finished })
+        let (connection, contents, damage) = left(path)?;
+        if !damage.is_empty() {
+            return Err(Error::Damaged { path: path.to_owned(), damage });
+        }
+        Self::resumed(connection, path, contents)
+    }
+
+    /// Takes damaged tests out of a store, so that they are done again when the run is gone on with, and says which. A
+    /// store in which nothing is damaged stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if more than tests are; else as [`Store::open_for_resume`].
+    pub fn drop_damaged(path: impl AsRef<Path>) -> Result<Vec<Damage>> {
+        let path = path.as_ref();
+        let (connection, contents, damage) = left(path)?;
+        if !damage.iter().all(|part| matches!(part, Damage::Test { .. } | Damage::Strays { .. })) {
+            return Err(Error::Damaged { path: path.to_owned(), damage });
+        }
+        if !damage.is_empty() {
+            // Deleting in a damaged file may fail, or do more damage.
+            let mut store = Self::create_beside(path, &contents.manifest, true)?;
+            contents.tests.iter().try_for_each(|test| store.write_test(test))?;
+            contents.attachments.iter().try_for_each(|(name, content)| store.attach(name, content))?;
+            drop(connection);
+            store.close()?;
+        }
+        Ok(damage)
+    }
+
+    fn resumed(connection: Connection, path: &Path, contents: Contents) -> Result<Resumed> {
+        let done = contents.tests.iter().filter(|test| test.status != Status::Interrupted);
+        Ok(Resumed {
+            store: Self::begin(connection, path)?,
+            manifest: contents.manifest,
+            finished: done.map(|test| test.id).collect(),
+        })
     }
 
     fn begin(connection: Connection, path: &Path) -> Result<Self> {
-        let store = Self { path: path.to_owned(), connection };
         // NORMAL loses nothing when the process is killed, only when the machine is. The first read takes the lock
         // by which other processes see that the store is in use.
-        store
-            .connection
+        connection
             .execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
                  SELECT count(*) FROM manifest;",
             )
-            .map_err(|source| store.failed(source))?;
-        Ok(store)
+            .map_err(|source| file::failed(path, source))?;
+        Ok(Self { path: path.to_owned(), connection, beside: None, overwrite: false })
     }
 
     /// The path that the store was created or opened at.
@@ -83,19 +143,19 @@ impl Store {
     /// Appends a test, in one transaction. A test that is there as interrupted is replaced.
     ///
     /// # Errors
-    /// [`Error::Record`] if the id is taken, the parameters are not a JSON object, a number is not finite, or a
-    /// metric occurs twice; [`Error::Sqlite`] if writing fails. Nothing of the test is stored then.
+    /// [`Error::Record`] if the id is taken, the parameters are not a JSON object of plain values, a number is not
+    /// finite, or a metric occurs twice; [`Error::Sqlite`] if writing fails. Nothing of the test is stored then.
     pub fn write_test(&mut self, test: &TestRecord) -> Result<()> {
         check_parameters(test)?;
         check_numbers(test)?;
         let path = self.path.clone();
-        let failed = |source| Error::Sqlite { path: path.clone(), source };
+        let failed = |source| file::failed(&path, source);
         let transaction = self.connection.transaction().map_err(failed)?;
-        if let Some(status) = make_room(&transaction, test.id).map_err(failed)? {
+        if let Some(status) = rows::make_room(&transaction, test.id).map_err(failed)? {
             let found = format!("the id of a test that is stored as {status}");
             return Err(refused(test, "the id", found, "new, or that of an interrupted test"));
         }
-        insert(&transaction, test).map_err(|source| match source.sqlite_error_code() {
+        rows::insert(&transaction, test).map_err(|source| match source.sqlite_error_code() {
             Some(rusqlite::ErrorCode::ConstraintViolation) => {
                 refused(test, "a metric, bin or count", source.to_string(), "there once, and below 2^63")
             }
@@ -104,16 +164,18 @@ impl Store {
         transaction.commit().map_err(failed)
     }
 
-    /// Keeps a text beside the numbers.
+    /// Keeps a text beside the numbers, by the name of the file that it could be written to.
     ///
     /// # Errors
-    /// [`Error::AttachmentExists`] if the name is taken, [`Error::Sqlite`] if writing fails.
+    /// [`Error::AttachmentExists`] if the name is taken, [`Error::Output`] if it is not the plain name of a file,
+    /// [`Error::Sqlite`] if writing fails.
     pub fn attach(&mut self, name: &str, content: &str) -> Result<()> {
-        let stored = self
-            .connection
-            .execute("INSERT OR IGNORE INTO attachment VALUES (?1, ?2)", [name, content])
-            .map_err(|source| self.failed(source))?;
-        if stored == 0 { Err(Error::AttachmentExists { name: name.to_owned() }) } else { Ok(()) }
+        pcie_output::plain_file_name(name)?;
+        match rows::attach(&mut self.connection, name, content) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::AttachmentExists { name: name.to_owned() }),
+            Err(source) => Err(file::failed(&self.path, source)),
+        }
     }
 
     /// Sets a key of the manifest, for what is known only once the run is under way.
@@ -121,126 +183,67 @@ impl Store {
     /// # Errors
     /// [`Error::Sqlite`] if writing fails.
     pub fn set_manifest(&mut self, key: &str, value: &Value) -> Result<()> {
-        self.connection
-            .execute(
-                "INSERT INTO manifest VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                [key, &value.to_string()],
-            )
-            .map_err(|source| self.failed(source))?;
-        Ok(())
+        rows::set_manifest(&mut self.connection, key, value)
+            .map_err(|source| file::failed(&self.path, source))
     }
 
-    /// Folds everything into the one file and closes it. A reader that still looks at the store keeps its empty log
-    /// alive until it closes; the file is complete without it.
+    /// Folds everything into the one file and closes it; a store that was written beside its place takes it now. A
+    /// reader that still looks at the store keeps its empty log alive until it closes; the file is complete without it.
     ///
     /// # Errors
     /// [`Error::InUse`] if a reader is in the middle of a query and keeps the log from being folded in: everything
-    /// is stored nevertheless, partly in the log. [`Error::Sqlite`] if writing fails.
+    /// is stored nevertheless, partly in the log. [`Error::Sqlite`] if writing fails, [`Error::Output`] if the store
+    /// cannot take its place.
     pub fn close(self) -> Result<()> {
-        file::checkpoint(&self.connection, &self.path)?;
-        match file::fold(&self.connection, &self.path) {
+        let Self { path, mut connection, beside, overwrite } = self;
+        if beside.is_some() {
+            rows::count_tests(&mut connection).map_err(|source| file::failed(&path, source))?;
+        }
+        file::checkpoint(&connection, &path)?;
+        match file::fold(&connection, &path) {
             Ok(()) | Err(Error::InUse { .. }) => (),
             Err(error) => return Err(error),
         }
-        let Self { path, connection } = self;
-        connection.close().map_err(|(_, source)| Error::Sqlite { path, source })
-    }
-
-    fn read_manifest(&self) -> Result<Manifest> {
-        let mut entries = Map::new();
-        let rows = self.read("SELECT key, value FROM manifest ORDER BY rowid", |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
-        })?;
-        for (key, text) in rows {
-            let value = serde_json::from_str::<Value>(&text).map_err(|error| Error::Manifest {
-                key: key.clone(),
-                found: format!("{text:?} ({error})"),
-                expected: "JSON".to_owned(),
-            })?;
-            entries.insert(key, value);
-        }
-        Ok(Manifest::stored(entries))
-    }
-
-    fn read_finished(&self) -> Result<BTreeSet<u64>> {
-        let ids = self.read("SELECT id FROM test WHERE status <> 'interrupted'", |row| row.get(0))?;
-        Ok(ids.into_iter().map(i64::cast_unsigned).collect())
-    }
-
-    fn read<T>(&self, query: &str, map: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>) -> Result<Vec<T>> {
-        self.connection
-            .prepare(query)
-            .and_then(|mut statement| statement.query_map([], map)?.collect())
-            .map_err(|source| self.failed(source))
-    }
-
-    fn failed(&self, source: rusqlite::Error) -> Error {
-        Error::Sqlite { path: self.path.clone(), source }
+        connection.close().map_err(|(_, source)| file::failed(&path, source))?;
+        let Some(beside) = beside else { return Ok(()) };
+        file::refuse_in_use(beside.target())?;
+        file::remove_logs(beside.target())?;
+        Ok(beside.put_file_in_place(overwrite)?)
     }
 }
 
-fn write_schema(connection: &Connection, manifest: &Manifest) -> rusqlite::Result<()> {
-    let transaction = connection.unchecked_transaction()?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-    transaction.execute_batch(TABLES)?;
-    for (key, value) in manifest.iter() {
-        transaction.execute("INSERT INTO manifest VALUES (?1, ?2)", [key, &value.to_string()])?;
-    }
-    transaction.commit()
+/// A new store with its manifest in a folder beside its place, and its path there.
+fn prepared(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(Beside, PathBuf)> {
+    let target = file::accept(path, overwrite)?;
+    file::refuse_in_use(&target)?;
+    let beside = Beside::new(target)?;
+    let fresh = beside.fresh();
+    // SQLite would create it with narrower permissions than those of any other new file.
+    File::create_new(&fresh).map_err(|error| pcie_output::Error::of_io(path, &error))?;
+    let failed = |source| file::failed(path, source);
+    let mut connection = file::connect(&fresh, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    // From the first byte, so that the file never changes from one kind of journal to the other in its place.
+    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    rows::write_schema(&mut connection, manifest).map_err(failed)?;
+    // Closing brings the log into the file too, but would not say that it could not.
+    file::checkpoint(&connection, path)?;
+    connection.close().map_err(|(_, source)| failed(source))?;
+    Ok((beside, fresh))
 }
 
-/// Deletes the test if it is stored as interrupted; its status if it is stored as anything else.
-fn make_room(transaction: &Transaction, id: u64) -> rusqlite::Result<Option<String>> {
-    transaction
-        .prepare_cached("DELETE FROM test WHERE id = ?1 AND status = ?2")?
-        .execute(params![id.cast_signed(), Status::Interrupted.as_str()])?;
-    transaction
-        .prepare_cached("SELECT status FROM test WHERE id = ?1")?
-        .query_row([id.cast_signed()], |row| row.get(0))
-        .optional()
-}
-
-fn insert(transaction: &Transaction, test: &TestRecord) -> rusqlite::Result<()> {
-    let id = test.id.cast_signed();
-    transaction.prepare_cached("INSERT INTO test VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
-        id,
-        test.family,
-        test.name,
-        test.parameters,
-        test.status.as_str(),
-        test.message
-    ])?;
-    let mut statement = transaction.prepare_cached("INSERT INTO scalar VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    for scalar in &test.scalars {
-        statement.execute(params![id, scalar.subject, scalar.metric, scalar.unit, scalar.value])?;
-    }
-    let mut statement = transaction.prepare_cached("INSERT INTO distribution VALUES (?1, ?2, ?3, ?4, ?5)")?;
-    for distribution in &test.distributions {
-        for &(bin, count) in &distribution.bins {
-            statement.execute(params![
-                id,
-                distribution.metric,
-                distribution.tick,
-                bin,
-                count.cast_signed()
-            ])?;
-        }
-    }
-    let mut statement = transaction.prepare_cached("INSERT INTO series VALUES (?1, ?2, ?3, ?4)")?;
-    for series in &test.series {
-        for (index, value) in (0_i64..).zip(&series.values) {
-            statement.execute(params![id, series.metric, index, value])?;
-        }
-    }
-    Ok(())
+/// A store that was left, in one file and open in no other process, with what is in it and what is damaged.
+fn left(path: &Path) -> Result<(Connection, Contents, Vec<Damage>)> {
+    let connection = file::open(path)?;
+    file::fold(&connection, path)?;
+    let (contents, damage) = read::examine(&connection, path, crate::SCHEMA_VERSION)?;
+    Ok((connection, contents, damage))
 }
 
 fn check_parameters(test: &TestRecord) -> Result<()> {
-    match serde_json::from_str::<Value>(&test.parameters) {
-        Ok(Value::Object(_)) => Ok(()),
-        _ => Err(refused(test, "`parameters`", test.parameters.clone(), "a JSON object")),
+    if test.has_plain_parameters() {
+        return Ok(());
     }
+    Err(refused(test, "`parameters`", test.parameters.clone(), "a JSON object of plain values"))
 }
 
 fn check_numbers(test: &TestRecord) -> Result<()> {
@@ -257,5 +260,7 @@ fn refused(test: &TestRecord, what: &str, found: String, expected: &'static str)
     Error::Record { id: test.id, what: what.to_owned(), found, expected }
 }
 
+#[cfg(test)]
+mod damage_tests;
 #[cfg(test)]
 mod tests;

@@ -35,9 +35,9 @@ def calibrate(
     from pcielab.calibrate import calibrate as calibrate_machine
     from pcielab.calibrate import read_measured
     from pcielab.cli.progress import Bar
-    from pcielab.outputs import refuse_existing, write_file
+    from pcielab.outputs import check_file, write_file
 
-    refuse_existing(output, overwrite=overwrite)
+    check_file(output, overwrite=overwrite)
     measured = read_measured(source, pack)
     with Bar() as bar:
         found = calibrate_machine(

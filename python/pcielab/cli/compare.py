@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pcielab.compare import Comparison
-    from pcielab.store import Store
 
 
 def compare(
@@ -29,28 +29,21 @@ def compare(
     """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary."""
     from pcielab.compare import compare as compare_stores
     from pcielab.compare import draw
-    from pcielab.outputs import refuse_existing, refuse_store, write_file
-    from pcielab.store import open_store
+    from pcielab.outputs import check_file, write_file
 
     if output is not None:
-        refuse_existing(output, overwrite=overwrite)
-    comparison = compare_stores(open_store(run_a), open_store(run_b))
-    if output is not None:
-        refuse_store(output, run_a, run_b)
+        check_file(output, overwrite=overwrite)
+    comparison = compare_stores(opened(run_a), opened(run_b))
     if comparison.alone_a or comparison.alone_b:
         typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
-    title = f"A: {_named(comparison.a)}\nB: {_named(comparison.b)}"
+    title = f"A: {comparison.a.described}\nB: {comparison.b.described}"
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
         print_rows(rows, output_format, title=title)
     if summary or output_format is Format.TABLE:
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
-
-
-def _named(store: "Store") -> str:
-    return f"{store.title} ({store.origin})"
 
 
 def _cells(frame: "pd.DataFrame") -> list[dict[str, Cell]]:

@@ -62,11 +62,11 @@ def doctor(
     `pcielab doctor measured.db --strict`
     """
     from pcielab.doctor import examine
-    from pcielab.outputs import refuse_existing
+    from pcielab.outputs import check_file
 
     _refuse_two_machines(run, lspci, sysfs, watch)
     if save is not None:
-        refuse_existing(save, overwrite=overwrite)
+        check_file(save, overwrite=overwrite)
     machine = _read(run, lspci, sysfs)
     more: list[Finding] = []
     if watch is not None:

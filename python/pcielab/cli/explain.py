@@ -11,13 +11,15 @@ from pcielab.cli.completion import profile_names
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.quantities import parse_range
 
 if TYPE_CHECKING:
-    from pcielab.explain import Facts, Row
+    from pcielab.explain import Explanation, Facts, Row
     from pcielab.model import Answer
     from pcielab.model.answers import Bound
+    from pcielab.store import Store
 
 _BOUNDS: tuple["Bound", ...] = (
     "wire-upstream",
@@ -139,9 +141,8 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     from pcielab.explain import explain_run
-    from pcielab.store import open_store
 
-    store = open_store(path)
+    store = opened(path)
     explanation = explain_run(store, tests)
     for note in explanation.notes:
         typer.echo(note, err=True)
@@ -151,6 +152,28 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     shown = _narrow if output_format is Format.TABLE else _wide
     title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {_link(explanation.facts)}"
     print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)
+    if output_format is Format.TABLE:
+        _print_checks(store, explanation)
+
+
+def _print_checks(store: "Store", explanation: "Explanation") -> None:
+    """What registers do not show, and rows hint at."""
+    from pcielab.explain.checks import checks
+
+    found = checks(store, explanation)
+    rows: list[dict[str, Cell]] = [
+        {
+            "cause": check.key,
+            "what it may be": check.cause.title,
+            "check by hand": check.cause.check,
+            "because": "; ".join(check.seen),
+        }
+        for check in found
+    ]
+    if rows:
+        print_rows(
+            rows, Format.TABLE, "To check by hand: causes that fit how these rows look, the likeliest first"
+        )
 
 
 def _link(facts: "Facts") -> str:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.stores import opened
 from pcielab.exporters import EXPORTERS, Exporter, export
-from pcielab.store import open_store
 
 app = typer.Typer()
 
@@ -18,7 +18,7 @@ def _add(exporter: Exporter) -> None:
         output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="What to write.")],
         overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     ) -> None:
-        export(open_store(run), exporter.name, output, overwrite=overwrite)
+        export(opened(run), exporter.name, output, overwrite=overwrite)
         typer.echo(f"wrote {output}", err=True)
 
 

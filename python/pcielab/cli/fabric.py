@@ -132,6 +132,7 @@ def explain(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the tree with the loads on its edges.")
     ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Who limits whom: what each flow would get if another stopped, or if a link were doubled.
@@ -145,7 +146,10 @@ def explain(
     `pcielab fabric explain fabrex-u55c --picture tree.svg`
     """
     from pcielab import fabric
+    from pcielab.outputs import check_file
 
+    if picture is not None:
+        check_file(picture, overwrite=overwrite)
     chosen = fabric.load(file)
     listed = chosen.flows(flows)
     found = fabric.estimate(chosen, listed, method.value)
@@ -156,14 +160,14 @@ def explain(
     else:
         print_frame(changes, output_format)
     if picture is not None:
-        _draw(chosen, found, picture)
+        _draw(chosen, found, picture, overwrite=overwrite)
 
 
-def _draw(chosen: "Fabric", found: "Estimate", path: Path) -> None:
+def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, overwrite: bool) -> None:
     from pcielab.fabric.picture import tree
     from pcielab.report import save_figure
 
-    save_figure(tree(chosen, found), path, overwrite=True)
+    save_figure(tree(chosen, found), path, overwrite=overwrite)
     typer.echo(f"wrote {path}", err=True)
 
 

@@ -38,9 +38,12 @@ def _shown(value: Cell) -> str:
 def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None = None) -> None:
     """Print a frame as `print_rows` prints rows; as CSV, a million of them in a second."""
     if output_format is Format.CSV:
-        sys.stdout.write(",".join(map(str, frame.columns)) + "\n")
+        from pcielab.spreadsheet import guarded_frame
+
+        guarded = guarded_frame(frame)
+        sys.stdout.write(",".join(guarded.columns) + "\n")
         sys.stdout.flush()
-        _write_csv(frame)
+        _write_csv(guarded)
         return
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
     print_rows([{str(key): value for key, value in row.items()} for row in rows], output_format, title)
@@ -67,9 +70,11 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
         return
     columns = list(rows[0]) if rows else []
     if output_format is Format.CSV:
+        from pcielab.spreadsheet import guarded_cell
+
         writer = csv.DictWriter(sys.stdout, fieldnames=columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: guarded_cell(cell) for key, cell in row.items()} for row in rows)
         return
     _print_table(rows, columns, title)
 

@@ -98,18 +98,15 @@ def make_skeleton(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
+    from pcielab.outputs import check_file, write_file
     from pcielab.profiles.skeleton import skeleton
 
     text = read_text_roughly(lspci)
-    if output.exists() and not overwrite:
-        raise InputError(f"-o {output}: exists: name another file, or give --overwrite")
+    check_file(output, overwrite=overwrite)
     try:
         made = skeleton(text, output.stem, device, host, card)
     except InputError as error:
         raise InputError(f"--lspci {lspci}: {error}") from None
-    try:
-        output.write_text(made.text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"-o {output}: cannot be written: {error.strerror}") from None
+    write_file(output, made.text.encode(), overwrite=overwrite)
     chosen = f"{made.function.slot} {made.function.title}"
     typer.echo(f"{output}: {chosen}; host {made.host}, card {made.card}: uncalibrated", err=True)

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.stores import opened
+
 
 class FigureFormat(StrEnum):
     """What `--figures` writes."""
@@ -29,15 +31,15 @@ def report(
 ) -> None:
     """Write a report as one HTML file: what was run on what, the paper's figures, every row; no network."""
     from pcielab.report import write_report
-    from pcielab.store import open_store
 
     written = write_report(
-        [open_store(path) for path in runs],
+        [opened(path) for path in runs],
         output,
-        measured=open_store(measured) if measured is not None else None,
+        measured=opened(measured) if measured is not None else None,
         figures=figures,
         figure_format=figure_format.value,
         overwrite=overwrite,
     )
     for path in written:
-        typer.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)
+        if path.is_file():
+            typer.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)

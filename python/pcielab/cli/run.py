@@ -187,6 +187,9 @@ def run(
     jobs: Annotated[int, typer.Option("--jobs", help="Tests side by side; 0: one per core.")] = 0,
     seed: Annotated[int, typer.Option("--seed", help="Names the run.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
+    repeat_damaged: Annotated[
+        bool, typer.Option("--repeat-damaged", help="With --resume: do tests again whose numbers are damaged.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
     output_format: Annotated[Format, typer.Option("--format", help="How the row of a single test is printed.")] = (
         Format.TABLE
@@ -233,6 +236,8 @@ def run(
         _run_messages(suite, profile or "kpio-2012", sets or [], output, seed, resume, overwrite, single)
         return
     chosen = _chosen_suite(suite, test, single)
+    if repeat_damaged:
+        _drop_damaged(output, resume=resume)
     common = {"samples": samples.value, "seed": seed, "jobs": jobs, "resume": resume, "overwrite": overwrite}
     if device == "rtl":
         name = _run_rtl(profile or "hsw2620", sets or [], chosen, output, engine, **common)
@@ -270,6 +275,16 @@ def _simulate(profile: str, sets: list[str], chosen: "Suite", output: Path, engi
     with Bar() as bar:
         simulate(system, chosen, output, engine=engine.value, progress=bar.update, **options)
     return system.system.name
+
+
+def _drop_damaged(output: Path, *, resume: bool) -> None:
+    from pcielab.store import drop_damaged_tests
+
+    if not resume:
+        raise InputError("--repeat-damaged: only a store that is gone on with is repaired: give --resume as well")
+    if output.exists():
+        for damaged in drop_damaged_tests(output):
+            typer.echo(f"{output}: {damaged} was damaged and is done again", err=True)
 
 
 def _tell(output: Path, name: str) -> None:

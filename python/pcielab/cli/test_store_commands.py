@@ -25,7 +25,7 @@ def test_import_export_compare(published: Path, tmp_path: Path) -> None:
     compared = pcielab("compare", run, run, "--format", "json", "-o", page)
     assert compared.returncode == 0
     assert len(json.loads(compared.stdout)) == 6
-    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert page.read_text().startswith("<!doctype html>")
     assert "BW_DMA_RW" in pcielab("compare", run, run).stdout
 
 

@@ -8,6 +8,7 @@ import typer
 
 from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
     from pcielab.profiles import ResolvedSystem
@@ -51,12 +52,12 @@ def validate(
     lie in the middle 90 % of the twin's own, over several seeds.
     """
     from pcielab.calibrate.measured import read_pack
-    from pcielab.outputs import refuse_existing, write_file
+    from pcielab.outputs import check_file, write_file
     from pcielab.profiles import resolve
     from pcielab.validate import draw_worst, score, write_bands
 
     if output is not None:
-        refuse_existing(output, overwrite=overwrite)
+        check_file(output, overwrite=overwrite)
     excluded = read_pack(exclude) if exclude is not None else set()
     system = resolve(profile)
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +71,7 @@ def validate(
             bands = write_bands(system.system, measured)
             inside = sum(band.inside for band in bands)
             rows.append(_row("write bandwidth inside its band", "share", "1", len(bands), inside / len(bands)))
-    title = f"{system.system.name} (simulated) against {measured.title} ({measured.origin})"
+    title = f"{system.system.name} (simulated) against {measured.described}"
     print_rows(rows, output_format, title=title)
     if result.excluded or result.missing:
         typer.echo(f"{result.excluded} rows left out, {result.missing} measured rows not predicted", err=True)
@@ -82,7 +83,7 @@ def _measured(source: Path, folder: Path) -> "Store":
     from pcielab.store import open_store
 
     if not source.is_dir():
-        return open_store(source)
+        return opened(source)
     import_pcie_bench(source, folder / "measured.db")
     return open_store(folder / "measured.db")
 

@@ -7,6 +7,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.compare.pairs import Comparison, difference_column
+from pcielab.report.html import Pictured, figures_page
 
 AXES = {"size_bytes": "transfer size (B)", "window_bytes": "window (B)", "offset_bytes": "offset (B)"}
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
@@ -31,17 +32,14 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
         title: What it is called.
         notes: Lines below the title, after those that name the runs; without any, a summary of the differences.
     """
-    runs = [f"{letter}: {run.title} ({run.origin})" for letter, run in (("A", comparison.a), ("B", comparison.b))]
+    runs = [f"{letter}: {run.described}" for letter, run in (("A", comparison.a), ("B", comparison.b))]
     latency = comparison.rows["name"].str.startswith("LAT_").rename("latency")
     families = [
-        _family(rows, str(name), runs, latency=bool(timed))
+        Pictured(_family(rows, str(name), runs, latency=bool(timed)))
         for (name, timed), rows in comparison.rows.groupby(["family", latency], sort=False)
     ]
     lines = [*runs, *(notes or _summary_lines(comparison))]
-    head = alt.Title(title, subtitle=lines, anchor="start", offset=16)
-    page = alt.vconcat(*families, title=head).resolve_scale(color="independent", strokeDash="independent")
-    with alt.data_transformers.enable("default", max_rows=None):
-        return str(page.to_html(inline=True, embed_options={"actions": {"export": True, "editor": False}}))
+    return figures_page(title, lines, families)
 
 
 def _summary_lines(comparison: Comparison) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pcielab import __version__, _core
-from pcielab.errors import InputError, RunError
+from pcielab.errors import InputError, StoppedError
 from pcielab.suites import Suite
 
 Samples: TypeAlias = Literal["full", "adaptive"]
@@ -77,7 +77,7 @@ def run(
 
     Raises:
         InputError: It cannot be run, or the output exists or cannot be written.
-        RunError: The run was stopped or failed; what was finished is in the store.
+        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
     check_seed(seed)
     check_outputs(resume, overwrite)
@@ -108,6 +108,6 @@ def run(
             progress=progress,
         )
     except KeyboardInterrupt:
-        raise RunError(
+        raise StoppedError(
             f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
         ) from None

@@ -26,14 +26,18 @@ def describe(examination: Examination, tree: Tree, width: int = _MOST_WIDTH) -> 
         f"{examination.source}: {examination.functions} functions, {examination.links} links, "
         f"{_counted(examination)}"
     ]
-    titles = {function.slot: function.title for function in tree.functions}
     for severity in Severity:
         found = [finding for finding in examination.findings if finding.severity is severity]
         if found:
             lines += ["", _HEADS[severity]]
         for finding in found:
-            lines += ["", *_finding(finding, titles, width)]
+            lines += ["", finding_text(finding, tree, width)]
     return "\n".join(lines)
+
+
+def finding_text(finding: Finding, tree: Tree, width: int = _MOST_WIDTH) -> str:
+    """One finding of a tree, as `describe` writes it."""
+    return "\n".join(_finding(finding, tree, width))
 
 
 def draw(tree: Tree) -> str:
@@ -54,8 +58,8 @@ def _counted(examination: Examination) -> str:
     return ", ".join(counts)
 
 
-def _finding(finding: Finding, titles: dict[str, str], width: int) -> Iterator[str]:
-    head = "the machine" if finding.device is None else f"{short(finding.device)} {titles.get(finding.device, '')}"
+def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
+    head = "the machine" if finding.device is None else f"{short(finding.device)} {tree.title(finding.device)}"
     yield from textwrap.wrap(head, width, subsequent_indent="  ")
     yield from _item("", f"{finding.what} [{finding.sureness.value}; {finding.rule}, {finding.cause}]", width)
     if finding.values:

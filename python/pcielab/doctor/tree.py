@@ -286,6 +286,14 @@ class Tree(Record):
         ]
         return max(around, key=lambda bridge: bridge.secondary_bus or 0, default=None)
 
+    @cached_property
+    def _titles(self) -> dict[str, str]:
+        return {function.slot: function.title for function in self.functions}
+
+    def title(self, slot: str) -> str:
+        """What the function of a slot is; empty where there is none."""
+        return self._titles.get(slot, "")
+
     def parent(self, function: Function) -> Function | None:
         """The bridge above a function; None on a root bus, or where it was not read."""
         return self._parents.get(function.slot)

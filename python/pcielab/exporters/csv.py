@@ -4,12 +4,15 @@ from pathlib import Path
 
 from pcielab.exporters.exporter import Exporter
 from pcielab.exporters.table import table
-from pcielab.outputs import write_file
+from pcielab.outputs import check_file, write_file
+from pcielab.spreadsheet import guarded_frame
 from pcielab.store import Store
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
-    write_file(output, table(store).to_csv(index=False, lineterminator="\n").encode(), overwrite=overwrite)
+    check_file(output, overwrite=overwrite)
+    text = guarded_frame(table(store)).to_csv(index=False, lineterminator="\n")
+    write_file(output, text.encode(), overwrite=overwrite)
 
 
 EXPORTER = Exporter("csv", "Write one CSV table, a row per test.", _write)

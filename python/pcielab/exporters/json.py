@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab.exporters.exporter import Exporter
-from pcielab.outputs import write_file
+from pcielab.outputs import check_file, write_file
 from pcielab.store import Store
 
 NOT_IDENTICAL = ("started", "machine")
@@ -21,6 +21,7 @@ def _encoded(value: Any) -> str:
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
+    check_file(output, overwrite=overwrite)
     manifest = {key: value for key, value in store.manifest.items() if key not in NOT_IDENTICAL}
     tests = ",\n".join(_encoded(record) for record in store.records())
     attachments = _encoded(store.attachments)

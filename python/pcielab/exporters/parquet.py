@@ -4,11 +4,12 @@ from pathlib import Path
 
 from pcielab.exporters.exporter import Exporter
 from pcielab.exporters.table import table
-from pcielab.outputs import write_file
+from pcielab.outputs import check_file, write_file
 from pcielab.store import Store
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
+    check_file(output, overwrite=overwrite)
     write_file(output, table(store).to_parquet(index=False), overwrite=overwrite)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from pcielab import __version__, _core
 from pcielab.devices.running import Progress, check_outputs, no_progress, this_computer
-from pcielab.errors import InputError, RunError
+from pcielab.errors import InputError, StoppedError
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.files import Flow
 from pcielab.fabric.load import Fabric
@@ -42,7 +42,7 @@ def run(
 
     Raises:
         InputError: A flow cannot exist, or the output exists or cannot be written.
-        RunError: The run was stopped or failed; what was finished is in the store.
+        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
     check_outputs(resume, overwrite)
     for point in points:
@@ -52,6 +52,7 @@ def run(
         "version": __version__,
         "title": f"{fabric.title}, suite {suite}",
         "suite": suite,
+        "tests": len(points),
         "system": {"name": fabric.name, "fabric": json.loads(fabric.to_json())},
         "overrides": {},
         "seed": seed,
@@ -84,7 +85,7 @@ def run(
             progress=progress,
         )
     except KeyboardInterrupt:
-        raise RunError(
+        raise StoppedError(
             f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
         ) from None
 

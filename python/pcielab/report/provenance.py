@@ -17,6 +17,7 @@ _APART = frozenset(
         "title",
         "suite",
         "suite_digest",
+        "tests",
         "system",
         "overrides",
         "seed",
@@ -84,7 +85,7 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     link = link_of(run)
     yield "link", link_text(link) if link is not None else "not known"
     if manifest.get("suite"):
-        yield "suite", f"{manifest['suite']}, {len(run.rows)} {'test' if len(run.rows) == 1 else 'tests'}"
+        yield "suite", f"{manifest['suite']}, {run.store.extent}"
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
     for key, value in {**(manifest.get("options") or {}), **_backend(manifest)}.items():

@@ -75,8 +75,9 @@ class Run:
 
     @property
     def entry(self) -> str:
-        """The run in a legend: label and origin."""
-        return f"{self.label} · {self.badge}"
+        """The run in a legend: label, origin, and how much there is of it where it is incomplete."""
+        entry = f"{self.label} · {self.badge}"
+        return f"{entry}, {self.store.extent}" if self.store.incomplete else entry
 
     @property
     def finished(self) -> pd.DataFrame:

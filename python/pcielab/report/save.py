@@ -7,8 +7,9 @@ from typing import Any
 import vl_convert
 
 from pcielab.errors import InputError
+from pcielab.outputs import write_file
 from pcielab.report.figures.frame import Figure
-from pcielab.report.output import write_file
+from pcielab.report.html import Pictured, figures_page
 from pcielab.report.style import Theme, configuration
 
 FIGURE_FORMATS = ("png", "svg", "pdf", "html")
@@ -30,7 +31,7 @@ def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", ove
     Args:
         figure: from `pcielab.report.figures`, or any Altair chart.
         path: ends in .png, .svg, .pdf or .html.
-        theme: light for paper.
+        theme: light for paper; a page follows the theme of its reader instead.
         overwrite: replace a file that exists.
 
     Raises:
@@ -49,5 +50,5 @@ def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", ove
     elif kind == "pdf":
         content = vl_convert.vegalite_to_pdf(spec)
     else:
-        content = vl_convert.vegalite_to_html(spec, bundle=True)
-    write_file(path, content, overwrite=overwrite)
+        content = figures_page(path.stem, [], [Pictured(figure)])
+    write_file(path, content.encode() if isinstance(content, str) else content, overwrite=overwrite)

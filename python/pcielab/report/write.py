@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import InputError
-from pcielab.outputs import refuse_store
+from pcielab.outputs import check_file, write_file
 from pcielab.report.catalogue import Drawn, draw_all
-from pcielab.report.output import check_output, write_file
 from pcielab.report.page import render
 from pcielab.report.run import runs_of
 from pcielab.report.save import save_figure
@@ -39,8 +38,7 @@ def write_report(
         InputError: a file exists, or cannot be written; nothing has been written then.
     """
     output = Path(output)
-    check_output(output, overwrite=overwrite)
-    refuse_store(output, *(store.path for store in [*stores, measured] if store is not None))
+    check_file(output, overwrite=overwrite)
     everyone = runs_of(list(stores), measured)
     lines = [run for run in everyone if not run.measured_overlay]
     overlay = next((run for run in everyone if run.measured_overlay), None)
@@ -49,7 +47,7 @@ def write_report(
     page = render(everyone, drawn, left_out)
     for one, path in zip(drawn, pictures, strict=bool(figures)):
         save_figure(one.figure, path, overwrite=overwrite)
-    write_file(output, page, overwrite=overwrite)
+    write_file(output, page.encode(), overwrite=overwrite)
     return [output, *pictures]
 
 
@@ -61,5 +59,5 @@ def _picture_paths(drawn: Sequence[Drawn], folder: Path, figure_format: str, *, 
         raise InputError(f"{folder}: cannot be made a folder for figures: {error.strerror}") from error
     paths = [folder / f"{one.entry.name}.{figure_format}" for one in drawn]
     for path in paths:
-        check_output(path, overwrite=overwrite)
+        check_file(path, overwrite=overwrite)
     return paths

@@ -141,6 +141,7 @@ fn complete(
 ) -> Result<Manifest, RunError> {
     manifest.set("suite", work.suite());
     manifest.set("suite_digest", identity::digest(tests)?);
+    manifest.set("tests", tests.len());
     for (key, value) in work.manifest().iter().chain(&introduced.identity) {
         manifest.set(key, value.clone());
     }
@@ -172,17 +173,22 @@ fn open_store(
     attachments: &[(String, String)],
     conditions: &[Condition],
 ) -> Result<(Store, BTreeSet<u64>), RunError> {
-    if options.resume && path.exists() {
+    let (mut store, finished) = if options.resume && path.exists() {
         let resumed = Store::open_for_resume(path)?;
         identity::check(path, &resumed.manifest, &manifest)?;
-        return Ok((resumed.store, resumed.finished));
-    }
-    if !conditions.is_empty() {
-        manifest.set("conditions_before", json!(conditions));
-    }
-    let mut store = Store::create(path, &manifest, options.overwrite)?;
+        (resumed.store, resumed.finished)
+    } else {
+        if !conditions.is_empty() {
+            manifest.set("conditions_before", json!(conditions));
+        }
+        (Store::create(path, &manifest, options.overwrite)?, BTreeSet::new())
+    };
     for (name, content) in attachments {
-        store.attach(name, content)?;
+        match store.attach(name, content) {
+            // A run that was killed here may have got to some of them.
+            Err(pcie_store::Error::AttachmentExists { .. }) => (),
+            attached => attached?,
+        }
     }
-    Ok((store, BTreeSet::new()))
+    Ok((store, finished))
 }

@@ -12,19 +12,20 @@ use crate::{Distribution, Error, Manifest, Origin, Scalar, Series, Status, Store
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-fn folder() -> (TempDir, PathBuf) {
+pub(super) fn folder() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("run.db");
     (folder, path)
 }
 
-fn manifest(title: &str) -> Manifest {
+pub(super) fn manifest(title: &str) -> Manifest {
     let mut manifest = Manifest::new(Origin::Simulated);
     manifest.set("title", title);
+    manifest.set("tests", 2);
     manifest
 }
 
-fn record(id: u64) -> TestRecord {
+pub(super) fn record(id: u64) -> TestRecord {
     TestRecord {
         id,
         family: "lat_cmd_sizes".to_owned(),
@@ -52,7 +53,7 @@ fn title(path: &Path) -> String {
     connection.query_row("SELECT value FROM manifest WHERE key = 'title'", [], |row| row.get(0)).unwrap()
 }
 
-fn files(folder: &TempDir) -> Vec<String> {
+pub(super) fn files(folder: &TempDir) -> Vec<String> {
     let names = fs::read_dir(folder.path()).unwrap();
     let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
@@ -74,8 +75,8 @@ fn a_closed_store_is_one_file_with_everything_in_it() {
     let count = |table: &str| -> i64 {
         connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
     };
-    let counts = ["manifest", "test", "scalar", "distribution", "series", "attachment"].map(count);
-    assert_eq!(counts, [4, 1, 1, 2, 2, 1]);
+    let counts = ["manifest", "test", "scalar", "distribution", "series", "attachment", "digest"].map(count);
+    assert_eq!(counts, [5, 1, 1, 2, 2, 1, 2]);
 }
 
 #[test]
@@ -96,12 +97,104 @@ fn an_existing_file_is_kept_unless_overwriting_was_asked_for() {
     let (folder, path) = folder();
     Store::create(&path, &manifest("old"), false).unwrap().close().unwrap();
     let refused = Store::create(&path, &manifest("new"), false).unwrap_err();
-    assert!(matches!(refused, Error::Exists { .. }) && refused.is_input());
+    assert!(matches!(refused, Error::Output(pcie_output::Error::Exists { .. })) && refused.is_input());
     assert!(refused.to_string().contains("run.db: exists already"));
     assert_eq!(title(&path), "\"old\"");
     Store::create(&path, &manifest("new"), true).unwrap().close().unwrap();
     assert_eq!(title(&path), "\"new\"");
     assert_eq!(files(&folder), ["run.db"]);
+}
+
+#[test]
+fn only_a_store_is_overwritten_by_a_store() {
+    let (folder, path) = folder();
+    fs::write(&path, "title = 'mine'\n".repeat(20)).unwrap();
+    for overwritten in
+        [Store::create(&path, &manifest("t"), true), Store::create_beside(&path, &manifest("t"), true)]
+    {
+        let refused = overwritten.unwrap_err();
+        assert!(matches!(refused, Error::NotOverwritten { .. }) && refused.is_input(), "{refused}");
+    }
+    assert!(fs::read_to_string(&path).unwrap().starts_with("title"));
+    fs::write(&path, "").unwrap();
+    Store::create(&path, &manifest("t"), true).unwrap().close().unwrap();
+    assert_eq!(files(&folder), ["run.db"]);
+}
+
+#[test]
+fn a_damaged_store_can_be_overwritten() {
+    let (folder, path) = folder();
+    Store::create(&path, &manifest("old"), false).unwrap().close().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[100..].fill(0);
+    fs::write(&path, bytes).unwrap();
+    Store::create(&path, &manifest("new"), true).unwrap().close().unwrap();
+    assert_eq!(title(&path), "\"new\"");
+    assert_eq!(files(&folder), ["run.db"]);
+}
+
+#[test]
+fn a_run_says_from_its_first_byte_how_many_tests_it_has() {
+    let (folder, path) = folder();
+    let refused = Store::create(&path, &Manifest::new(Origin::Rtl), false).unwrap_err();
+    assert!(refused.to_string().contains("`tests` is missing"), "{refused}");
+    assert!(files(&folder).is_empty());
+    let _running = Store::create(&path, &manifest("t"), false).unwrap();
+    assert_eq!(crate::read_manifest(&path).unwrap().tests(), Some(2));
+}
+
+#[test]
+fn a_store_written_beside_its_place_is_there_once_it_is_closed() {
+    let (folder, path) = folder();
+    Store::create(&path, &manifest("old"), false).unwrap().close().unwrap();
+    let dropped = Store::create_beside(&path, &Manifest::new(Origin::Measured), true).unwrap();
+    drop(dropped);
+    assert_eq!(files(&folder), ["run.db"]);
+    let mut store = Store::create_beside(&path, &Manifest::new(Origin::Measured), true).unwrap();
+    store.write_test(&record(0)).unwrap();
+    assert_eq!(title(&path), "\"old\"");
+    store.close().unwrap();
+    let contents = crate::read(&path).unwrap();
+    assert_eq!(contents.manifest.tests(), Some(1));
+    assert_eq!(contents.tests, [record(0)]);
+    assert_eq!(files(&folder), ["run.db"]);
+}
+
+#[test]
+fn a_name_is_the_name_of_a_file_whatever_sqlite_reads_in_it() {
+    let (folder, _) = folder();
+    for name in ["file:other.db", "file:other.db?mode=memory", "a?b=c#d%20e.db"] {
+        let path = folder.path().join(name);
+        Store::create(&path, &manifest("t"), false).unwrap().close().unwrap();
+        assert_eq!(crate::read(&path).unwrap().manifest, manifest("t"));
+        fs::remove_file(&path).unwrap();
+        assert!(files(&folder).is_empty());
+    }
+    let memory = Store::create(":memory:", &manifest("t"), false).unwrap_err();
+    assert!(memory.to_string().contains("names no file"), "{memory}");
+}
+
+#[test]
+fn what_is_known_only_later_is_set_in_the_manifest() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    store.set_manifest("title", &"other".into()).unwrap();
+    store.set_manifest("conditions", &1.into()).unwrap();
+    let keys: Vec<_> = crate::read_manifest(&path).unwrap().iter().map(|(key, _)| key.to_owned()).collect();
+    assert_eq!(keys, ["format", "version", "origin", "title", "tests", "conditions"]);
+    assert_eq!(title(&path), "\"other\"");
+}
+
+#[test]
+fn an_attachment_has_the_plain_name_of_a_file() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    for name in ["../victim.toml", "/etc/passwd", "..", "a\0b", "nul"] {
+        assert!(
+            matches!(store.attach(name, ""), Err(Error::Output(pcie_output::Error::Name { .. }))),
+            "{name}"
+        );
+    }
 }
 
 #[test]
@@ -120,9 +213,9 @@ fn overwriting_never_touches_a_store_that_another_process_writes() {
 #[test]
 fn only_a_regular_file_is_ever_replaced() {
     let folder = TempDir::new().unwrap();
-    for path in [folder.path(), Path::new("/dev/null")] {
-        let refused = Store::create(path, &manifest("t"), true).unwrap_err();
-        assert!(matches!(refused, Error::NotAFile { .. }), "{refused}");
+    for path in [folder.path(), Path::new("/dev/null"), Path::new("/dev/stdout")] {
+        let refused = Store::create(path, &manifest("t"), true).unwrap_err().to_string();
+        assert!(refused.contains("not a regular file"), "{refused}");
     }
 }
 
@@ -131,7 +224,7 @@ fn a_path_that_cannot_be_written_is_named() {
     let (folder, _) = folder();
     let path = folder.path().join("nowhere/run.db");
     let refused = Store::create(&path, &manifest("t"), false).unwrap_err();
-    assert!(matches!(refused, Error::Unwritable { .. }));
+    assert!(matches!(refused, Error::Output(pcie_output::Error::Unwritable { .. })));
     assert!(refused.to_string().contains("nowhere/run.db: cannot be written"), "{refused}");
     assert!(files(&folder).is_empty());
 }
@@ -154,9 +247,9 @@ fn what_is_not_a_store_is_refused() {
 fn a_newer_schema_is_refused_and_named() {
     let (_folder, path) = folder();
     Store::create(&path, &manifest("t"), false).unwrap().close().unwrap();
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 3).unwrap();
     let refused = Store::open_for_resume(&path).unwrap_err();
-    assert!(matches!(refused, Error::NewerSchema { found: 2, known: 1, .. }));
+    assert!(matches!(refused, Error::NewerSchema { found: 3, known: 2, .. }));
     assert!(refused.to_string().contains("use the version that wrote it"));
 }
 

@@ -11,25 +11,31 @@ from pcielab.errors import InputError
 from pcielab.exporters.exporter import Exporter
 from pcielab.exporters.pcie_bench.distributions import distribution_files
 from pcielab.exporters.pcie_bench.rows import Row, row_files
-from pcielab.outputs import write_folder
+from pcielab.outputs import check_folder, check_name, write_folder
 from pcielab.published import ORIGIN_FILE, Timer
 from pcielab.store import Store
 from pcielab.suites.benchmark import BENCHMARKS
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
+    check_folder(output, overwrite=overwrite, mark=ORIGIN_FILE)
     timer = Timer.of_manifest(store.manifest, str(store.path))
     families = _families(store, timer)
     if not families:
         raise InputError(
             f"{store.path}: holds no finished test that the published format knows: nothing to export"
         )
-    files = dict(store.attachments)
+    files = {ORIGIN_FILE: _origin(store, timer, sum(map(len, families.values())))}
     for family, rows in families.items():
+        check_name(family, "family", store.path)
         files |= row_files(family, rows)
         if any(row.test["details"] for row in rows):
             files |= distribution_files(family, store, rows)
-    files[ORIGIN_FILE] = _origin(store, timer, sum(map(len, families.values())))
+    for name, content in store.attachments.items():
+        check_name(name, "attachment", store.path)
+        if name in files:
+            raise InputError(f"{store.path}: attachment {name!r}: has the name of a file of the export")
+        files[name] = content
     contents = {name: content.encode() for name, content in files.items()}
     write_folder(output, contents, overwrite=overwrite, mark=ORIGIN_FILE)
 
@@ -58,6 +64,8 @@ def _origin(store: Store, timer: Timer, rows: int) -> str:
         "rows": rows,
         "rows left out": len(store.tests) - rows,
     }
+    if store.incomplete:
+        facts["incomplete"] = store.extent
     lines = [f"{key}: {value}" for key, value in facts.items()]
     note = (
         "The column BW (GB/s) holds Gb/s, as in every published file. Tests are left out that have no numbers,\n"

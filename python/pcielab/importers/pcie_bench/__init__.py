@@ -16,6 +16,7 @@ from pcielab.importers.pcie_bench.distributions import add_distributions
 from pcielab.importers.pcie_bench.rows import read_rows
 from pcielab.importers.pcie_bench.system import device_facts, host_facts
 from pcielab.importers.pcie_bench.text import read_text
+from pcielab.outputs import check_new_store
 from pcielab.published import FAMILIES, NFP6000_TIMER, ORIGIN_FILE, Timer
 
 
@@ -42,6 +43,7 @@ def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: b
             has been written then.
     """
     directory = Path(directory)
+    check_new_store(Path(output), overwrite=overwrite)
     provenance = _provenance(directory)
     records: list[dict[str, Any]] = []
     for path in _family_files(directory):

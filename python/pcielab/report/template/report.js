@@ -14,6 +14,7 @@
         actions: { export: true, source: false, compiled: false, editor: false },
         downloadFileName: name,
         renderer: "svg",
+        ast: true,
         tooltip: { theme },
       });
     } catch (error) {

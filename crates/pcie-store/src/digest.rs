@@ -1,0 +1,91 @@
+//! Digests by which a reader knows that what it reads is what was written: SHA-256 over the rows of a table in the order
+//! of their key, as `docs/reference/store.md` says, in hexadecimal.
+//!
+//! They tell damage, not forgery: who can write the file can write a digest too.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::record::TestRecord;
+
+/// What a missing text has in place of its length.
+const NO_TEXT: u64 = u64::MAX;
+
+/// A digest that values are added to, one after the other.
+struct Digest(Sha256);
+
+impl Digest {
+    fn new() -> Self {
+        Self(Sha256::new())
+    }
+
+    fn text(&mut self, text: &str) -> &mut Self {
+        self.count(text.len());
+        self.0.update(text);
+        self
+    }
+
+    fn integer(&mut self, value: i64) -> &mut Self {
+        self.0.update(value.to_le_bytes());
+        self
+    }
+
+    fn real(&mut self, value: f64) -> &mut Self {
+        // SQLite keeps no sign of a zero.
+        self.0.update(if value == 0.0 { 0.0_f64 } else { value }.to_le_bytes());
+        self
+    }
+
+    fn count(&mut self, rows: usize) {
+        self.0.update((rows as u64).to_le_bytes());
+    }
+
+    fn hexadecimal(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// The digest of a test: its row, and its rows of the three tables of numbers.
+pub(crate) fn of_test(test: &TestRecord) -> String {
+    let mut digest = Digest::new();
+    digest.integer(test.id.cast_signed()).text(&test.family).text(&test.name).text(&test.parameters);
+    digest.text(test.status.as_str());
+    match &test.message {
+        Some(message) => drop(digest.text(message)),
+        None => digest.0.update(NO_TEXT.to_le_bytes()),
+    }
+    let mut scalars: Vec<_> = test.scalars.iter().collect();
+    scalars.sort_by_key(|scalar| (&scalar.subject, &scalar.metric));
+    digest.count(scalars.len());
+    for scalar in scalars {
+        digest.text(&scalar.subject).text(&scalar.metric).text(&scalar.unit).real(scalar.value);
+    }
+    let mut bins: Vec<_> = test
+        .distributions
+        .iter()
+        .flat_map(|of| of.bins.iter().map(move |&(bin, count)| (&of.metric, bin, &of.tick, count)))
+        .collect();
+    bins.sort_unstable();
+    digest.count(bins.len());
+    for (metric, bin, tick, count) in bins {
+        digest.text(metric).text(tick).integer(bin).integer(count.cast_signed());
+    }
+    let mut series: Vec<_> = test.series.iter().collect();
+    series.sort_by_key(|of| &of.metric);
+    digest.count(series.iter().map(|of| of.values.len()).sum());
+    for of in series {
+        for (index, &value) in (0_i64..).zip(&of.values) {
+            digest.text(&of.metric).integer(index).real(value);
+        }
+    }
+    digest.hexadecimal()
+}
+
+/// The digest of a table of two texts, such as the manifest's keys and values, in the order given.
+pub(crate) fn of_texts<'a>(rows: impl ExactSizeIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut digest = Digest::new();
+    digest.count(rows.len());
+    for (first, second) in rows {
+        digest.text(first).text(second);
+    }
+    digest.hexadecimal()
+}

@@ -1,0 +1,320 @@
+//! Reading a store back: everything in it, each part checked against the digest that was stored with it.
+
+use std::fmt;
+use std::path::Path;
+
+use rusqlite::{Connection, Row, Statement, Transaction};
+use serde_json::{Map, Value};
+
+use crate::digest;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::manifest::Manifest;
+use crate::record::{Distribution, Scalar, Series, Status, TestRecord};
+use crate::schema::OLDEST_SCHEMA_VERSION;
+
+/// Everything in a store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contents {
+    /// What was run on what.
+    pub manifest: Manifest,
+    /// The tests, in suite order; their scalars by subject and metric, their distributions and series by metric.
+    pub tests: Vec<TestRecord>,
+    /// Texts kept beside the numbers, by name.
+    pub attachments: Vec<(String, String)>,
+}
+
+/// A part of a store that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damage {
+    /// The file as such, so that SQLite cannot make sense of it.
+    File {
+        /// What SQLite said.
+        cause: String,
+    },
+    /// The manifest.
+    Manifest,
+    /// The attachments.
+    Attachments,
+    /// Numbers of tests that are not there.
+    Strays {
+        /// The table that they are in.
+        table: &'static str,
+    },
+    /// A test: its row, or one of its numbers.
+    Test {
+        /// Its place in suite order.
+        id: i64,
+        /// Its family and name, where they can be read.
+        name: String,
+    },
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File { cause } => write!(formatter, "the file as a whole ({cause})"),
+            Self::Manifest => write!(formatter, "the manifest"),
+            Self::Attachments => write!(formatter, "the attachments"),
+            Self::Strays { table } => write!(formatter, "numbers of tests that are not there, in `{table}`"),
+            Self::Test { id, name } => write!(formatter, "test {id}{name}"),
+        }
+    }
+}
+
+/// Reads a store, all of it; one that is being written, or was left by a killed run, may be read too.
+///
+/// # Errors
+/// [`Error::Missing`], [`Error::NotAStore`] and the like; [`Error::Unrecovered`] if a killed writer left what this
+/// process may not bring in order; [`Error::Damaged`] if anything is not what was written.
+pub fn read(path: impl AsRef<Path>) -> Result<Contents> {
+    let path = path.as_ref();
+    let (connection, schema) = file::open_to_read(path)?;
+    let (contents, damage) = examine(&connection, path, schema)?;
+    if damage.is_empty() { Ok(contents) } else { Err(Error::Damaged { path: path.to_owned(), damage }) }
+}
+
+/// Reads the manifest of a store alone.
+///
+/// # Errors
+/// As [`read`], for the manifest.
+pub fn read_manifest(path: impl AsRef<Path>) -> Result<Manifest> {
+    let path = path.as_ref();
+    let (connection, schema) = file::open_to_read(path)?;
+    let reader = Reader::new(&connection, path, schema)?;
+    reader.manifest()?.ok_or_else(|| reader.damaged(Damage::Manifest))
+}
+
+/// Everything that is as it was written, and what is not. Only where a part without which nothing makes sense is
+/// damaged, this is an error.
+pub(crate) fn examine(connection: &Connection, path: &Path, schema: i64) -> Result<(Contents, Vec<Damage>)> {
+    let reader = Reader::new(connection, path, schema)?;
+    if let Some(cause) = reader.complaint_of_sqlite()? {
+        return Err(reader.damaged(Damage::File { cause }));
+    }
+    let manifest = reader.manifest()?.ok_or_else(|| reader.damaged(Damage::Manifest))?;
+    let mut damage = Vec::new();
+    let tests = reader.tests(&mut damage)?;
+    reader.strays(&tests, &mut damage)?;
+    let attachments = reader.attachments()?.unwrap_or_else(|| {
+        damage.push(Damage::Attachments);
+        Vec::new()
+    });
+    Ok((Contents { manifest, tests, attachments }, damage))
+}
+
+/// One look at a store: all queries see it at the same moment.
+struct Reader<'a> {
+    transaction: Transaction<'a>,
+    path: &'a Path,
+    schema: i64,
+}
+
+impl<'a> Reader<'a> {
+    fn new(connection: &'a Connection, path: &'a Path, schema: i64) -> Result<Self> {
+        let transaction = connection.unchecked_transaction().map_err(|source| file::failed(path, source))?;
+        Ok(Self { transaction, path, schema })
+    }
+
+    fn damaged(&self, damage: Damage) -> Error {
+        Error::Damaged { path: self.path.to_owned(), damage: vec![damage] }
+    }
+
+    /// Of a reading that failed: none if what was read is damaged, an error if reading itself went wrong.
+    fn unless_damaged<T>(&self, found: rusqlite::Result<T>) -> Result<Option<T>> {
+        use rusqlite::ErrorCode as Code;
+        let source = match found {
+            Ok(value) => return Ok(Some(value)),
+            Err(source) => source,
+        };
+        match source.sqlite_error_code() {
+            None | Some(Code::DatabaseCorrupt | Code::NotADatabase | Code::Unknown | Code::TypeMismatch) => {
+                Ok(None)
+            }
+            Some(Code::SystemIoFailure) if is_short_read(&source) => Ok(None),
+            Some(_) => Err(file::failed(self.path, source)),
+        }
+    }
+
+    fn has_digests(&self) -> bool {
+        self.schema > OLDEST_SCHEMA_VERSION
+    }
+
+    /// What SQLite's own check finds in a store without digests.
+    fn complaint_of_sqlite(&self) -> Result<Option<String>> {
+        if self.has_digests() {
+            return Ok(None);
+        }
+        let checked =
+            self.transaction.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0));
+        let complaint = self.unless_damaged(checked)?.unwrap_or_else(|| "it cannot be read".to_owned());
+        Ok((complaint != "ok").then_some(complaint))
+    }
+
+    /// The manifest; none if it is damaged.
+    fn manifest(&self) -> Result<Option<Manifest>> {
+        let Some(rows) = self.texts("SELECT key, value FROM manifest ORDER BY rowid", "manifest")? else {
+            return Ok(None);
+        };
+        let entries: Option<Map<_, _>> = rows
+            .into_iter()
+            .map(|(key, text)| Some((key, serde_json::from_str::<Value>(&text).ok()?)))
+            .collect();
+        Ok(entries.map(Manifest::stored))
+    }
+
+    /// The attachments; none if they are damaged.
+    fn attachments(&self) -> Result<Option<Vec<(String, String)>>> {
+        self.texts("SELECT name, content FROM attachment ORDER BY name", "attachments")
+    }
+
+    /// The rows of a table of two texts; none if they are not what `part`'s digest is of.
+    fn texts(&self, query: &str, part: &str) -> Result<Option<Vec<(String, String)>>> {
+        let rows = self.transaction.prepare(query).and_then(|mut statement| {
+            statement
+                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        });
+        let Some(rows) = self.unless_damaged(rows)? else { return Ok(None) };
+        if !self.has_digests() {
+            return Ok(Some(rows));
+        }
+        let stored =
+            self.transaction.query_row("SELECT digest FROM digest WHERE part = ?1", [part], |row| row.get(0));
+        let stored: Option<String> = self.unless_damaged(stored)?;
+        let found = digest::of_texts(rows.iter().map(|(first, second)| (first.as_str(), second.as_str())));
+        Ok((stored == Some(found)).then_some(rows))
+    }
+
+    /// The tests that are as they were written; the others are added to `damage`.
+    fn tests(&self, damage: &mut Vec<Damage>) -> Result<Vec<TestRecord>> {
+        let ids = self.transaction.prepare("SELECT id FROM test ORDER BY id").and_then(|mut statement| {
+            statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()
+        });
+        let unreadable =
+            || self.damaged(Damage::File { cause: "its list of tests cannot be read".to_owned() });
+        // Of a page that is gone, SQLite may take every row for one and the same.
+        let ids = self.unless_damaged(ids)?.filter(|ids| ids.is_sorted_by(|one, next| one < next));
+        let ids = ids.ok_or_else(unreadable)?;
+        let queries = Queries::prepare(&self.transaction, self.has_digests());
+        let mut queries = self.unless_damaged(queries)?.ok_or_else(unreadable)?;
+        let mut tests = Vec::with_capacity(ids.len());
+        for id in ids {
+            match self.unless_damaged(queries.test(id))? {
+                Some((test, stored)) if is_as_written(&test, stored.as_deref()) => tests.push(test),
+                other => {
+                    let name = other
+                        .map_or_else(String::new, |(test, _)| format!(" ({} {})", test.family, test.name));
+                    damage.push(Damage::Test { id, name });
+                }
+            }
+        }
+        Ok(tests)
+    }
+
+    /// Numbers that were read with no test: where tests are damaged, they may be theirs.
+    fn strays(&self, tests: &[TestRecord], damage: &mut Vec<Damage>) -> Result<()> {
+        if !damage.is_empty() {
+            return Ok(());
+        }
+        let read: [(_, usize); 3] = [
+            ("scalar", tests.iter().map(|test| test.scalars.len()).sum()),
+            ("distribution", tests.iter().flat_map(|test| &test.distributions).map(|of| of.bins.len()).sum()),
+            ("series", tests.iter().flat_map(|test| &test.series).map(|of| of.values.len()).sum()),
+        ];
+        for (table, read) in read {
+            let rows =
+                self.transaction.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0));
+            if self.unless_damaged::<i64>(rows)?.is_none_or(|rows| rows.cast_unsigned() != read as u64) {
+                damage.push(Damage::Strays { table });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if SQLite met the end of the file where more should have been.
+fn is_short_read(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error(), Some(failure) if failure.extended_code == rusqlite::ffi::SQLITE_IOERR_SHORT_READ)
+}
+
+fn is_as_written(test: &TestRecord, stored: Option<&str>) -> bool {
+    test.has_plain_parameters() && stored.is_none_or(|stored| digest::of_test(test) == stored)
+}
+
+/// The queries by which a test and its numbers are found.
+struct Queries<'a> {
+    test: Statement<'a>,
+    scalars: Statement<'a>,
+    bins: Statement<'a>,
+    series: Statement<'a>,
+}
+
+impl<'a> Queries<'a> {
+    fn prepare(connection: &'a Connection, with_digest: bool) -> rusqlite::Result<Self> {
+        let digest = if with_digest { "digest" } else { "NULL" };
+        Ok(Self {
+            test: connection.prepare(&format!(
+                "SELECT family, name, parameters, status, message, {digest} FROM test WHERE id = ?1"
+            ))?,
+            scalars: connection.prepare(
+                "SELECT subject, metric, unit, value FROM scalar WHERE test = ?1 ORDER BY subject, metric",
+            )?,
+            bins: connection.prepare(
+                "SELECT metric, tick, bin, count FROM distribution WHERE test = ?1 ORDER BY metric, bin",
+            )?,
+            series: connection.prepare(
+                r#"SELECT metric, "index", value FROM series WHERE test = ?1 ORDER BY metric, "index""#,
+            )?,
+        })
+    }
+
+    /// A test, and the digest that was stored with it where the schema has one.
+    fn test(&mut self, id: i64) -> rusqlite::Result<(TestRecord, Option<String>)> {
+        let (mut test, stored) = self.test.query_row([id], |row| test_of(id, row))?;
+        test.scalars = self.scalars.query_map([id], scalar_of)?.collect::<rusqlite::Result<_>>()?;
+        let mut rows = self.bins.query([id])?;
+        while let Some(row) = rows.next()? {
+            let (metric, tick): (String, String) = (row.get(0)?, row.get(1)?);
+            let pair = (row.get(2)?, row.get::<_, i64>(3)?.cast_unsigned());
+            match test.distributions.last_mut() {
+                Some(last) if last.metric == metric && last.tick == tick => last.bins.push(pair),
+                _ => test.distributions.push(Distribution { metric, tick, bins: vec![pair] }),
+            }
+        }
+        let mut rows = self.series.query([id])?;
+        while let Some(row) = rows.next()? {
+            let (metric, index, value): (String, i64, f64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            match test.series.last_mut() {
+                Some(last) if last.metric == metric && i64::try_from(last.values.len()) == Ok(index) => {
+                    last.values.push(value);
+                }
+                _ if index == 0 => test.series.push(Series { metric, values: vec![value] }),
+                _ => return Err(rusqlite::Error::IntegralValueOutOfRange(1, index)),
+            }
+        }
+        Ok((test, stored))
+    }
+}
+
+fn test_of(id: i64, row: &Row) -> rusqlite::Result<(TestRecord, Option<String>)> {
+    let word: String = row.get(3)?;
+    let status = Status::from_word(&word)
+        .ok_or_else(|| rusqlite::Error::InvalidColumnType(3, word, rusqlite::types::Type::Text))?;
+    let test = TestRecord {
+        id: id.cast_unsigned(),
+        family: row.get(0)?,
+        name: row.get(1)?,
+        parameters: row.get(2)?,
+        status,
+        message: row.get(4)?,
+        scalars: vec![],
+        distributions: vec![],
+        series: vec![],
+    };
+    Ok((test, row.get(5)?))
+}
+
+fn scalar_of(row: &Row) -> rusqlite::Result<Scalar> {
+    Ok(Scalar { subject: row.get(0)?, metric: row.get(1)?, unit: row.get(2)?, value: row.get(3)? })
+}

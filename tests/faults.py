@@ -1,0 +1,178 @@
+"""Stops or fails a command at one of the system calls by which it changes files, to see what it leaves behind.
+
+The command is forked from this process, where everything is loaded, and traced (ptrace(2)); nothing needs to be
+installed. Only calls that change files below a folder are counted. A command is stopped by killing it as it enters
+the call; a call fails by being turned into none at all, whose result is then the error.
+"""
+
+import ctypes
+import errno
+import os
+import platform
+import signal
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+TRACEME, GETREGS, SETREGS, SYSCALL, SETOPTIONS, GET_SYSCALL_INFO = 0, 12, 13, 24, 0x4200, 0x420E
+SYSGOOD, FORK, VFORK, CLONE, EXITKILL = 1, 2, 4, 8, 0x100000
+ENTRY, EXIT = 1, 2
+STOP_AT_CALL = signal.SIGTRAP | 0x80
+ALL_THREADS = 0x40000000
+
+# Numbers of x86-64.
+BY_DESCRIPTOR = {
+    1: "write", 18: "pwrite64", 20: "writev", 74: "fsync", 75: "fdatasync", 77: "ftruncate", 91: "fchmod",
+    285: "fallocate",
+}  # fmt: skip
+"""Calls whose first argument is the descriptor of the file."""
+BY_PATH = {
+    83: ("mkdir", 0), 258: ("mkdirat", 1), 82: ("rename", 0), 264: ("renameat", 1), 316: ("renameat2", 1),
+    87: ("unlink", 0), 263: ("unlinkat", 1), 84: ("rmdir", 0), 86: ("link", 0), 265: ("linkat", 1),
+    90: ("chmod", 0), 268: ("fchmodat", 1), 85: ("creat", 0),
+}  # fmt: skip
+"""Name and place of the path; before one that is not in the first place stands its folder's descriptor."""
+OPENS = {2: ("open", 0, 1), 257: ("openat", 1, 2)}
+"""Name, place of the path, place of the flags: counted where a file may be created."""
+AT_WORKING_DIRECTORY = 0xFFFF_FF9C
+
+ORIG_RAX, RAX = 15, 10
+"""Places in the registers, as <sys/user.h> orders them."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.ptrace.restype = ctypes.c_long
+_libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+
+class _Info(ctypes.Structure):
+    """struct ptrace_syscall_info of <linux/ptrace.h>."""
+
+    _fields_ = (
+        ("op", ctypes.c_uint8),
+        ("pad", ctypes.c_uint8 * 3),
+        ("arch", ctypes.c_uint32),
+        ("instruction_pointer", ctypes.c_uint64),
+        ("stack_pointer", ctypes.c_uint64),
+        ("nr", ctypes.c_uint64),
+        ("args", ctypes.c_uint64 * 6),
+    )
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens at a call that changes a file, counted from 0: an error number, or a kill (None)."""
+
+    place: int
+    error: int | None = None
+
+    def __str__(self) -> str:
+        return f"{errno.errorcode[self.error] if self.error else 'SIGKILL'} at call {self.place}"
+
+
+@dataclass(frozen=True)
+class Traced:
+    """How a traced command ended: its exit code, or minus the signal; and the calls by which it changed files."""
+
+    exit_code: int
+    calls: list[str]
+
+
+def is_possible() -> bool:
+    """Whether this machine lets processes be traced, with calls that this module knows."""
+    if platform.machine() != "x86_64" or not sys.platform.startswith("linux"):
+        return False
+    try:
+        return traced(lambda: 0, Path("/")).exit_code == 0
+    except OSError:
+        return False
+
+
+def traced(command: Callable[[], int], folder: Path, fault: Fault | None = None) -> Traced:
+    """Run a function in a process of its own, and do to it what `fault` says."""
+    child = os.fork()
+    if child == 0:
+        _ptrace(TRACEME, 0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(command())
+    os.waitpid(child, 0)
+    _ptrace(SETOPTIONS, child, SYSGOOD | FORK | VFORK | CLONE | EXITKILL)
+    _ptrace(SYSCALL, child)
+    calls: list[str] = []
+    failing: dict[int, int] = {}
+    while True:
+        thread, status = os.waitpid(-1, ALL_THREADS)
+        if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+            if thread == child:
+                return Traced(os.waitstatus_to_exitcode(status), calls)
+            continue
+        passed_on = 0
+        if os.WSTOPSIG(status) == STOP_AT_CALL:
+            _at_call(thread, child, folder, fault, calls, failing)
+        elif status >> 16 == 0 and os.WSTOPSIG(status) not in (signal.SIGSTOP, signal.SIGTRAP):
+            passed_on = os.WSTOPSIG(status)
+        try:
+            _ptrace(SYSCALL, thread, passed_on)
+        except ProcessLookupError:  # it was killed
+            continue
+
+
+def _at_call(
+    thread: int, child: int, folder: Path, fault: Fault | None, calls: list[str], failing: dict[int, int]
+) -> None:
+    info = _Info()
+    _ptrace(GET_SYSCALL_INFO, thread, ctypes.addressof(info), address=ctypes.sizeof(info))
+    if info.op == EXIT and thread in failing:
+        _set_register(thread, RAX, -failing.pop(thread))
+    if info.op != ENTRY:
+        return
+    name = _changing(info, thread, folder)
+    if name is None:
+        return
+    if fault is not None and fault.place == len(calls):
+        if fault.error is None:
+            os.kill(child, signal.SIGKILL)
+        else:
+            _set_register(thread, ORIG_RAX, -1)
+            failing[thread] = fault.error
+    calls.append(name)
+
+
+def _changing(info: _Info, thread: int, folder: Path) -> str | None:
+    """The name of the call, if it changes a file below `folder`."""
+    if info.nr in BY_DESCRIPTOR:
+        try:
+            target = Path(f"/proc/{thread}/fd/{info.args[0]}").readlink()
+        except OSError:
+            return None
+        return BY_DESCRIPTOR[info.nr] if target.is_relative_to(folder) else None
+    if info.nr in OPENS:
+        name, path, flags = OPENS[info.nr]
+        if not info.args[flags] & os.O_CREAT:
+            return None
+    elif info.nr in BY_PATH:
+        name, path = BY_PATH[info.nr]
+    else:
+        return None
+    relative = path == 0 or info.args[path - 1] & 0xFFFF_FFFF == AT_WORKING_DIRECTORY
+    start = Path(f"/proc/{thread}/cwd" if relative else f"/proc/{thread}/fd/{info.args[path - 1]}").readlink()
+    return name if (start / _text(thread, info.args[path])).is_relative_to(folder) else None
+
+
+def _text(thread: int, address: int) -> str:
+    with Path(f"/proc/{thread}/mem").open("rb", buffering=0) as memory:
+        memory.seek(address)
+        return memory.read(4096 - address % 4096).split(b"\0", 1)[0].decode(errors="replace")
+
+
+def _set_register(thread: int, place: int, value: int) -> None:
+    registers = (ctypes.c_ulonglong * 27)()
+    _ptrace(GETREGS, thread, ctypes.addressof(registers))
+    registers[place] = value & 0xFFFF_FFFF_FFFF_FFFF
+    _ptrace(SETREGS, thread, ctypes.addressof(registers))
+
+
+def _ptrace(request: int, thread: int, data: int = 0, *, address: int = 0) -> None:
+    if _libc.ptrace(request, thread, address, data) == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))

@@ -1,0 +1,127 @@
+"""Pages made of texts that try to be scripts, in a real browser: whatever they say, it stays text."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pcielab import fabric
+from pcielab.compare import compare, draw
+from pcielab.exporters import export
+from pcielab.fabric.picture import tree
+from pcielab.report import figures, save_figure, write_report
+from pcielab.report.html import figures_page
+from pcielab.spreadsheet import guarded_cell
+from pcielab.store import Store
+
+from .conftest import MakeStore, small_paper_suite, system
+from .test_browser import CHROMIUM, FLAGS
+
+ATTACK = (
+    "</script><script>window.hacked = 1</script></title></style><img src=x onerror='window.hacked = 2'>"
+    "\"><svg onload=window.hacked=3>{{ 7 * 7 }}<!--<a href='javascript:window.hacked=4'>"
+)
+
+
+def hostile_store(make_store: MakeStore, name: str, **manifest: object) -> Store:
+    """A store with the attack in every text that a store has."""
+    tests = [
+        test | {"family": ATTACK + test["family"], "name": "BW_" + ATTACK, "message": ATTACK}
+        for test in small_paper_suite()
+    ]
+    tests += [
+        test | {"family": ATTACK, "status": "failed", "message": ATTACK, "scalars": []} for test in tests[:1]
+    ]
+    changed = system(name=ATTACK, title=ATTACK, host={"name": ATTACK, ATTACK: ATTACK}, device={"name": ATTACK})
+    texts = {"title": ATTACK, "suite": ATTACK, "machine": ATTACK, "started": ATTACK, ATTACK: ATTACK}
+    timer = {"numerator_ns": 40, "denominator": 3, "cycles": 16}
+    return make_store(
+        name,
+        tests,
+        system=changed,
+        overrides={ATTACK: ATTACK},
+        options={ATTACK: ATTACK},
+        device={"name": ATTACK, "timer": timer},
+        host={"processor": ATTACK},
+        **texts,
+        **manifest,
+    )
+
+
+def report(make_store: MakeStore, path: Path) -> None:
+    stores = [hostile_store(make_store, "a"), hostile_store(make_store, "b", origin="rtl")]
+    write_report(stores, path, measured=hostile_store(make_store, "c", origin="measured"))
+
+
+def comparison(make_store: MakeStore, path: Path) -> None:
+    found = compare(hostile_store(make_store, "a"), hostile_store(make_store, "b"))
+    path.write_text(draw(found, title=ATTACK, notes=[ATTACK]))
+
+
+def figure(make_store: MakeStore, path: Path) -> None:
+    save_figure(figures.bandwidth_by_size(hostile_store(make_store, "a")), path)
+
+
+def picture_of_a_fabric(_make_store: MakeStore, path: Path) -> None:
+    loaded = fabric.load("fabrex-u55c")
+    text = loaded.file.model_dump_json(by_alias=True)
+    for name in (loaded.file.title, *(node.name for node in loaded.file.node[:3])):
+        text = text.replace(json.dumps(name), json.dumps(name + ATTACK[:120]))
+    hostile = replace(loaded, file=type(loaded.file).model_validate_json(text))
+    save_figure(tree(hostile, fabric.estimate(hostile, hostile.flows(None), "max-min")), path)
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}")
+@pytest.mark.parametrize("write", [report, comparison, figure, picture_of_a_fabric])
+def test_no_text_becomes_a_script(
+    write: Callable[[MakeStore, Path], None], make_store: MakeStore, tmp_path: Path
+) -> None:
+    sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
+    path = tmp_path / "page.html"
+    write(make_store, path)
+    requests: list[str] = []
+    complaints: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        page = browser.new_page()
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path.as_uri())
+        page.wait_for_selector("[data-figure] svg", timeout=60_000)
+        page.wait_for_timeout(500)
+        assert page.evaluate("window.hacked") is None
+        assert page.evaluate("document.querySelectorAll('script').length") == 3
+        assert page.evaluate("document.querySelectorAll('[onerror], [onload], a[href^=javascript]').length") == 0
+        browser.close()
+    assert requests == [path.as_uri()]
+    assert complaints == []
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}")
+def test_the_browser_would_run_no_script_that_got_into_a_page(make_store: MakeStore, tmp_path: Path) -> None:
+    sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
+    path = tmp_path / "page.html"
+    harmless = figures_page("a page", [], [])
+    path.write_text(harmless.replace("<main>", f"<main>{ATTACK}"))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        page.wait_for_timeout(500)
+        assert page.locator("main img").count() == 1
+        assert page.evaluate("window.hacked") is None
+        browser.close()
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_text_of_a_store_is_no_formula_in_its_csv(make_store: MakeStore, tmp_path: Path, text: str) -> None:
+    test = next(small_paper_suite())
+    store = make_store("a", [test | {"family": text, "message": text}, test | {"family": "plain"}])
+    export(store, "csv", tmp_path / "out.csv")
+    table = pd.read_csv(tmp_path / "out.csv", lineterminator="\n")
+    assert table["family"].tolist() == [f"'{text}", "plain"]
+    assert table["bandwidth_gbps"].min() > 0
+    assert guarded_cell(-1.5) == -1.5

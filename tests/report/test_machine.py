@@ -1,0 +1,38 @@
+"""The report's section on the machine that a run was measured on."""
+
+import json
+from pathlib import Path
+
+from pcielab._core import StoreWriter
+from pcielab.report.doctor import machines
+from pcielab.report.page import render
+from pcielab.report.run import runs_of
+from pcielab.store import Store, open_store
+
+SERVER = (Path(__file__).parents[1] / "lspci_texts" / "pciutils-3.9.txt").read_text()
+
+
+def store(path: Path, attachments: dict[str, str], origin: str = "measured") -> Store:
+    with StoreWriter.create(path, json.dumps({"origin": origin, "title": "mine"})) as writer:
+        for name, text in attachments.items():
+            writer.attach(name, text)
+    return open_store(path)
+
+
+def test_a_run_with_a_text_of_lspci_shows_what_the_doctor_says(tmp_path: Path) -> None:
+    runs = runs_of([store(tmp_path / "a.db", {"sys-lspci.txt": SERVER})])
+    [machine] = machines(runs)
+    assert machine.findings[0].cost == "read of 4096 B: 120.9 of 483.8 Gb/s"
+    page = render(runs, [], [])
+    assert '<section id="machine">' in page
+    assert "the link runs at 16 GT/s x8, and both ends can 32 GT/s x16" in page
+
+
+def test_a_text_without_functions_is_said_and_the_page_is_written(tmp_path: Path) -> None:
+    page = render(runs_of([store(tmp_path / "a.db", {"sys-lspci.txt": "<script>no</script>"})]), [], [])
+    assert "no PCI function in this text" in page
+    assert "<script>no</script>" not in page
+
+
+def test_a_simulated_run_has_no_such_section(tmp_path: Path) -> None:
+    assert '<section id="machine">' not in render(runs_of([store(tmp_path / "a.db", {}, "simulated")]), [], [])

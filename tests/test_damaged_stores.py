@@ -1,0 +1,133 @@
+"""What commands say of a store that was truncated, or had bits flipped or sectors zeroed.
+
+Each either gives what the whole store gives, or refuses it in one message; none reads something else, and going on
+with it never ends with other numbers. `make damage` tries all 560; here are some.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pcielab import InputError, open_store
+from pcielab.store import drop_damaged_tests
+from shell import exported, pcielab, succeed
+
+ONE_IN = 1 if "PCIELAB_THOROUGH" in os.environ else 40
+SECTOR_BYTES = 512
+SUITE = """\
+name = "mine"
+title = "Mine"
+[provenance]
+source = "me"
+[[group]]
+family = "bw_dma_sz_sweep"
+tests = ["BW_DMA_RD", "BW_DMA_WR"]
+sizes = [64, 128, 256, 512]
+windows = ["8K"]
+caches = ["cold"]
+patterns = ["random"]
+transactions = 2000
+loop = ["test", "size"]
+[[group]]
+family = "lat_dma_details"
+tests = ["LAT_DMA_RD"]
+sizes = [64]
+windows = ["8K"]
+caches = ["cold"]
+patterns = ["random"]
+transactions = 2000
+details = true
+"""
+
+Change = Callable[[bytearray], None]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of nine tests."""
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "suite.toml").write_text(SUITE)
+    succeed("run", "--suite", folder / "suite.toml", "-o", folder / "run.db")
+    return folder / "run.db"
+
+
+def changes(size_bytes: int) -> list[tuple[str, Change]]:
+    """160 truncations, 300 flipped bits and 100 zeroed sectors, spread over the file; or some of them."""
+
+    def truncated(to: int) -> Change:
+        return lambda content: content.__delitem__(slice(to, None))
+
+    def flipped(bit: int) -> Change:
+        return lambda content: content.__setitem__(bit // 8, content[bit // 8] ^ 1 << bit % 8)
+
+    def zeroed(sector: int) -> Change:
+        start = sector * SECTOR_BYTES
+        return lambda content: content.__setitem__(slice(start, start + SECTOR_BYTES), bytes(SECTOR_BYTES))
+
+    def spread(count: int, below: int) -> range:
+        return range(below // count // 2, below, max(1, below // count))[:count]
+
+    found = [(f"truncated to {to}", truncated(to)) for to in spread(160, size_bytes)]
+    # A prime distance, so that not all flipped bits are the same of their byte.
+    found += [(f"bit {bit} flipped", flipped(bit * 7919 % (8 * size_bytes))) for bit in range(300)]
+    found += [(f"sector {sector} zeroed", zeroed(sector)) for sector in spread(100, size_bytes // SECTOR_BYTES)]
+    return found[::ONE_IN]
+
+
+def test_damage_is_never_read_as_numbers(whole: Path, tmp_path: Path) -> None:
+    content, expected = whole.read_bytes(), exported(whole)
+    store = tmp_path / "run.db"
+    refused = 0
+    for about, change in changes(len(content)):
+        damaged = bytearray(content)
+        change(damaged)
+        for path in tmp_path.glob("run.db*"):
+            path.unlink()
+        store.write_bytes(damaged)
+        done = pcielab("export", "json", store, "-o", tmp_path / "out.json", "--overwrite")
+        assert done.exit_code in (0, 2), f"{about}: {done.stderr}"
+        if done.exit_code == 0:
+            assert (tmp_path / "out.json").read_bytes() == expected, about
+        else:
+            refused += 1
+            assert f"{store}: " in done.stderr, about
+            assert len(done.stderr.splitlines()) == 1, about
+        for options in (["--resume"], ["--resume", "--repeat-damaged"]):
+            done = pcielab("run", "--suite", whole.with_name("suite.toml"), "-o", store, *options)
+            assert done.exit_code in (0, 2), f"{about}: {done.stderr}"
+            assert "defect" not in done.stderr, f"{about}: {done.stderr}"
+            if done.exit_code == 0:
+                assert exported(store) == expected, about
+    assert refused > 0
+
+
+def test_a_damaged_test_is_done_again_if_asked(whole: Path, tmp_path: Path) -> None:
+    content = bytearray(whole.read_bytes())
+    place = content.rindex(b"BW_DMA_WR")
+    content[place + 7] ^= 1
+    store = tmp_path / "run.db"
+    store.write_bytes(content)
+    run = ("run", "--suite", whole.with_name("suite.toml"), "-o", store, "--resume")
+    for reading in (("report", store, "-o", tmp_path / "report.html"), ("explain", store), run):
+        refused = pcielab(*reading)
+        assert refused.exit_code == 2, refused.stderr
+        assert "is damaged: test 4 (bw_dma_sz_sweep BW_DMA_VR)" in refused.stderr.replace("\n", " ")
+    assert store.read_bytes() == content
+    assert (
+        "test 4 (bw_dma_sz_sweep BW_DMA_VR) was damaged and is done again"
+        in succeed(*run, "--repeat-damaged").stderr
+    )
+    assert exported(store) == exported(whole)
+
+
+def test_only_a_store_that_is_gone_on_with_is_repaired(whole: Path, tmp_path: Path) -> None:
+    refused = pcielab("run", "-o", tmp_path / "run.db", "--repeat-damaged")
+    assert refused.exit_code == 2
+    assert "give --resume as well" in refused.stderr
+    assert drop_damaged_tests(whole) == []
+    (tmp_path / "text.db").write_text("text")
+    with pytest.raises(InputError, match="is not a pcielab store"):
+        drop_damaged_tests(tmp_path / "text.db")
+    assert open_store(whole).extent == "9 tests"

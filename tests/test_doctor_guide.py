@@ -1,0 +1,64 @@
+"""The guide shows an example of each finding, and each is what the doctor says of a machine that has it."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pcielab.doctor import RULES, Finding, Tree, changes, examine, read_lspci, read_sysfs
+from pcielab.doctor.made_machine import server, write
+from pcielab.doctor.test_rules import BROKEN, DRIVE
+from pcielab.doctor.text import finding_text
+
+GUIDE = Path(__file__).parents[1] / "docs/guides/is-my-link-right.md"
+SERVER = (Path(__file__).parent / "lspci_texts" / "pciutils-3.9.txt").read_text()
+EXAMPLE = re.compile(r"```console\n\$ (?:sudo )?pcielab doctor[^\n]*\n(?P<text>.*?)```", re.DOTALL)
+WATCHED = ("errors-rise", "link-changes")
+NAMES = [*(rule.name for rule in RULES), *WATCHED]
+
+
+def example(name: str, folder: Path) -> str:
+    """A finding of this rule: of the present-day server where it has it, else of a machine broken for it."""
+    tree, found = _with_finding(name, folder)
+    return finding_text(next(one for one in found if one.rule == name), tree, 100)
+
+
+def _with_finding(name: str, folder: Path) -> tuple[Tree, list[Finding]]:
+    if name in WATCHED:
+        before, after = _watched(folder)
+        return after, changes(before, after, 2.0)
+    texts = (SERVER, SERVER.replace("Corporation Device 352a", "Corporation Z790 Chipset PCIe Root Port", 4))
+    for text in texts:
+        tree = read_lspci(text, "server.txt")
+        found = list(examine(tree).findings)
+        if any(one.rule == name for one in found):
+            return tree, found
+    if name == "vfio-without-iommu":
+        functions = [replace(one, iommu=None) for one in server()]
+        functions = [replace(one, driver="vfio-pci") if one.slot == DRIVE else one for one in functions]
+        tree = read_sysfs(write(folder / "machine", functions))
+        tree = tree.model_copy(update={"host": tree.host.model_copy(update={"iommu_units": 0})})
+        return tree, list(examine(tree).findings)
+    broken = next(one for one in BROKEN if name in {rule for rule, _ in one.findings})
+    tree = read_sysfs(write(folder / "machine", broken.functions(), broken.files))
+    return tree, list(examine(tree).findings)
+
+
+def _watched(folder: Path) -> tuple[Tree, Tree]:
+    trees = []
+    for name, errors, speed in (("before", 100, 32.0), ("after", 550, 16.0)):
+        files = {"aer_dev_correctable": f"BadTLP {errors}"}
+        functions = [
+            replace(one, files=files, speeds=(32.0, speed)) if one.slot == "0000:01:00.0" else one
+            for one in server()
+        ]
+        trees.append(read_sysfs(write(folder / name, functions)))
+    return trees[0], trees[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_guide_shows_what_the_doctor_says(name: str, tmp_path: Path) -> None:
+    shown = [found["text"] for found in EXAMPLE.finditer(GUIDE.read_text(encoding="utf-8"))]
+    expected = f"{example(name, tmp_path)}\n"
+    assert expected in shown, f"an example of {name} should be:\n{expected}"

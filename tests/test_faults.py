@@ -1,0 +1,212 @@
+"""What a command leaves behind that is killed, or fails, at any of the calls by which it changes files.
+
+Either what was there before, or the whole new thing, or a store that says that it is incomplete and can be gone on
+with; the next command works, and leaves nothing else lying about. `make faults` tries every call; here are some.
+"""
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import faults
+from faults import Fault
+from pcielab import InputError, open_store
+from pcielab.exporters import export
+from pcielab.importers import import_pcie_bench
+from pcielab.published import BANDWIDTH_HEAD
+from shell import exit_code_of_command, pcielab
+
+pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cannot be traced here")
+
+EVERY = "PCIELAB_THOROUGH" in os.environ
+TRIED = 4
+"""How many calls of each command are tried here, spread over all of them, unless every one is."""
+
+ROW = (
+    "BW_DMA_RD,Rand,HWarm,0,0,8192,16,151242672,126035560.0,134217728,8388608,8.519356156310172,66557469.97117322"
+)
+SUITE = """\
+name = "mine"
+title = "Mine"
+[provenance]
+source = "me"
+[[group]]
+family = "bw_dma_sz_sweep"
+tests = ["BW_DMA_RD"]
+sizes = [64, 128, 256, 512]
+windows = ["8K"]
+caches = ["cold"]
+patterns = ["random"]
+transactions = 2000
+loop = ["size"]
+"""
+LSPCI = """\
+03:00.0 Ethernet controller: Netronome Systems, Inc. Device 4000 (rev 30)
+\tControl: I/O- Mem+ BusMaster+
+\tCapabilities: [80] Express (v2) Endpoint, MSI 00
+\t\tDevCtl: MaxPayload 256 bytes, MaxReadReq 512 bytes
+\t\tLnkCap: Port #0, Speed 8GT/s, Width x8, ASPM not supported
+\t\tLnkSta: Speed 8GT/s (ok), Width x8 (ok)
+"""
+RUN = ("run", "--profile", "hsw2620", "--suite", "suite.toml", "--jobs", "1", "-o", "run.db")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, what it writes, and what stands there before.
+
+    Attributes:
+        arguments: The command.
+        output: What it writes.
+        again: The command that a person gives after it failed, whatever is there.
+        prepare: Puts there what is there before.
+    """
+
+    arguments: tuple[str, ...]
+    output: str
+    again: tuple[str, ...]
+    prepare: Callable[[Path], None] = lambda _folder: None
+
+
+def old_store(folder: Path) -> None:
+    import_pcie_bench(folder / "published", folder / "run.db")
+
+
+def half_a_run(folder: Path) -> None:
+    for name, left in files_of_half_a_run().items():
+        (folder / name).write_bytes(left)
+
+
+@cache
+def files_of_half_a_run() -> dict[str, bytes]:
+    """What a run leaves that was killed on its way, log and all."""
+    for place in range(40, 400, 7):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "suite.toml").write_text(SUITE)
+            command(RUN, folder, Fault(place))
+            left = {path.name: path.read_bytes() for path in folder.glob("run.db*")}
+            if left and 0 < open_store(folder / "run.db").done < 4:
+                return left
+    raise AssertionError("no run was killed on its way")
+
+
+def old_export(folder: Path) -> None:
+    old_store(folder)
+    export(open_store(folder / "run.db"), "pcie-bench", folder / "out")
+    export(open_store(folder / "run.db"), "csv", folder / "out.csv")
+
+
+def old_text(folder: Path) -> None:
+    (folder / "machine.toml").write_text("old")
+
+
+IMPORT = ("import", "pcie-bench", "published", "-o", "run.db")
+FABRIC = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", "run.db")
+EXPORT = ("export", "pcie-bench", "run.db", "-o", "out", "--overwrite")
+CSV = ("export", "csv", "run.db", "-o", "out.csv", "--overwrite")
+SKELETON = ("profiles", "skeleton", "--lspci", "lspci.txt", "-o", "machine.toml", "--overwrite")
+OVERWRITE = ("--overwrite",)
+CASES = {
+    "import": Case(IMPORT, "run.db", IMPORT + OVERWRITE),
+    "import over a store": Case(IMPORT + OVERWRITE, "run.db", IMPORT + OVERWRITE, old_store),
+    "run": Case(RUN, "run.db", (*RUN, "--resume")),
+    "run over a store": Case(RUN + OVERWRITE, "run.db", RUN + OVERWRITE, old_store),
+    "run that goes on": Case((*RUN, "--resume"), "run.db", (*RUN, "--resume"), half_a_run),
+    "fabric run": Case(FABRIC, "run.db", FABRIC + OVERWRITE),
+    "fabric run over a store": Case(FABRIC + OVERWRITE, "run.db", FABRIC + OVERWRITE, old_store),
+    "export of a folder": Case(EXPORT, "out", EXPORT, old_export),
+    "export of a file": Case(CSV, "out.csv", CSV, old_export),
+    "profiles skeleton": Case(SKELETON, "machine.toml", SKELETON, old_text),
+}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Callable[[Case], Path]:
+    """Makes folders with what the commands read, and with what a case wants to be there before."""
+    made = 0
+
+    def make(case: Case) -> Path:
+        nonlocal made
+        made += 1
+        folder = tmp_path / str(made)
+        (folder / "published").mkdir(parents=True)
+        rows = "\r\n".join([",".join(BANDWIDTH_HEAD), ROW, ROW, ""])
+        (folder / "published" / "bw_dma_sz_sweep.csv").write_bytes(rows.encode())
+        (folder / "suite.toml").write_text(SUITE)
+        (folder / "lspci.txt").write_text(LSPCI)
+        case.prepare(folder)
+        return folder
+
+    return make
+
+
+def command(arguments: tuple[str, ...], folder: Path, fault: Fault | None = None) -> tuple[faults.Traced, str]:
+    """Run a command under a fault; how it ended, and what it said on stderr."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+
+        def run() -> int:
+            return exit_code_of_command([*arguments], stdout.fileno(), stderr.fileno(), folder)
+
+        ended = faults.traced(run, folder, fault)
+        stderr.seek(0)
+        return ended, stderr.read().decode()
+
+
+def content(path: Path) -> object:
+    """What is at a path, as far as it is the same whenever a command makes it: a store says how much it has."""
+    if path.is_dir():
+        return {file.name: file.read_bytes() for file in path.iterdir()}
+    if path.suffix != ".db":
+        return path.read_bytes() if path.exists() else None
+    try:
+        store = open_store(path)
+    except InputError:
+        assert not path.exists(), f"{path} cannot be read"
+        return None
+    return store.title, store.extent, list(store.records()), store.attachments
+
+
+def tried(calls: int) -> list[Fault]:
+    """The faults of a command that changes files so often: each call at each kind, or some of them."""
+    kinds = (None, errno.ENOSPC, errno.EIO)
+    if EVERY:
+        return [Fault(place, kind) for kind in kinds for place in range(calls)]
+    places = sorted({round(number * (calls - 1) / (TRIED - 1)) for number in range(TRIED)})
+    return [Fault(place, kinds[number % 3]) for number, place in enumerate(places)]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
+    name: str, folders: Callable[[Case], Path]
+) -> None:
+    case = CASES[name]
+    undisturbed = folders(case)
+    before = content(undisturbed / case.output)
+    whole, stderr = command(case.arguments, undisturbed)
+    assert whole.exit_code == 0, stderr
+    after = content(undisturbed / case.output)
+    files = sorted(path.name for path in undisturbed.iterdir())
+    for fault in tried(len(whole.calls)):
+        folder = folders(case)
+        ended, stderr = command(case.arguments, folder, fault)
+        about = f"{name}, {fault} ({whole.calls[min(fault.place, len(whole.calls) - 1)]}): {stderr}"
+        assert "Traceback" not in stderr, about
+        assert "a defect of pcielab" not in stderr, about
+        found = content(folder / case.output)
+        if found not in (before, after):
+            store = open_store(folder / case.output)
+            assert name.startswith("run"), about
+            assert store.incomplete, about
+            assert store.title == after[0], about  # type: ignore[index]
+        assert ended.exit_code != 0 or found == after, about
+        repeated = pcielab(*case.again, cwd=folder)
+        assert repeated.exit_code == 0, f"{about}\nthen: {repeated.stderr}"
+        assert content(folder / case.output) == after, about
+        assert sorted(path.name for path in folder.iterdir()) == files, about

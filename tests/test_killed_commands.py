@@ -1,0 +1,74 @@
+"""Commands killed at any moment: what is there is whole or says that it is not, and the next makes it whole.
+
+`make kill-loop` kills each a hundred times; here a few times.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from pcielab import open_store
+from shell import PCIELAB, exported, pcielab, stop_after, succeed
+
+KILLS = 100 if "PCIELAB_THOROUGH" in os.environ else 2
+TESTS = 81
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+RUN = ("run", "--suite", "quick")
+MESSAGES = ("run", "--suite", "kpio")
+FABRIC = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "100")
+
+
+def killed(arguments: tuple[str, ...], output: Path, after_s: float, number: int) -> None:
+    """Start a command, and end it so long after the first sign of its output."""
+    process = subprocess.Popen(
+        [PCIELAB, *arguments, "-o", str(output)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    while process.poll() is None and not any(output.parent.iterdir()):
+        time.sleep(0.001)
+    time.sleep(after_s)
+    process.send_signal(number)
+    process.wait(60)
+
+
+@pytest.mark.parametrize("arguments", [RUN, MESSAGES, FABRIC], ids=["run", "messages", "fabric"])
+def test_a_killed_command_leaves_what_is_whole_or_says_that_it_is_not(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    whole = tmp_path / "whole.db"
+    started = time.monotonic()
+    succeed(*arguments, "-o", whole)
+    lasts_s = time.monotonic() - started
+    expected = exported(whole)
+    moments = random.Random(1)
+    for number in range(KILLS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        output = folder / "run.db"
+        killed(arguments, output, moments.uniform(0, lasts_s), SIGNALS[number % len(SIGNALS)])
+        if output.exists():
+            store = open_store(output)
+            assert store.incomplete or exported(output) == expected
+            output.with_suffix(".json").unlink(missing_ok=True)
+        again = pcielab(*arguments, "-o", output, "--resume" if arguments == RUN else "--overwrite")
+        assert again.exit_code == 0, again.stderr
+        assert exported(output) == expected
+        assert sorted(path.name for path in folder.iterdir()) == ["run.db", "run.json"]
+
+
+def test_readers_say_how_much_of_a_run_there_is(tmp_path: Path) -> None:
+    output = tmp_path / "run.db"
+    stop_after(5, signal.SIGKILL, output, *RUN, "-o", output)
+    said = f"incomplete: {open_store(output).done} of {TESTS} tests"
+    assert said in pcielab("explain", output).stderr
+    assert said in pcielab("export", "csv", output, "-o", tmp_path / "out.csv").stderr
+    reported = pcielab("report", output, "-o", tmp_path / "report.html")
+    assert said in reported.stderr
+    assert f"{open_store(output).done} of {TESTS} tests" in (tmp_path / "report.html").read_text()
