@@ -51,7 +51,7 @@ class Times:
         return cls(
             uplink=uplink_bytes * ns_per_byte * host.uplink_stretch,
             flight=host.flight_ns,
-            request_interval=host.request_interval_ns,
+            request_interval=max(host.request_interval_ns, system.device.dma.busy_request_interval_ns),
             access=host.busy_read_ns + system.host.memory.host_line_ns,
             jitter=host.busy_jitter_ns,
             downlink=_whole(_COMPLETION_BYTES, host.downlink_quantum_bytes) * ns_per_byte * host.downlink_stretch,

@@ -17,6 +17,7 @@ from examinations import ExaminationCommand, examinations
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
 from pcielab.devices.running import available_cores
+from starts import Start, starts
 from throughput import Throughput, throughputs
 
 ROOT = Path(__file__).parents[1]
@@ -26,6 +27,12 @@ CRITERION = ROOT / "target" / "criterion"
 def main() -> None:
     """Measure, print, and record if asked to."""
     arguments = _arguments()
+    started = list(starts())
+    print_rows(
+        [asdict(start) for start in started],
+        Format.TABLE,
+        "Processor time of commands that hardly do anything, and as a multiple of Python's own",
+    )
     measured = throughputs(profiles.resolve(SYSTEM))
     print_rows(
         [way.row(measured[0]) for way in measured],
@@ -52,7 +59,7 @@ def main() -> None:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            history.write(json.dumps(_line(measured, ran, estimated, examined, results)) + "\n")
+            history.write(json.dumps(_line(started, measured, ran, estimated, examined, results)) + "\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -64,6 +71,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _line(
+    started: list[Start],
     measured: list[Throughput],
     ran: list[Command],
     estimated: list[EstimateCommand],
@@ -76,6 +84,7 @@ def _line(
         "commit": _commit(),
         "version": __version__,
         "cores": available_cores(),
+        "starts": {start.command: float(f"{start.of_python:.3g}") for start in started},
         "reads": {way.name: _rounded(way.row(slowest)) for way in measured},
         "commands": [_rounded(asdict(command)) for command in ran],
         "estimates": [_rounded(asdict(command)) for command in estimated],

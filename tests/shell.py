@@ -19,7 +19,8 @@ import pcielab.fabric
 import pcielab.report
 import pcielab.simulation
 import pcielab.validate  # all of them loaded here, once, for the commands that are forked from here
-from pcielab import open_store
+from command_template import Command, Template
+from pcielab import open_store, shipped
 from pcielab.cli import main
 from pcielab.exporters import export
 
@@ -39,29 +40,25 @@ class Done:
 def pcielab(*arguments: str | Path, cwd: Path | None = None) -> Done:
     """Run a command to its end.
 
-    Its process is forked from this one, where everything has been loaded: refusing a bad input takes a fiftieth of
-    the time that Python takes to start.
+    Its process is forked from one where everything has been loaded: refusing a bad input takes a fiftieth of the
+    time that Python takes to start.
     """
+    command = Command([*map(str, arguments)], str(cwd or Path.cwd()), dict(os.environ), shipped._ROOT)
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        process = os.fork()
-        if process == 0:
-            os._exit(exit_code_of_command([*map(str, arguments)], stdout.fileno(), stderr.fileno(), cwd))
-        _, status = os.waitpid(process, 0)
+        exit_code = _TEMPLATE.run(command, stdout.fileno(), stderr.fileno())
         texts = []
         for stream in (stdout, stderr):
             stream.seek(0)
             texts.append(stream.read().decode())
-    return Done(os.waitstatus_to_exitcode(status), *texts)
+    return Done(exit_code, *texts)
 
 
-def exit_code_of_command(arguments: list[str], stdout: int, stderr: int, cwd: Path | None) -> int:
+def exit_code_of_command(arguments: list[str], stdout: int, stderr: int) -> int:
     """Run a command in this process, which should be one forked for it."""
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
     sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
     sys.argv = ["pcielab", *arguments]
-    if cwd is not None:
-        os.chdir(cwd)
     code: object = 0
     try:
         main()
@@ -73,6 +70,9 @@ def exit_code_of_command(arguments: list[str], stdout: int, stderr: int, cwd: Pa
     sys.stdout.flush()
     sys.stderr.flush()
     return code if isinstance(code, int) else 1
+
+
+_TEMPLATE = Template(exit_code_of_command)
 
 
 def succeed(*arguments: str | Path) -> Done:

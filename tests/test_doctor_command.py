@@ -28,6 +28,15 @@ def test_strict_is_content_with_a_healthy_machine(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout.strip().rpartition(", ")[2]) == (0, "nothing to say")
 
 
+def test_a_text_without_root_is_not_taken_for_a_virtual_machine(tmp_path: Path) -> None:
+    text = "01:00.0 Ethernet controller: Some Card\n\tFlags: fast devsel\n\tCapabilities: <access denied>\n"
+    (tmp_path / "lspci.txt").write_text(text)
+    done = pcielab("doctor", "--lspci", "lspci.txt", cwd=tmp_path)
+    assert "0 links, none to judge: too much could not be seen" in done.stdout
+    assert "virtual machine" not in done.stdout
+    assert "give the output of `sudo lspci -vvv`" in done.stderr
+
+
 def test_json_is_one_object_of_its_schema() -> None:
     done = pcielab("doctor", "--lspci", SERVER, "--tree", "--format", "json")
     written = json.loads(done.stdout)

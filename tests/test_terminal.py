@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shell import PCIELAB
+from shell import PCIELAB, succeed
 
 LINK = ("--gen", "3", "--lanes", "8")
 
@@ -69,6 +69,29 @@ def test_a_single_test_can_be_read_at_80_columns(test: str, metrics: tuple[str, 
     text = "\n".join(lines)
     assert "simulated" in text
     assert all(re.search(rf"{metric}.*\d", text) for metric in metrics), text
+    assert "asked: " in text
+    assert ("would help: " in text) == (test == "bw-rd")
+
+
+@pytest.mark.parametrize(
+    ("columns", "command"),
+    [
+        (100, ("explain", "run.db")),
+        (100, ("model", "sizing", "--latency-ns", "560,900", "--clock-ghz", "1.2")),
+        (80, ("model", "sizing", "--latency-ns", "560,900", "--clock-ghz", "1.2")),
+        (80, ("fabric", "list")),
+        (80, ("profiles", "show", "hsw2620")),
+        (80, ("suites", "show", "rpciebench")),
+        (100, ("fabric", "estimate", "fabrex-u55c")),
+    ],
+)
+def test_wide_answers_fit(columns: int, command: tuple[str, ...], tmp_path: Path) -> None:
+    if "run.db" in command:
+        succeed("run", "--profile", "ib-000-nosp", "--suite", "quick", "-o", tmp_path / "run.db")
+        command = (*command[:-1], str(tmp_path / "run.db"))
+    lines = in_terminal(columns, *command)
+    assert max(map(len, lines)) <= columns
+    assert "…" not in "\n".join(lines)
 
 
 def test_a_pipe_that_closes_early_brings_no_message() -> None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pcielab.errors import InputError
 from pcielab.profiles.link import Link
 from pcielab.validation import explain
+from pcielab.wording import named, printable
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
 _SLOT = re.compile(r"(?P<slot>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<title>\S.*)")
@@ -46,7 +47,7 @@ class Function:
     @property
     def link_speed(self) -> float:
         """Raw rate of the negotiated link over all lanes, GT/s; 0 where the text does not show it."""
-        found = re.search(r"Speed ([\d.]+)GT/s.*?Width x(\d+)", self.registers.get("LnkSta", ""))
+        found = re.search(r"Speed (\d{1,3}(?:\.\d)?)GT/s.*?Width x(\d{1,4})\b", self.registers.get("LnkSta", ""))
         return float(found[1]) * int(found[2]) if found else 0.0
 
     @property
@@ -76,16 +77,16 @@ class Function:
         Raises:
             InputError: The text does not show what is needed.
         """
-        speed = self._find("LnkSta", r"Speed ([\d.]+)GT/s")
+        speed = self._find("LnkSta", r"Speed (\d{1,3}(?:\.\d)?)GT/s")
         generation = _GENERATIONS.get(speed)
         if generation is None:
             raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is the speed of no generation")
         values = {
             "generation": generation,
-            "lanes": int(self._find("LnkSta", r"Width x(\d+)")),
-            "mps_bytes": int(self._find("DevCtl", r"MaxPayload (\d+) bytes")),
-            "mrrs_bytes": int(self._find("DevCtl", r"MaxReadReq (\d+) bytes")),
-            "rcb_bytes": int(self._find("LnkCtl", r"RCB (\d+) bytes", otherwise="64")),
+            "lanes": int(self._find("LnkSta", r"Width x(\d{1,4})\b")),
+            "mps_bytes": int(self._find("DevCtl", r"MaxPayload (\d{1,5}) bytes")),
+            "mrrs_bytes": int(self._find("DevCtl", r"MaxReadReq (\d{1,5}) bytes")),
+            "rcb_bytes": int(self._find("LnkCtl", r"RCB (\d{1,5}) bytes", otherwise="64")),
             "ecrc": self._flag("AERCap", "(?:ECRCGenEn|CGenEn)"),
             "tags": self.tags,
             "flit": generation >= 6,
@@ -141,13 +142,13 @@ def find(functions: Iterable[Function], device: str | None = None) -> Function:
         return fitting[0]
     if not fitting:
         shown = "".join(f"\n  {function.slot} {function.title}" for function in cards) or " none"
-        raise InputError(f"{device}: no such function in this text; the cards that it shows:{shown}")
+        raise InputError(f"{named(device)}: no such function in this text; the cards that it shows:{shown}")
     slots = ", ".join(function.slot for function in fitting)
     raise InputError(f"{device}: {len(fitting)} functions fit: name one by its slot: {slots}")
 
 
 def _function(block: list[str], number: int) -> Function:
-    slot, _, title = block[0].partition(" ")
+    slot, _, title = printable(block[0]).partition(" ")
     registers: dict[str, list[str]] = {}
     name = ""
     for line in block[1:]:

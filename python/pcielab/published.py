@@ -4,6 +4,7 @@ Source: the published data and the behaviour of the program that wrote them. Eve
 writing share; `importers.pcie_bench` and `exporters.pcie_bench` do the work.
 """
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -66,6 +67,9 @@ ORIGIN_FILE = "ORIGIN.txt"
 """The file that says where the numbers of an exported directory come from, and how long a tick of its timer is."""
 
 
+_TICK = re.compile(r"\d{1,10}(/\d{1,10})?", re.ASCII)
+
+
 @dataclass(frozen=True)
 class Timer:
     """The timer of a device: one tick lasts `tick_ns` and counts `cycles` cycles of its clock."""
@@ -83,6 +87,23 @@ class Timer:
         cycles = time_ns * self.cycle_ns.denominator / self.cycle_ns.numerator
         whole = round(cycles)
         return float(whole) if abs(cycles - whole) <= 1e-12 * abs(cycles) else cycles
+
+    @classmethod
+    def of_texts(cls, tick_ns: str, cycles: str) -> "Timer":
+        """The timer that a file tells of: `40/3` ns, and cycles in it.
+
+        Raises:
+            ValueError: They are no such numbers, or one is 0 or above 2^32.
+        """
+        if not (_TICK.fullmatch(tick_ns) and _TICK.fullmatch(cycles)):
+            raise ValueError(f"{tick_ns!r} and {cycles!r} are no length of a tick and no cycles in it")
+        return cls._within_limits(Fraction(tick_ns), int(cycles))
+
+    @classmethod
+    def _within_limits(cls, tick_ns: Fraction, cycles: int) -> "Timer":
+        if not all(1 <= part < 1 << 32 for part in (tick_ns.numerator, tick_ns.denominator, cycles)):
+            raise ValueError("a tick is a fraction of whole numbers from 1 to 2^32 - 1, and so are its cycles")
+        return cls(tick_ns, cycles)
 
     def manifest(self) -> dict[str, int]:
         """As it stands in a manifest, under `device`."""
@@ -105,7 +126,7 @@ class Timer:
         """
         try:
             timer = manifest["device"]["timer"]
-            return cls(Fraction(timer["numerator_ns"], timer["denominator"]), int(timer["cycles"]))
+            return cls._within_limits(Fraction(timer["numerator_ns"], timer["denominator"]), int(timer["cycles"]))
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise InputError(
                 f"{where}: the manifest has no usable `device.timer`, so times cannot be given in cycles: it must "

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.errors import InputError
+from pcielab.shipped import SuiteKind
+from pcielab.store_shape import MANIFEST, PARAMETERS, check_shape
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +54,8 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.manifest: dict[str, Any] = self._parsed(_core.read_manifest(path), "the manifest")
+        self.manifest: dict[str, Any] = json.loads(_core.read_manifest(path))
+        check_shape(self.manifest, MANIFEST, path, "manifest")
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
@@ -66,6 +69,25 @@ class Store:
     def title(self) -> str:
         """One line for people; the name of the file where the manifest has none."""
         return str(self.manifest.get("title") or self.path.stem)
+
+    @property
+    def kind(self) -> SuiteKind:
+        """What its tests send, as their parameters tell: transfers, messages, or flows through a fabric."""
+        parameters = set(self.tests.columns)
+        return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
+
+    def require_kind(self, kind: SuiteKind, purpose: str) -> None:
+        """Refuse a store whose tests are of another kind.
+
+        Args:
+            kind: What is needed.
+            purpose: What it is needed for, in words.
+
+        Raises:
+            InputError: They are of another kind.
+        """
+        if self.kind != kind:
+            raise InputError(f"{self.path}: is a run of kind {self.kind}: {purpose} needs one of kind {kind}")
 
     @property
     def planned(self) -> int | None:
@@ -120,20 +142,14 @@ class Store:
         return frame
 
     def _parameters(self, test: int, text: str) -> dict[str, Any]:
-        parameters = self._parsed(text, f"parameters of test {test}")
+        parameters: dict[str, Any] = json.loads(text)
         taken = {"id", "family", "name", "status", "message"} & parameters.keys()
         if taken:
             raise InputError(
                 f"{self.path}: test {test} has a parameter `{min(taken)}`, which is no parameter's name"
             )
+        check_shape(parameters, PARAMETERS, self.path, f"test {test}")
         return parameters
-
-    def _parsed(self, text: str, what: str) -> dict[str, Any]:
-        try:
-            parsed: dict[str, Any] = json.loads(text)
-        except ValueError as error:  # a number of thousands of digits
-            raise InputError(f"{self.path}: {what}: {error}: is not as pcielab writes it") from None
-        return parsed
 
     @cached_property
     def scalar_rows(self) -> "pd.DataFrame":

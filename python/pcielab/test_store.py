@@ -114,6 +114,44 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
         assert parts == {"manifest": manifest.hexdigest(), "attachments": hashlib.sha256(bytes(8)).hexdigest()}
 
 
+@pytest.mark.parametrize(
+    "manifest, said",
+    [
+        ({"system": 3}, "manifest: `system` is '3': it must be an object, or null"),
+        ({"system": {"link": "x8"}}, "`system.link` is 'x8': it must be an object"),
+        ({"device": "card"}, "`device` is 'card': it must be an object"),
+        ({"overrides": [1]}, "`overrides` is"),
+        ({"title": {"a": 1}}, "`title` is .*: it must be a text"),
+        ({"tests": "many"}, "`tests` is 'many': it must be a whole number"),
+    ],
+)
+def test_a_foreign_manifest_of_another_shape_is_refused(
+    tmp_path: Path, manifest: dict[str, object], said: str
+) -> None:
+    StoreWriter.create(tmp_path / "odd.db", json.dumps({"origin": "measured"} | manifest)).close()
+    with pytest.raises(InputError, match=f"odd.db: .*{said}"):
+        open_store(tmp_path / "odd.db")
+
+
+@pytest.mark.parametrize(
+    "parameters, said",
+    [
+        ('{"size_bytes":"big"}', "test 0: `size_bytes` is 'big': it must be a number"),
+        ('{"operation":7}', "test 0: `operation` is '7': it must be a text"),
+        ('{"id":7}', "test 0 has a parameter `id`"),
+    ],
+)
+def test_foreign_parameters_of_another_shape_are_refused(tmp_path: Path, parameters: str, said: str) -> None:
+    with StoreWriter.create(tmp_path / "odd.db", '{"origin": "measured"}') as writer:
+        writer.write_test(json.dumps(RECORD | {"id": 0, "parameters": parameters}))
+    for read in (
+        lambda: open_store(tmp_path / "odd.db").tests,
+        lambda: list(open_store(tmp_path / "odd.db").records()),
+    ):
+        with pytest.raises(InputError, match=said):
+            read()
+
+
 def test_damage_is_named_by_test(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE scalar SET value = 481 WHERE metric = 'median'")

@@ -19,6 +19,11 @@ def named(key: str) -> str:
     return key if key.isprintable() and len(key) <= MOST_LETTERS else shown(key)
 
 
+def printable(text: str) -> str:
+    """A text of somebody else's as it stands in a message: what cannot be printed is a question mark."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = MOST_LETTERS
 _SHORT.maxdict = _SHORT.maxlist = _SHORT.maxlevel = 4

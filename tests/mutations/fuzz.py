@@ -71,8 +71,7 @@ def _chunk(task: tuple[str, range, Path]) -> tuple[str, int, float, list[tuple[i
 
     kind, numbers, folder = task
     started = time.monotonic()
-    found = [failure for failure in failures(kind, KINDS[kind], numbers, folder) if failure is not None]
-    told = [(failure.number, failure.problem) for failure in found]
+    told = [(failure.number, failure.problem) for failure in failures(kind, KINDS[kind], numbers, folder)]
     return kind, len(numbers), time.monotonic() - started, told
 
 

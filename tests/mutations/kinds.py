@@ -6,7 +6,6 @@ well if nothing is raised, or an InputError.
 
 import json
 import random
-import shutil
 import tomllib
 from collections.abc import Callable
 from functools import cache
@@ -105,6 +104,12 @@ def _tables(*patterns: str) -> list[dict[str, Any]]:
     return found
 
 
+@cache
+def _two_groups(*patterns: str) -> list[dict[str, Any]]:
+    """The shipped suites that fit patterns, with their first and last group only: the others are alike."""
+    return [seed | {"group": [seed["group"][0], seed["group"][-1]]} for seed in _tables(*patterns)]
+
+
 def _written(draw: Draw, seed: dict[str, Any], path: Path) -> Path:
     """A file with a changed table: three times of four a table changed and written, else its text changed."""
     if draw.random() < 0.75:
@@ -176,14 +181,14 @@ def sets(draw: Draw, folder: Path) -> None:
 
 def suite_files(draw: Draw, folder: Path) -> None:
     """Suites of tests."""
-    seed = draw.choice(_tables("suites/quick.toml", "suites/demo.toml"))
+    seed = draw.choice(_two_groups("suites/quick.toml", "suites/demo.toml"))
     suite = suites.load_suite(str(_written(draw, seed, folder / "mine.toml")))
     check_suite(suite.to_json())
 
 
 def message_suites(draw: Draw, folder: Path) -> None:
     """Suites of messages."""
-    (seed,) = _tables("suites/messages/*.toml")
+    (seed,) = _two_groups("suites/messages/*.toml")
     path = str(_written(draw, seed, folder / "mine.toml"))
     suites.is_message_suite(path)
     _ = suites.load_message_suite(path).tests
@@ -194,7 +199,8 @@ def message_profiles(draw: Draw, folder: Path) -> None:
     seed = draw.choice(_tables("profiles/pio/*.toml"))
     profile = model.load_message_profile(_written(draw, seed, folder / "mine.toml"))
     model.messages(profile, [20, 64, 4096])
-    model.crossings(profile)
+    if draw.random() < 0.1:
+        model.crossings(profile)
     if profile.loopback:
         model.loopback(profile, [64])
 
@@ -296,7 +302,7 @@ def fabric_suites(draw: Draw, folder: Path) -> None:
 @cache
 def _short_experiments() -> dict[str, Any]:
     (seed,) = _tables("suites/fabric/*.toml")
-    return seed | {"experiment": [seed["experiment"][0], *seed["experiment"][-3:]]}
+    return seed | {"experiment": [seed["experiment"][0], seed["experiment"][-1]]}
 
 
 def prepare(folder: Path) -> None:
@@ -313,15 +319,20 @@ def prepare(folder: Path) -> None:
 def _changed_folder(draw: Draw, folder: Path) -> Path:
     """The folder in the published format, with one or two of its files changed."""
     mine = folder / "published"
-    shutil.rmtree(mine, ignore_errors=True)
-    shutil.copytree(folder.parent / "published", mine)
-    paths = sorted(mine.iterdir())
-    for path in draw.sample(paths, draw.choice([1, 1, 2])):
+    mine.mkdir(exist_ok=True)
+    originals = sorted((folder.parent / "published").iterdir())
+    for original in originals:
+        path = mine / original.name
+        if not path.is_symlink():  # the first time, or because a case before changed it
+            path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+            path.symlink_to(original)
+    for original in draw.sample(originals, draw.choice([1, 1, 2])):
+        path = mine / original.name
+        path.unlink()
         if draw.random() < 0.05:
-            path.unlink()
             path.mkdir()
         else:
-            path.write_bytes(mutate.text(draw, path.read_bytes()))
+            path.write_bytes(mutate.text(draw, original.read_bytes()))
     return mine
 
 
@@ -380,8 +391,11 @@ def systems(draw: Draw, folder: Path) -> None:
     rows = open_store(output).scalars
     output.unlink()
     for row in rows[rows["status"] == "ok"].to_dict("records"):
-        told = row["bandwidth"] if row["operation"].startswith("bw") else row["median"]
-        assert 0 < told < 1e15, f"{row['name']} of {row['size_bytes']} B: {told}"
+        is_bandwidth = row["operation"].startswith("bw")
+        told = row["bandwidth" if is_bandwidth else "median"]
+        # A latency of less than a tick is one of 0 ticks.
+        assert told > 0 or (told == 0 and not is_bandwidth), f"{row['name']}: {told}"
+        assert told < 1e15, f"{row['name']}: {told}"
 
 
 def _tiny(folder: Path) -> suites.Suite:

@@ -9,9 +9,11 @@ import os
 import random
 import resource
 import select
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,50 +76,69 @@ def _where() -> str:
     return (own or lines or ["?"])[-1]
 
 
-def failures(kind: str, case: Case, numbers: range, folder: Path) -> Iterator[Failure | None]:
-    """Do the cases of a kind in this order: None for each that ended well, and the failures."""
-    at = numbers.start
+def failures(kind: str, case: Case, numbers: range, folder: Path, side_by_side: int = 1) -> Iterator[Failure]:
+    """Do the cases of a kind, in some processes at once; those that fail, at most a few dozen."""
+    part = -(-len(numbers) // side_by_side)
+    workers = [
+        _Worker(kind, case, numbers[first : first + part], folder) for first in range(0, len(numbers), part)
+    ]
     found = 0
-    while at < numbers.stop and found < _FAILURES_MOST:
-        for number, problem in _of_one_process(kind, case, range(at, numbers.stop), folder):
-            at = number + 1
-            found += problem is not None
-            yield None if problem is None else Failure(number, problem)
-            if found >= _FAILURES_MOST:
-                break
-
-
-def _of_one_process(kind: str, case: Case, numbers: range, folder: Path) -> Iterator[tuple[int, str | None]]:
-    reading, writing = os.pipe()
-    process = os.fork()
-    if process == 0:
-        os.close(reading)
-        _work(kind, case, numbers, folder, writing)
-    os.close(writing)
-    done = numbers.start
-    rest = b""
-    ended = hung = False
     try:
-        while not ended:
-            ready, _, _ = select.select([reading], [], [], _PATIENCE_SECONDS)
-            if not ready:
-                hung = True
-                break
-            received = os.read(reading, 1 << 16)
-            ended = not received
-            *lines, rest = (rest + received).split(b"\n")
-            for line in lines:
-                yield done, line.decode() or None
-                done += 1
+        while workers:
+            worker = workers.pop(0)
+            for number, problem in worker.problems():
+                yield Failure(number, problem)
+                found += 1
+                if found >= _FAILURES_MOST:
+                    return
+            if worker.left:
+                workers.append(_Worker(kind, case, worker.left, folder))
     finally:
-        if hung or not ended:
-            os.kill(process, 9)
-        os.close(reading)
-        _, status = os.waitpid(process, 0)
-    if hung:
-        yield done, f"hung for over {_PATIENCE_SECONDS:g} s"
-    elif done < numbers.stop:
-        yield done, f"took the process with it: exit code {os.waitstatus_to_exitcode(status)}"
+        for worker in workers:
+            worker.end()
+
+
+class _Worker:
+    """A process that does cases one after the other, and says of each how it ended."""
+
+    def __init__(self, kind: str, case: Case, numbers: range, folder: Path) -> None:
+        self.left = numbers
+        self._reading, writing = os.pipe()
+        self._process = os.fork()
+        if self._process == 0:
+            os.close(self._reading)
+            _work(kind, case, numbers, folder, writing)
+        os.close(writing)
+
+    def problems(self) -> Iterator[tuple[int, str]]:
+        """The cases that end badly, as they end; the last of them may be what ended the process."""
+        rest = b""
+        hung = False
+        try:
+            while True:
+                ready, _, _ = select.select([self._reading], [], [], _PATIENCE_SECONDS)
+                hung = not ready
+                received = os.read(self._reading, 1 << 16) if ready else b""
+                if not received:
+                    break
+                *lines, rest = (rest + received).split(b"\n")
+                for line in lines:
+                    number, self.left = self.left[0], self.left[1:]
+                    if line:
+                        yield number, line.decode()
+        finally:
+            status = self.end()
+        if self.left:
+            number, self.left = self.left[0], self.left[1:]
+            reason = f"hung for over {_PATIENCE_SECONDS:g} s" if hung else f"took its process with it: {status}"
+            yield number, reason
+
+    def end(self) -> int:
+        """End the process; its exit code, negative if a signal ended it."""
+        with suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGKILL)
+        os.close(self._reading)
+        return os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
 
 
 def _work(kind: str, case: Case, numbers: range, folder: Path, writing: int) -> None:

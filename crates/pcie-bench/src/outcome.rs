@@ -81,6 +81,8 @@ pub(crate) struct LatencyGatherer {
     averages: BatchMeans,
     elapsed_ns: f64,
     first: Vec<u32>,
+    /// Whether the run was ended before the device was done.
+    ended: bool,
 }
 
 impl LatencyGatherer {
@@ -93,6 +95,7 @@ impl LatencyGatherer {
             averages: BatchMeans::default(),
             elapsed_ns: 0.0,
             first: Vec::new(),
+            ended: false,
         }
     }
 
@@ -110,6 +113,7 @@ impl LatencyGatherer {
         }
         match self.samples {
             Samples::Adaptive if latency_is_stable(&self.averages, &self.histogram, self.details) => {
+                self.ended = true;
                 ControlFlow::Break(())
             }
             _ => ControlFlow::Continue(()),
@@ -153,7 +157,8 @@ impl LatencyGatherer {
             metric: "latency_ticks".into(),
             values: self.first.iter().copied().map(f64::from).collect(),
         };
-        let unsettled = self.histogram.count() < self.asked && !average_is_settled(&self.averages);
+        let unsettled =
+            self.ended && self.histogram.count() < self.asked && !average_is_settled(&self.averages);
         Ok(Outcome {
             status: Status::Ok,
             message: unsettled.then(|| UNSETTLED.to_owned()),
@@ -171,11 +176,13 @@ pub(crate) struct BandwidthGatherer {
     transactions: u64,
     elapsed_ns: f64,
     times: BatchMeans,
+    /// Whether the run was ended before the device was done.
+    ended: bool,
 }
 
 impl BandwidthGatherer {
     pub(crate) fn new(samples: Samples) -> Self {
-        Self { samples, transactions: 0, elapsed_ns: 0.0, times: BatchMeans::default() }
+        Self { samples, transactions: 0, elapsed_ns: 0.0, times: BatchMeans::default(), ended: false }
     }
 
     pub(crate) fn take(&mut self, slice: BandwidthSlice) -> ControlFlow<()> {
@@ -184,6 +191,7 @@ impl BandwidthGatherer {
         self.times.add(slice.elapsed_ns / slice.transactions.max(1) as f64);
         match self.samples {
             Samples::Adaptive if bandwidth_is_stable(&self.times, self.transactions) => {
+                self.ended = true;
                 ControlFlow::Break(())
             }
             _ => ControlFlow::Continue(()),
@@ -216,7 +224,8 @@ impl BandwidthGatherer {
             scalars.push(scalar("bandwidth_low", "Gb/s", bandwidth(self.elapsed_ns * longest)));
             scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(self.elapsed_ns * shortest)));
         }
-        let unsettled = self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
+        let unsettled =
+            self.ended && self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
         let message = unsettled.then(|| UNSETTLED.to_owned());
         Ok(Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] })
     }

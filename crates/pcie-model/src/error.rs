@@ -33,6 +33,15 @@ pub enum ModelError {
     /// A device that does nothing.
     #[error("step: the device has none: give at least one [[step]]")]
     NoSteps,
+    /// A device that takes steps for packets, none of which brings the packet.
+    #[error(
+        "step: nothing moves the packet on the path {path}: give a step with bytes = \"packet\" that does \
+         (tx: dma-read or mmio-write, rx: dma-write or mmio-read)"
+    )]
+    PacketStays {
+        /// `tx` or `rx`.
+        path: &'static str,
+    },
     /// A step that cannot happen.
     #[error("step {number} ({what}): {problem}")]
     Step {
@@ -45,11 +54,11 @@ pub enum ModelError {
     },
 }
 
-/// Check that a number is finite and above zero.
+/// Check that a number is above zero, and neither so small nor so large that what is made of it is no number.
 pub(crate) fn above_zero(key: &'static str, value: f64) -> Result<(), ModelError> {
-    if value.is_finite() && value > 0.0 {
+    if (1e-9..=1e18).contains(&value) {
         Ok(())
     } else {
-        Err(ModelError::OutOfRange { key, value, remedy: "a number above 0" })
+        Err(ModelError::OutOfRange { key, value, remedy: "a number above 0, 1e-9 to 1e18" })
     }
 }

@@ -59,6 +59,15 @@ pub enum Path {
     Rx,
 }
 
+impl Path {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Tx => "tx",
+            Self::Rx => "rx",
+        }
+    }
+}
+
 /// Who starts an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -131,6 +140,15 @@ impl Step {
         }
     }
 
+    /// Whether the packet crosses PCIe by it, in the direction of its path.
+    fn moves_packet(&self) -> bool {
+        let along = match self.path {
+            Path::Tx => matches!(self.kind, Kind::DmaRead | Kind::MmioWrite),
+            Path::Rx => matches!(self.kind, Kind::DmaWrite | Kind::MmioRead),
+        };
+        along && matches!(self.bytes, StepBytes::Packet(_))
+    }
+
     fn problem(&self) -> Option<&'static str> {
         let is_packet = matches!(self.bytes, StepBytes::Packet(_));
         if self.kind.actor() != self.actor {
@@ -144,8 +162,8 @@ impl Step {
         if self.every_packets > 1 && self.batch > 1 {
             return Some("give every_packets or batch, not both: a batch of 40 happens every 40 packets");
         }
-        if is_packet && self.batch > 1 {
-            return Some("packets are moved one by one: leave batch out");
+        if is_packet && (self.batch > 1 || self.every_packets > 1) {
+            return Some("packets are moved one by one: leave batch and every_packets out");
         }
         if !is_packet && !(1..=MAX_STEP_BYTES).contains(&self.access_bytes(0)) {
             return Some("bytes is \"packet\" or a number above 0, with bytes * batch at most 1 MiB");
@@ -166,6 +184,12 @@ impl Interactions {
         for (index, step) in self.steps.iter().enumerate() {
             if let Some(problem) = step.problem() {
                 return Err(ModelError::Step { number: index + 1, what: step.what.clone(), problem });
+            }
+        }
+        for path in [Path::Tx, Path::Rx] {
+            let mut steps = self.steps.iter().filter(|step| step.path == path).peekable();
+            if steps.peek().is_some() && !steps.any(Step::moves_packet) {
+                return Err(ModelError::PacketStays { path: path.name() });
             }
         }
         Ok(())

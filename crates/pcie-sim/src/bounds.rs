@@ -54,7 +54,7 @@ impl Machine {
         );
         Limits {
             round_trip_ns,
-            tags: round_trip_ns.map(|_| self.system.link.tags),
+            tags: round_trip_ns.map(|_| self.tags()),
             dmas_in_flight: Some(in_flight),
             dma_ns: some_time(self.dma_ns(test, cost, round_trip_ns)),
             posted_header_credits: complex.posted_header_credits.count(),

@@ -60,6 +60,14 @@ pub enum Unsupported {
         /// Its limit.
         most: u32,
     },
+    /// The card transfers whole multiples of some bytes.
+    #[error("{card} transfers multiples of {multiple} bytes")]
+    NoMultiple {
+        /// Name of the card.
+        card: String,
+        /// Bytes.
+        multiple: u32,
+    },
     /// A test that reads and writes needs one of each.
     #[error("{0} makes a single transaction, and a test that reads and writes needs one of each")]
     NoPair(String),
@@ -210,6 +218,10 @@ impl Machine {
         if test.size_bytes > u64::from(most) {
             return Err(Unsupported::TooLong { card: card.name.clone(), path, most });
         }
+        let multiple = card.dma.transfer_multiple_bytes;
+        if test.path == Path::Dma && !test.size_bytes.is_multiple_of(u64::from(multiple)) {
+            return Err(Unsupported::NoMultiple { card: card.name.clone(), multiple });
+        }
         if test.path == Path::Command && !test.operation.is_latency() {
             return Err(Unsupported::CommandBandwidth);
         }
@@ -229,6 +241,12 @@ impl Machine {
         let most =
             if test.operation.is_latency() { card.latency_samples_most } else { card.transactions_most };
         most.map_or(test.transactions, |most| most.min(test.transactions))
+    }
+
+    /// Read requests that the card can have in flight.
+    pub(crate) fn tags(&self) -> u32 {
+        let tags = self.system.link.tags;
+        self.system.device.dma.tags.map_or(tags, |own| own.min(tags))
     }
 
     /// The link, with headers as long as the address at an offset of the buffer needs.

@@ -9,7 +9,7 @@ mod credits;
 mod host;
 mod link;
 
-pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, Timer};
+pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, TagOrder, Timer};
 pub use credits::Credits;
 pub use host::{
     CompletionOrder, CompletionSplit, Host, IdleStates, IoTlb, Iommu, LastLevelCache, Memory, Refresh,

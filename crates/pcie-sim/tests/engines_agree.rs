@@ -140,6 +140,29 @@ fn when_a_step_takes_as_long_as_a_profile_may_say() {
 }
 
 #[test]
+fn when_any_free_tag_is_taken() {
+    for (order, tags, receive_buffers) in
+        [("random", 32, 4), ("random", 768, 1024), ("random-small", 5, 2), ("fifo", 32, 64)]
+    {
+        let changes = [
+            ("device.dma.tag_order", json!("any-free")),
+            ("device.dma.tags", json!(tags)),
+            ("link.tags", json!(1024)),
+            ("device.dma.receive_buffers", json!(receive_buffers)),
+            ("host.root_complex.completion_order", json!(order)),
+        ];
+        for machine in [system("snb", &changes), system("ib-011-nosp", &changes), ideal(&changes)] {
+            for operation in OPERATIONS {
+                for size in [64, 513, 2048] {
+                    let test = Test::random_dma(operation, size, 1 << 20, 1 << 23);
+                    assert_equal(&machine, &test, &machine.boot(), &format!("any of {tags} tags, {order}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn where_many_things_happen_at_the_same_time() {
     for changes in
         [vec![], vec![("device.kind", json!("queued"))], vec![("host.root_complex.read_ns", json!(0.0))]]

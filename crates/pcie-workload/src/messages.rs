@@ -112,6 +112,9 @@ pub struct MessageSuiteError {
 const MAX_PAYLOAD_BYTES: u64 = 1 << 16;
 const MAX_CORES: u32 = 256;
 const MAX_MESSAGES: u32 = 1 << 20;
+/// Of all cores together: each message is kept until the end of its test.
+const MAX_MESSAGES_OF_ALL: u64 = 1 << 18;
+const MAX_BYTES_OF_ALL: u64 = 16 << 20;
 
 impl MessageTest {
     fn problem(&self) -> Option<(&'static str, f64, &'static str)> {
@@ -121,6 +124,15 @@ impl MessageTest {
         in_range("size_bytes", self.size_bytes, MAX_PAYLOAD_BYTES, "1 byte to 64 KiB")
             .or_else(|| in_range("cores", u64::from(self.cores), u64::from(MAX_CORES), "1 to 256"))
             .or_else(|| in_range("messages", u64::from(self.messages), u64::from(MAX_MESSAGES), "1 to 2^20"))
+            .or_else(|| {
+                let all = u64::from(self.cores) * u64::from(self.messages);
+                let remedy = "so many that those of all cores are 262144 at most, of 16 MiB together";
+                (all > MAX_MESSAGES_OF_ALL || all * self.size_bytes > MAX_BYTES_OF_ALL).then_some((
+                    "messages",
+                    f64::from(self.messages),
+                    remedy,
+                ))
+            })
             .or_else(|| {
                 (!(0.0..=1.0).contains(&self.pressure)).then_some((
                     "pressure",
@@ -178,6 +190,11 @@ mod tests {
             ),
             (MessageTest { cores: 0, ..test.clone() }, "cores is 0"),
             (MessageTest { messages: 0, ..test.clone() }, "messages is 0"),
+            (MessageTest { messages: 1 << 11, cores: 256, ..test.clone() }, "messages is 2048: give so many"),
+            (
+                MessageTest { messages: 1 << 9, size_bytes: 1 << 16, ..test.clone() },
+                "messages is 512: give so",
+            ),
             (MessageTest { pressure: 1.5, ..test.clone() }, "pressure is 1.5"),
         ] {
             let found = message(wrong).unwrap_err();

@@ -151,13 +151,15 @@ def _add_processor(facts: Facts, texts: Mapping[str, str]) -> None:
     cpuinfo = texts.get("sys-cpuinfo.txt", "")
     host = facts.system["host"]
     model = re.search(r"^model name\s*:\s*(.+)", cpuinfo, re.MULTILINE)
-    cache = re.search(r"^cache size\s*:\s*(\d+) KB", cpuinfo, re.MULTILINE)
-    nodes = re.search(r"^available: (\d+) nodes", texts.get("sys-numactl.txt", ""), re.MULTILINE)
+    cache = re.search(r"^cache size\s*:\s*(\d{1,12}) KB", cpuinfo, re.MULTILINE)
+    nodes = re.search(r"^available: (\d{1,3}) nodes", texts.get("sys-numactl.txt", ""), re.MULTILINE)
     packages = len(set(re.findall(r"^physical id\s*:\s*(\d+)", cpuinfo, re.MULTILINE)))
     sockets = packages or (int(nodes[1]) if nodes else 0)
     if model:
         host["name"] = " ".join(model[1].split())
-    if (number := re.search(r"^model\s*:\s*(\d+)", cpuinfo, re.MULTILINE)) and int(number[1]) in _BEFORE_HASWELL:
+    if (number := re.search(r"^model\s*:\s*(\d{1,5})\b", cpuinfo, re.MULTILINE)) and int(
+        number[1]
+    ) in _BEFORE_HASWELL:
         for key, value in not_merging().items():
             host["root_complex"][key] = value
             facts.sources[f"host.root_complex.{key}"] = "sys-cpuinfo.txt: a processor from before Haswell"
@@ -217,9 +219,9 @@ def _add_placement(facts: Facts, texts: Mapping[str, str], folder: str) -> None:
 
 def _add_buffer(facts: Facts, texts: Mapping[str, str]) -> None:
     system = facts.system
-    found = re.findall(r"0x[0-9a-fA-F]+", texts.get("sys-dma-addrs.txt", ""))
+    found = re.findall(r"0x[0-9a-fA-F]{1,16}\b", texts.get("sys-dma-addrs.txt", ""))
     addresses = [int(address, 16) for address in found]
-    size = re.match(r"\s*(\d+)", texts.get("sys-buf-sz.txt", ""))
+    size = re.match(r"\s*(\d{1,18})\b", texts.get("sys-buf-sz.txt", ""))
     if addresses:
         chunk_bytes = int(size[1]) // len(addresses) if size else _DEFAULT_CHUNK_BYTES
         system["chunk_bytes"] = chunk_bytes

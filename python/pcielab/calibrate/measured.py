@@ -7,6 +7,7 @@ it is one of the suite `paper`, for its place there says what the machine had do
 import csv
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -105,7 +106,7 @@ def read_measured(path: Path, pack: Path | None = None) -> Measured:
         records, texts, refresh, warnings = _of_folder(path)
     else:
         records, texts, refresh, warnings = _of_store(path)
-    suite = load_suite("paper")
+    suite = _paper()
     rows, unknown = _placed(suite, records)
     if unknown:
         warnings.append(f"{unknown} rows are not of the suite paper, and were left aside")
@@ -121,6 +122,11 @@ def read_measured(path: Path, pack: Path | None = None) -> Measured:
             "pcie-bench run, or a store of one"
         )
     return Measured(path.resolve().name, tuple(rows), texts, refresh, tuple(warnings))
+
+
+@cache
+def _paper() -> Suite:
+    return load_suite("paper")
 
 
 def read_pack(path: Path) -> set[RowKey]:
@@ -187,6 +193,7 @@ def _shares(section: Section) -> tuple[tuple[int, float], ...]:
 
 def _of_store(path: Path) -> _Found:
     store = open_store(path)
+    store.require_kind("transfers", "calibrating")
     records = []
     refresh: tuple[tuple[int, float], ...] = ()
     for record in store.records():

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def compare(
         typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
+    if is_stdout(output):
+        return
     title = f"A: {comparison.a.described}\nB: {comparison.b.described}"
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
@@ -68,15 +70,28 @@ def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
 
 
 def _narrow(row: Any) -> dict[str, Cell]:
-    latency = row["name"].startswith("LAT_")
+    latency = row["name"].startswith("LAT_") or row["name"].endswith("_ALONE")
     metric, unit, apart = ("median", "ns", "ns") if latency else ("bandwidth", "gbps", "percent")
+    asked = (
+        {"way": row["way"], "cores": row["cores"], "link": _link(row)}
+        if "way" in row
+        else {
+            "window": row["window_bytes"],
+            "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
+            "cache": row["cache"],
+        }
+    )
     return {
         "test": row["name"],
         "size": row["size_bytes"],
-        "window": row["window_bytes"],
-        "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
-        "cache": row["cache"],
+        **asked,
         "A": row[f"{metric}_a_{unit}"],
         "B": row[f"{metric}_b_{unit}"],
         "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",
     }
+
+
+def _link(row: Any) -> str:
+    """The link that a message crosses, where it is not the profile's own."""
+    generation, lanes = row["generation"], row["lanes"]
+    return f"Gen{generation:.0f} x{lanes:.0f}" if generation is not None and generation == generation else "-"

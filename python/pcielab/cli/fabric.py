@@ -10,6 +10,7 @@ import typer
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.output import Cell, Format, print_frame, print_rows
 from pcielab.errors import InputError
+from pcielab.wording import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -256,6 +257,12 @@ def run_fabric(
         if flows is not None:
             raise InputError("--suite and --flows: give one of them: a suite has its own flows")
         experiments = fabric.load_fabric_suite(suite)
+        foreign = sorted(experiments.nodes - {node.name for node in chosen.file.node})
+        if foreign:
+            raise InputError(
+                f"--suite {suite}: is made for the fabric {experiments.fabric}: {chosen.name} has no node "
+                f"{', '.join(map(named, foreign[:3]))}"
+            )
         points, name = experiments.points(), experiments.name
     else:
         name = flows or chosen.file.flows.default or "flows"

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ class Format(StrEnum):
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
+
+
+def is_stdout(path: Path | None) -> bool:
+    """Whether a file goes to stdout (`-o -`), which then carries nothing else."""
+    return path is not None and str(path) in ("-", "/dev/stdout")
 
 
 def _shown(value: Cell) -> str:
@@ -115,11 +121,14 @@ def _side_by_side(texts: list[list[str]], numeric: list[bool], width: int) -> "T
     from rich.table import Table
 
     columns = list(zip(*texts, strict=True))
-    framed = sum(map(_least, columns)) + _frame(columns) <= width
-    table = (
-        Table() if framed else Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    )
-    widths = _widths(columns, width - (_frame(columns) if framed else 2 * len(columns)))
+    least = sum(map(_least, columns))
+    if least + _frame(columns) <= width:
+        table, between = Table(), _frame(columns)
+    else:
+        blanks = 2 if least + 2 * len(columns) <= width else 1
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, blanks - 1, 0, 0))
+        between = blanks * len(columns)
+    widths = _widths(columns, width - between)
     for right in numeric:
         table.add_column(justify="right" if right else "left")
     broken = [[_broken(text, room) for text, room in zip(row, widths, strict=True)] for row in texts]

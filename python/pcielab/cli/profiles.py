@@ -8,7 +8,7 @@ import typer
 
 from pcielab import catalog, shipped
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.errors import InputError
 from pcielab.input_files import read_text_roughly
 from pcielab.shipped import ProfileKind
@@ -89,7 +89,9 @@ def schema(kind: Annotated[ProfileKind, typer.Argument(help="Kind of profile.")]
 @app.command("skeleton")
 def make_skeleton(
     lspci: Annotated[Path, typer.Option("--lspci", help="Output of `lspci -vvv`, run as root.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its stem names the system.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write; its stem names the system. `-` is stdout.")
+    ],
     device: Annotated[
         str | None, typer.Option("--device", help="Slot (02:00.0) or vendor:device (19ee:6000) of the card.")
     ] = None,
@@ -104,9 +106,12 @@ def make_skeleton(
     text = read_text_roughly(lspci)
     check_file(output, overwrite=overwrite)
     try:
-        made = skeleton(text, output.stem, device, host, card)
+        made = skeleton(text, "mine" if is_stdout(output) else output.stem, device, host, card)
     except InputError as error:
         raise InputError(f"--lspci {lspci}: {error}") from None
     write_file(output, made.text.encode(), overwrite=overwrite)
     chosen = f"{made.function.slot} {made.function.title}"
-    typer.echo(f"{output}: {chosen}; host {made.host}, card {made.card}: uncalibrated", err=True)
+    host = f"host {made.host} ({made.host_reason})"
+    typer.echo(f"{output}: {chosen}; {host}, card {made.card}: uncalibrated", err=True)
+    if made.downgrade:
+        typer.echo(f"warning: {made.downgrade}: `pcielab doctor` says what may be behind it", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
@@ -46,10 +46,11 @@ def validate(
 ) -> None:
     """Run the suite paper on a twin, and score it against measured rows: by test, and by what limits them.
 
-    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by the
-    mean
-    difference of their quantiles, in ns. A machine with idle states is also asked whether its write bandwidths
-    lie in the middle 90 % of the twin's own, over several seeds.
+    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by
+    the mean difference of their quantiles, in ns. A machine with idle states is also asked whether its write
+    bandwidths lie in the middle 90 % of the twin's own, over several seeds.
+
+    It takes one to two minutes on two cores.
     """
     from pcielab.calibrate.measured import read_pack
     from pcielab.outputs import check_file, write_file
@@ -62,6 +63,7 @@ def validate(
     system = resolve(profile)
     with tempfile.TemporaryDirectory() as folder:
         measured = _measured(source, Path(folder))
+        measured.require_kind("transfers", "validate")
         twin = _run(system, run or Path(folder) / "twin.db", seed)
         result = score(measured, twin, excluded)
         if output is not None:
@@ -72,7 +74,8 @@ def validate(
             inside = sum(band.inside for band in bands)
             rows.append(_row("write bandwidth inside its band", "share", "1", len(bands), inside / len(bands)))
     title = f"{system.system.name} (simulated) against {measured.described}"
-    print_rows(rows, output_format, title=title)
+    if not is_stdout(output):
+        print_rows(rows, output_format, title=title)
     if result.excluded or result.missing:
         typer.echo(f"{result.excluded} rows left out, {result.missing} measured rows not predicted", err=True)
 

@@ -15,6 +15,8 @@ from pcielab.store import Store
 ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
 NAMED = ["family", "name", *ASKED]
 UNNAMED = ["operation", "path", *ASKED, "stride_units", "outstanding"]
+MESSAGES = ["way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"]
+"""What tests of messages ask for besides the size; theirs have none of the parameters of transfers."""
 
 METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
 """What is compared, and the unit in the names of the columns. Bandwidths differ in percent, latencies in ns."""
@@ -76,13 +78,20 @@ def compare(a: Store, b: Store) -> Comparison:
     """Pair the finished tests of two runs.
 
     Raises:
-        InputError: They have no test in common.
+        InputError: They are of different kinds, or of fabrics, or have no test in common.
     """
+    b.require_kind(a.kind, f"a comparison with {a.path}")
+    if a.kind == "fabric":
+        raise InputError(
+            f"{a.path}: is a run of kind fabric, which is not compared: give both to `pcielab report`, which "
+            "draws them side by side"
+        )
+    more = MESSAGES if a.kind == "messages" else []
     left, right = _finished(a), _finished(b)
-    named = _paired(left, right, NAMED)
+    named = _paired(left, right, NAMED + more)
     rest_left = left[~left["id"].isin(named["id_a"])]
     rest_right = right[~right["id"].isin(named["id_b"])]
-    unnamed = _paired(rest_left, rest_right, UNNAMED)
+    unnamed = _paired(rest_left, rest_right, UNNAMED + more)
     pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
     if pairs.empty:
         raise InputError(
@@ -114,7 +123,8 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
 def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
     of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
     of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
-    rows = of_a[NAMED].assign(occurrence=pairs["occurrence"], origin_a=a.origin, origin_b=b.origin)
+    more = [column for column in MESSAGES if column in of_a]
+    rows = of_a[NAMED + more].assign(occurrence=pairs["occurrence"], origin_a=a.origin, origin_b=b.origin)
     for metric, unit in METRICS.items():
         value_a, value_b = of_a[metric].astype(float), of_b[metric].astype(float)
         rows[f"{metric}_a_{unit}"] = value_a

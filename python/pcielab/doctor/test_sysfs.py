@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pcielab.doctor import Tree, examine, read_sysfs, saved
+from pcielab.doctor.branches import branches
 from pcielab.doctor.made_machine import Made, server, write
 from pcielab.doctor.saved import read_saved
 from pcielab.doctor.test_rules import BROKEN, NIC, Broken
@@ -153,6 +154,12 @@ def test_a_virtual_function_on_a_bus_of_its_own_is_below_its_port(tmp_path: Path
     virtual = next(one for one in tree.functions if one.is_virtual_function)
     assert [one.slot for one in tree.path(virtual)] == ["0000:02:01.0", "0000:00:01.0"]
     assert [link.device.slot for link in tree.links] == [NIC]
+
+
+def test_a_switch_that_claims_to_be_below_itself_is_no_endless_walk(tmp_path: Path) -> None:
+    loops = [replace(one, buses=(4, 7)) if one.slot == "0000:04:00.0" else one for one in server()]
+    tree = read_sysfs(write(tmp_path / "m", loops))
+    assert len(branches(tree)) <= len(tree.functions)
 
 
 def test_this_machine_can_be_read() -> None:

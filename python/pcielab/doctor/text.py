@@ -48,6 +48,8 @@ def draw(tree: Tree) -> str:
 
 
 def _counted(examination: Examination) -> str:
+    if not examination.links and examination.unseen:
+        return "none to judge: too much could not be seen"
     if not examination.links:
         where = f" ({examination.hypervisor})" if examination.hypervisor else ""
         return f"none to judge, as in a virtual machine{where}: look at the host itself"

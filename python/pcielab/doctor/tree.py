@@ -299,10 +299,9 @@ class Tree(Record):
         return self._parents.get(function.slot)
 
     def children(self, bridge: Function) -> list[Function]:
-        """The functions on the bus below a bridge."""
-        if not bridge.secondary_bus:
-            return []
-        return self._by_bus.get((bridge.domain, bridge.secondary_bus), [])
+        """The functions on the bus below a bridge; bus numbers rise downwards, so that walks end."""
+        below = (bridge.domain, bridge.secondary_bus or 0)
+        return self._by_bus.get(below, []) if self._bridges.get(below) is bridge else []
 
     def path(self, function: Function) -> list[Function]:
         """The function and every bridge above it, up to the root port. Bus numbers rise downwards, so it ends."""

@@ -77,6 +77,7 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     Raises:
         InputError: The store does not say which link it is about, or has no test that is asked for.
     """
+    store.require_kind("transfers", "explain")
     if no_link(store):
         return Explanation([], None, [_NO_LINK])
     facts = facts_of(store)

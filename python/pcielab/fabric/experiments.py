@@ -10,12 +10,15 @@ from pydantic import Field, ValidationError, model_validator
 from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.fabric.files import Flow
+from pcielab.fabric.flows import frame_of
 from pcielab.input_files import given_path, read_toml
 from pcielab.profiles.part import Name, Part, Title
 from pcielab.profiles.provenance import Provenance
+from pcielab.suites.files import check_count
 from pcielab.validation import explain, suggestion
 from pcielab.wording import shown
 
+_MOST_FLOWS = 1_000_000
 Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 
 
@@ -50,6 +53,11 @@ class Experiment(Part):
             raise ValueError("values: give at least one value for the sweep")
         return self
 
+    @property
+    def count(self) -> int:
+        """How many simulations the experiment is."""
+        return len(self.values) if self.sweep is not None else 1
+
     def points(self) -> Iterator["Point"]:
         """The experiment at each value of its sweep."""
         if self.sweep is None:
@@ -71,10 +79,7 @@ class Point:
 
     def frame(self) -> pd.DataFrame:
         """The flows as the simulator takes them."""
-        frame = pd.DataFrame([flow.model_dump() for flow in self.flows], columns=list(Flow.model_fields))
-        arrow = frame["source"] + "->" + frame["destination"]
-        frame["name"] = frame["name"].where(frame["name"] != "", arrow)
-        return frame
+        return frame_of(self.flows, f"{self.experiment.family}, {self.experiment.series}")
 
 
 class FabricSuite(Part):
@@ -90,6 +95,19 @@ class FabricSuite(Part):
     """Where the experiments come from."""
     experiment: list[Experiment] = Field(min_length=1)
     """The experiments, in run order."""
+
+    @model_validator(mode="after")
+    def _is_short_enough(self) -> Self:
+        check_count(sum(experiment.count for experiment in self.experiment))
+        flows = sum(experiment.count * len(experiment.flows) for experiment in self.experiment)
+        if flows > _MOST_FLOWS:
+            raise ValueError(f"{flows} flows, one for each value of its sweep: give {_MOST_FLOWS} at most")
+        return self
+
+    @property
+    def nodes(self) -> set[str]:
+        """The ends of all flows."""
+        return {end for one in self.experiment for flow in one.flows for end in (flow.source, flow.destination)}
 
     def points(self) -> list[Point]:
         """Every simulation of the suite, in run order."""

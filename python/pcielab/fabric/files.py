@@ -70,7 +70,7 @@ class Engine(Part):
 
     execution_ns: Nanoseconds
     """Preparing, submitting and retiring a command; commands overlap in it."""
-    tags: Count
+    tags: Annotated[int, Field(ge=1, le=65_536)]
     """Read requests in flight; also the most commands that a flow may have outstanding."""
     peer_requests: Count
     """Transfers of up to MPS in flight to or from another device."""
@@ -117,9 +117,9 @@ class Node(Part):
 class FabricLink(Part):
     """A link between two nodes."""
 
-    upper: str
+    upper: Name
     """The node nearer to the root."""
-    lower: str
+    lower: Name
     """The other one."""
     generation: Literal[1, 2, 3, 4, 5, 6, 7] = 3
     """PCIe generation."""
@@ -141,15 +141,15 @@ class Flow(Part):
 
     name: Annotated[str, AfterValidator(plain), Field(max_length=200)] = ""
     """Name; absent: `source->destination`."""
-    source: str
+    source: Name
     """Host or device that the data come from; for MMIO and DMA of a host, the host."""
-    destination: str
+    destination: Name
     """Where they go; for MMIO and DMA of a host, the device."""
     primitive: Primitive = "stream"
     """What moves the data: `stream` is posted writes without an engine, `dma-write` a D2H without its command."""
     size_bytes: Size = 4096
     """Bytes of one request."""
-    outstanding: Count = 1
+    outstanding: Annotated[int, Field(ge=1, le=65_536)] = 1
     """Requests in flight."""
     arrivals: Literal["even", "random"] = "even"
     """When the requests of a flow with a standalone bandwidth come."""
@@ -157,7 +157,7 @@ class Flow(Part):
     """Socket of the host that the program and its memory are on."""
     queue: Annotated[int, Field(ge=0, le=255)] = 0
     """Command queue of the device: its queues take turns, TLP by TLP."""
-    memory: str | None = None
+    memory: Name | None = None
     """Memory of the device; absent: its first."""
     standalone_gbytes_per_s: Bandwidth | None = None
     """What the flow gets running alone, if that is known, GB/s: estimators and simulator give it no more."""

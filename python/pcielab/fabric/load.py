@@ -9,10 +9,11 @@ from pydantic import ValidationError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError
-from pcielab.fabric.files import FabricFile, Flow
+from pcielab.fabric.files import FabricFile
+from pcielab.fabric.flows import frame_of, read_flows
 from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.validation import explain, suggestion
-from pcielab.wording import shown
+from pcielab.wording import named, shown
 
 
 @dataclass(frozen=True)
@@ -51,17 +52,14 @@ class Fabric:
         if chosen is None:
             raise InputError(f"{self.path}: name a set of flows (--flows): known: {', '.join(known) or 'none'}")
         if chosen in sets.sets:
-            flows = pd.DataFrame(
-                [flow.model_dump() for flow in sets.sets[chosen]], columns=list(Flow.model_fields)
-            )
-            return _completed(flows, chosen, self)
-        if chosen in sets.files:
-            return _completed(_read(self.path.parent / sets.files[chosen]), chosen, self)
-        if chosen.endswith((".csv", ".parquet")):
-            return _completed(_read(Path(chosen)), chosen, self)
+            where = f"{self.path}: flows {named(chosen)}"
+            return _on(self, frame_of(sets.sets[chosen], where), where)
+        if chosen in sets.files or chosen.endswith((".csv", ".parquet")):
+            path = given_path(sets.files[chosen], self.path.parent) if chosen in sets.files else given_path(chosen)
+            return _on(self, read_flows(path), str(path))
         raise InputError(
-            f"--flows {chosen}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by its "
-            "path (*.csv, *.parquet)"
+            f"--flows {named(chosen)}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by "
+            "its path (*.csv, *.parquet)"
         )
 
 
@@ -99,25 +97,8 @@ def load(name_or_path: str) -> Fabric:
     return fabric
 
 
-def _read(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read as flows: {error}") from None
-
-
-def _completed(flows: pd.DataFrame, where: str, fabric: Fabric) -> pd.DataFrame:
-    """Every column of a flow, with defaults where the set is silent; names and nodes checked."""
-    unknown = [str(column) for column in flows.columns if column not in Flow.model_fields]
-    if unknown:
-        raise InputError(f"{where}: unknown column {unknown[0]}: {suggestion(unknown[0], Flow.model_fields)}")
-    for column, field in Flow.model_fields.items():
-        if column in flows.columns:
-            continue
-        if field.is_required():
-            raise InputError(f"{where}: missing column {column} ({field.description})")
-        flows[column] = field.default
-    flows = flows[list(Flow.model_fields)].copy()
+def _on(fabric: Fabric, flows: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The flows, if their ends are nodes of the fabric."""
     nodes = pd.Index([node.name for node in fabric.file.node])
     for key in ("source", "destination"):
         wrong = ~flows[key].isin(nodes)
@@ -125,9 +106,5 @@ def _completed(flows: pd.DataFrame, where: str, fabric: Fabric) -> pd.DataFrame:
             number = int(wrong.to_numpy().argmax())
             name = str(flows[key].iloc[number])
             remedy = suggestion(name, [str(node) for node in nodes])
-            raise InputError(f"{where}: flow {number + 1}: {key} = {name}: there is no such node: {remedy}")
-    unnamed = flows["name"].isna() | (flows["name"] == "")
-    arrow = flows["source"].astype(str) + "->" + flows["destination"].astype(str)
-    flows["name"] = flows["name"].where(~unnamed, arrow)
-    flows["standalone_gbytes_per_s"] = flows["standalone_gbytes_per_s"].astype("float64")
+            raise InputError(f"{where}: flow {number + 1}: {key} = {named(name)}: there is no such node: {remedy}")
     return flows

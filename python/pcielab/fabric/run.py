@@ -12,9 +12,9 @@ from pcielab import __version__, _core
 from pcielab.devices.running import Progress, check_outputs, no_progress, this_computer
 from pcielab.errors import InputError, StoppedError
 from pcielab.fabric.experiments import Experiment, Point
-from pcielab.fabric.files import Flow
+from pcielab.fabric.flows import flows_of
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.simulate import PHASES, Discipline, Simulated, flow_records, simulate
+from pcielab.fabric.simulate import PHASES, Discipline, Simulated, check_flows, check_options, simulate
 
 
 def run(
@@ -45,8 +45,7 @@ def run(
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
     check_outputs(resume, overwrite)
-    for point in points:
-        _check(fabric, point)
+    _check(fabric, points, seed)
     manifest = {
         "origin": "simulated",
         "version": __version__,
@@ -90,17 +89,21 @@ def run(
         ) from None
 
 
-def _check(fabric: Fabric, point: Point) -> None:
-    """Refuse flows that cannot exist before anything is written."""
-    try:
-        _core.fabric_check_traffic(fabric.to_json(), json.dumps(flow_records(point.frame())))
-    except InputError as error:
-        raise InputError(f"{point.experiment.family}, {point.experiment.series}: {error}") from None
+def _check(fabric: Fabric, points: Sequence[Point], seed: int) -> None:
+    """Refuse what cannot be simulated before anything is written."""
+    for point in points:
+        experiment = point.experiment
+        try:
+            check_options(experiment.duration_us, experiment.warm_up_us, seed)
+            check_flows(fabric, point.frame())
+        except InputError as error:
+            raise InputError(f"{experiment.family}, {experiment.series}: {error}") from None
 
 
 def flow_set(flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float) -> list[Point]:
     """A set of flows (see `Fabric.flows`) as the only point of an experiment."""
-    listed = [Flow.model_validate(record) for record in flow_records(flows)]
+    check_options(duration_us, 0.0, 0)
+    listed = flows_of(flows, name)
     experiment = Experiment(
         family="flows", series=name, flows=listed, discipline=discipline, duration_us=duration_us
     )

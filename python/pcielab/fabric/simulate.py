@@ -8,10 +8,14 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
+from pcielab.errors import InputError
+from pcielab.fabric.flows import flows_of, frame_of
 from pcielab.fabric.load import Fabric
 
 Discipline: TypeAlias = Literal["per-flow", "per-destination", "fifo"]
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
+MOST_MICROSECONDS = 1e6
+"""A second: what is kept of each request grows with it."""
 PHASES = ("host", "fabric", "device")
 """Where a request spends its time: queued at the host, in the fabric, executed at the device."""
 
@@ -58,24 +62,52 @@ def simulate(
     Raises:
         InputError: It was stopped, or a flow cannot exist; the message names it.
     """
-    traffic = flow_records(flows)
+    check_options(duration_us, warm_up_us, seed)
+    flows = frame_of(flows_of(flows, "flows"), "flows")
     options = {
         "warm_up_ns": warm_up_us * 1e3,
         "duration_ns": duration_us * 1e3,
         "discipline": discipline,
         "seed": seed,
     }
-    found = _core.fabric_simulate(fabric.to_json(), json.dumps(traffic), json.dumps(options), stop)
-    phases = {str(name): _phases(requests) for name, requests in zip(flows["name"], found.phases, strict=True)}
+    found = _core.fabric_simulate(fabric.to_json(), json.dumps(_traffic(flows)), json.dumps(options), stop)
+    phases = [_phases(requests) for requests in found.phases]
     shares = pd.DataFrame({"flow": flows["name"].to_numpy(), "gbytes_per_s": np.frombuffer(found.bandwidth)})
-    summaries = pd.DataFrame([_summary(requests) for requests in phases.values()])
+    summaries = pd.DataFrame([_summary(requests) for requests in phases])
     edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
-    return Simulated(pd.concat([shares, summaries], axis=1), edges, phases, found.tlp_hops)
+    by_name = dict(zip(map(str, flows["name"]), phases, strict=True))
+    return Simulated(pd.concat([shares, summaries], axis=1), edges, by_name, found.tlp_hops)
 
 
-def flow_records(flows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Flows as plain data, None where a frame has NaN."""
+def check_options(duration_us: float, warm_up_us: float, seed: int) -> None:
+    """Refuse times and seeds that nothing can be simulated with.
+
+    Raises:
+        InputError: Names the option.
+    """
+    if not 0 < duration_us <= MOST_MICROSECONDS:
+        raise InputError(
+            f"--duration-us {duration_us:g}: give microseconds above 0, {MOST_MICROSECONDS:g} at most"
+        )
+    if not 0 <= warm_up_us <= MOST_MICROSECONDS:
+        raise InputError(f"warm_up_us = {warm_up_us:g}: give microseconds, 0 to {MOST_MICROSECONDS:g}")
+    if not 0 <= seed < 1 << 63:
+        raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
+
+
+def check_flows(fabric: Fabric, flows: pd.DataFrame) -> None:
+    """Refuse flows that cannot exist on a fabric, without simulating them.
+
+    Raises:
+        InputError: Names the flow.
+    """
+    checked = frame_of(flows_of(flows, "flows"), "flows")
+    _core.fabric_check_traffic(fabric.to_json(), json.dumps(_traffic(checked)))
+
+
+def _traffic(flows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Flows as the simulator takes them: None where a frame has NaN."""
     return [
         {str(key): None if pd.isna(value) else value for key, value in row.items()}
         for row in flows.to_dict("records")

@@ -56,6 +56,15 @@ class DmaPath(Part):
     """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
     transfer_bytes_most: Size32
     """Longest transfer."""
+    transfer_multiple_bytes: int = Field(default=1, ge=1, le=4096)
+    """Transfers are multiples of so many bytes: others are not supported."""
+    tags: int | None = Field(default=None, ge=1, le=16_384)
+    """Tags that the card uses, of those that the link gives it; absent: all."""
+    tag_order: Literal["in-turn", "any-free"] = "in-turn"
+    """Which tag the next read request gets: the next in turn, which is waited for while it is in use even if
+    others are free (`in-turn`), or any that is free (`any-free`)."""
+    cut_through: bool = False
+    """Whether data are passed on while they arrive, and not once all of a transfer are there."""
     read_overhead_ns: StepTime
     """From the start of a latency measurement until the first TLP is handed to the port, and from the last byte
     received until the end of the measurement, together, for a read."""
@@ -70,6 +79,8 @@ class DmaPath(Part):
     """Loop time between two latency measurements."""
     request_interval_ns: StepTime
     """From one read request of a DMA to the next."""
+    busy_request_interval_ns: StepTime = 0.0
+    """Least time between any two read requests when many DMAs are going on."""
     partial_word_ns: StepTime
     """Extra latency of a read that ends on a part of a word of the card's memory."""
     unaligned_card_ns: StepTime

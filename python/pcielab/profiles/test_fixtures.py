@@ -13,7 +13,9 @@ RTL_FIXTURES = CRATES / "pcie-rtl" / "tests" / "fixtures"
 pytestmark = pytest.mark.skipif(not FIXTURES.is_dir(), reason="not in a working tree: crates are not there")
 
 
-@pytest.mark.parametrize("name", ["e3", "gen5-x16", "hsw2620", "ib-000-nosp", "ib-011-nosp", "netfpga-hsw", "snb"])
+@pytest.mark.parametrize(
+    "name", ["e3", "gen5-x16", "hsw2620", "ib-000-nosp", "ib-011-nosp", "kpio-2012", "netfpga-hsw", "snb"]
+)
 def test_a_fixture_is_the_shipped_system(name: str) -> None:
     path = FIXTURES / f"{name}.json"
     assert path.read_text() == resolve(name).to_json() + "\n", (

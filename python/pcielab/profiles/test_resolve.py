@@ -71,7 +71,7 @@ def test_changes_are_visible_in_where_values_come_from() -> None:
     resolved = resolve("snb", ["host.iommu.walk_ns=300"])
     assert resolved.source_of("host.iommu.walk_ns") == "changed with --set"
     assert "LAT_CMD_RD 8 B" in resolved.source_of("host.root_complex.read_ns")
-    assert "14 reproduces" in resolved.source_of("host.root_complex.request_interval_ns")
+    assert "14 reproduces" in resolved.source_of("device.dma.busy_request_interval_ns")
 
 
 def test_what_a_file_has_of_its_own_goes_before_the_settings_of_its_base(tmp_path: Path) -> None:

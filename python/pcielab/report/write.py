@@ -35,8 +35,11 @@ def write_report(
         The files written, the page first.
 
     Raises:
-        InputError: a file exists, or cannot be written; nothing has been written then.
+        InputError: a file exists, or cannot be written, or `measured` is of another kind than the runs; nothing
+            has been written then.
     """
+    if measured is not None and measured.kind not in {store.kind for store in stores}:
+        measured.require_kind(stores[0].kind, f"drawing over {stores[0].path}")
     output = Path(output)
     check_file(output, overwrite=overwrite)
     everyone = runs_of(list(stores), measured)

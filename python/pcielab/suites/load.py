@@ -15,7 +15,7 @@ from pcielab.profiles.provenance import Provenance
 from pcielab.suites.benchmark import Test
 from pcielab.suites.files import Group, SuiteFile
 from pcielab.validation import explain, suggestion
-from pcielab.wording import shown
+from pcielab.wording import named, shown
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -56,7 +56,7 @@ def load_suite(name_or_path: str) -> Suite:
     groups = content.get("group")
     for index, group in enumerate(groups if isinstance(groups, list) else []):
         family = group.get("family", "no family") if isinstance(group, dict) else "not a table"
-        _validated(Group, group, f"{path}: group {index + 1} ({family})")
+        _validated(Group, group, f"{path}: group {index + 1} ({named(str(family))})")
     file = _validated(SuiteFile, content, str(path))
     entries = tuple(test for group in file.group for test in group.unfold())
     return Suite(file.name, file.title, entries, file.provenance)

@@ -80,8 +80,9 @@ def score(measured: Store, predicted: Store, exclude: Collection[RowKey] = ()) -
             pack is left out too.
 
     Raises:
-        InputError: The runs have no test in common.
+        InputError: The runs have no test in common, or send something else than transfers.
     """
+    measured.require_kind("transfers", "a score")
     comparison = compare(measured, predicted)
     rows = comparison.rows
     aligned = (rows["host_offset_bytes"] == 0) & (rows["device_offset_bytes"] == 0)

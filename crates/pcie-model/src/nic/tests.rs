@@ -101,7 +101,14 @@ fn impossible_steps_are_named() {
     assert!(message("actor = \"host\"", "actor = \"device\"").starts_with("step 1 (driver writes the TX"));
     assert!(message("batch = 40", "batch = 0").contains("1 or more"));
     assert!(message("batch = 40", "batch = 40\nevery_packets = 2").contains("not both"));
-    assert!(message("bytes = \"packet\"", "bytes = \"packet\"\nbatch = 2").contains("leave batch out"));
+    for more in ["batch = 2", "every_packets = 2"] {
+        let told = message("bytes = \"packet\"", &format!("bytes = \"packet\"\n{more}"));
+        assert!(told.contains("leave batch and every_packets out"), "{told}");
+    }
+    assert!(
+        message("bytes = \"packet\"", "bytes = 64")
+            .starts_with("step: nothing moves the packet on the path tx")
+    );
     assert!(message("bytes = 16", "bytes = 0").contains("above 0"));
     assert!(message("batch = 40", "packets = 40").contains("unknown field"));
 }

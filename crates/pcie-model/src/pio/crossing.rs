@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{MAX_PAYLOAD_BYTES, MessageProfile, Messages};
+use super::{Layout, MAX_PAYLOAD_BYTES, MessageProfile, Question, Sending};
 use crate::{Model, ModelError};
 
 /// Where descriptor DMA beats write-combined stores. Since the stores go up in steps of 64 B, there is a first size and a
@@ -33,10 +33,20 @@ impl Model {
     /// A value of the profile that is out of range.
     pub fn crossings(&self, profile: &MessageProfile) -> Result<Crossings, ModelError> {
         let mut seen = [Seen::default(); 3];
+        let times = profile.machine_times()?;
+        let mut stores: Option<(u64, [f64; 3])> = None;
         for payload_bytes in 1..=MAX_PAYLOAD_BYTES {
-            let answer = self.messages(profile, payload_bytes, 0)?;
-            for (seen, dma_wins) in seen.iter_mut().zip(dma_wins(&answer)) {
-                seen.add(payload_bytes, dma_wins);
+            let layout = Layout::new(payload_bytes, profile.header_bytes)?;
+            let ask = Question { model: self, profile, times, layout, payload_bytes };
+            // Stores leave in whole buffers: what they cost stays the same until a message needs one more.
+            let stores_ns = match stores {
+                Some((buffers, stores_ns)) if buffers == layout.buffers => stores_ns,
+                _ => costs_ns(&ask.write_combined(0)?),
+            };
+            stores = Some((layout.buffers, stores_ns));
+            let (descriptors, _) = ask.descriptors()?;
+            for ((seen, dma_ns), stores_ns) in seen.iter_mut().zip(costs_ns(&descriptors)).zip(stores_ns) {
+                seen.add(payload_bytes, dma_ns < stores_ns);
             }
         }
         let [latency, bandwidth, cpu] = seen.map(Seen::crossing);
@@ -44,13 +54,9 @@ impl Model {
     }
 }
 
-fn dma_wins(answer: &Messages) -> [bool; 3] {
-    let (stores, dma) = (&answer.write_combined, &answer.descriptors);
-    [
-        dma.latency_ns < stores.latency_ns,
-        dma.bandwidth.gbps > stores.bandwidth.gbps,
-        dma.cpu_ns < stores.cpu_ns,
-    ]
+/// What a message costs: by itself, in a train of them, and the core.
+fn costs_ns(sending: &Sending) -> [f64; 3] {
+    [sending.latency_ns, 1_000.0 / sending.bandwidth.millions_per_s, sending.cpu_ns]
 }
 
 #[derive(Clone, Copy, Default)]

@@ -190,6 +190,14 @@ impl MessageProfile {
                 return Err(ModelError::OutOfRange { key, value: f64::from(value), remedy: "1 to 4096" });
             }
         }
+        let batch_bytes = u64::from(path.descriptor_bytes) * u64::from(path.messages_per_doorbell);
+        if batch_bytes > MOST_BATCH_BYTES {
+            return Err(ModelError::OutOfRange {
+                key: "descriptors.messages_per_doorbell",
+                value: f64::from(path.messages_per_doorbell),
+                remedy: "so many that their descriptors have 16 KiB at most",
+            });
+        }
         for (key, value) in [
             ("core.fill_ns", self.core.fill_ns),
             ("core.fence_ns", self.core.fence_ns),
@@ -214,11 +222,11 @@ impl MessageProfile {
             });
         }
         let capacity = u64::from(self.queue.capacity_bytes);
-        if capacity == 0 || !capacity.is_multiple_of(super::BUFFER_BYTES) {
+        if !(1..=MOST_QUEUE_BYTES).contains(&capacity) || !capacity.is_multiple_of(super::BUFFER_BYTES) {
             return Err(ModelError::OutOfRange {
                 key: "queue.capacity_bytes",
                 value: capacity as f64,
-                remedy: "a multiple of 64 above 0",
+                remedy: "a multiple of 64 above 0, 64 MiB at most",
             });
         }
         Ok(())
@@ -226,6 +234,8 @@ impl MessageProfile {
 }
 
 const MOST_COUNT: u32 = 4096;
+const MOST_BATCH_BYTES: u64 = 16 << 10;
+const MOST_QUEUE_BYTES: u64 = 64 << 20;
 
 /// What a TLP about `bytes` from an aligned address takes on the link, in ns.
 pub(super) fn tlp_ns(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, bytes: u32) -> f64 {

@@ -1,37 +1,49 @@
 //! The card's side: tags, credits, and what its data engine takes.
 
 use crate::machine::Machine;
-use crate::profile::{CardKind, DataEngine, System};
+use crate::profile::{CardKind, DataEngine, System, TagOrder};
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
 use pcie_workload::{Operation, Test};
 use std::ops::Range;
 
-/// Tags of read requests, used in order: the next request gets the next tag, and waits while that one is still in use,
-/// even if others are free.
+/// Tags of read requests.
 #[derive(Clone, Debug)]
-pub(super) struct Tags {
-    in_use: Vec<bool>,
-    next: usize,
+pub(super) enum Tags {
+    /// Used in turn: the next request gets the next tag, and waits while that one is still in use, even if others are free.
+    InTurn { in_use: Vec<bool>, next: usize },
+    /// Those that are free, of which the next request gets any.
+    AnyFree(Vec<u32>),
 }
 
 impl Tags {
-    pub(super) fn new(count: u32) -> Self {
-        Self { in_use: vec![false; count as usize], next: 0 }
+    pub(super) fn new(order: TagOrder, count: u32) -> Self {
+        match order {
+            TagOrder::InTurn => Self::InTurn { in_use: vec![false; count as usize], next: 0 },
+            TagOrder::AnyFree => Self::AnyFree((0..count).collect()),
+        }
     }
 
     pub(super) fn take(&mut self) -> Option<u32> {
-        if self.in_use[self.next] {
-            return None;
+        match self {
+            Self::InTurn { in_use, next } => {
+                if in_use[*next] {
+                    return None;
+                }
+                let tag = *next;
+                in_use[tag] = true;
+                *next = if tag + 1 == in_use.len() { 0 } else { tag + 1 };
+                Some(tag as u32)
+            }
+            Self::AnyFree(free) => free.pop(),
         }
-        let tag = self.next;
-        self.in_use[tag] = true;
-        self.next = if tag + 1 == self.in_use.len() { 0 } else { tag + 1 };
-        Some(tag as u32)
     }
 
     pub(super) fn release(&mut self, tag: u32) {
-        self.in_use[tag as usize] = false;
+        match self {
+            Self::InTurn { in_use, .. } => in_use[tag as usize] = false,
+            Self::AnyFree(free) => free.push(tag),
+        }
     }
 }
 
@@ -167,6 +179,12 @@ impl Machine {
         }
     }
 
+    /// Least time between two read requests as the root complex admits them: what it needs, or what the card does.
+    pub(crate) fn read_request_interval_ns(&self) -> f64 {
+        let System { device, host, .. } = &self.system;
+        host.root_complex.request_interval_ns.max(device.dma.busy_request_interval_ns)
+    }
+
     /// The least time between two DMAs of a bandwidth test that the card itself allows, whatever link and host do; between
     /// two pairs where the test both reads and writes.
     ///
@@ -183,7 +201,9 @@ impl Machine {
             Operation::BwRdwr => (engine(true).max(engine(false)), requests + tlps),
             Operation::BwRd | Operation::LatRd | Operation::LatWrrd => (engine(false), requests),
         };
-        engine.max(Picoseconds(issued * self.request_clock().0))
+        let requests = if test.operation == Operation::BwWr { 0 } else { requests };
+        let requested = Picoseconds::from_ns(requests as f64 * device.dma.busy_request_interval_ns);
+        engine.max(Picoseconds(issued * self.request_clock().0)).max(requested)
     }
 }
 
@@ -232,6 +252,9 @@ mod tests {
         assert!((interval(&system, Operation::BwWr, 64) - 21.08).abs() < 1e-9);
         assert!((interval(&system, Operation::BwRd, 2048) - 276.0).abs() < 1e-9);
         assert!((interval(&system, Operation::BwRdwr, 2048) - 276.08).abs() < 1e-9);
+        // Its queue asks for data every 14 ns, whatever these take.
+        assert!((interval(&system, Operation::BwRd, 16) - 14.0).abs() < 1e-9);
+        system.device.dma.busy_request_interval_ns = 0.0;
         // A card that hands its core a request every 4 ns: 2048 B are 4 requests, and 8 writes.
         system.device.kind = CardKind::Direct;
         system.device.timer = crate::profile::Timer { numerator_ns: 4, denominator: 1, cycles: 1 };
@@ -254,12 +277,17 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_reused_in_order() {
-        let mut tags = Tags::new(2);
+    fn tags_are_reused_in_turn_or_as_they_become_free() {
+        let mut tags = Tags::new(TagOrder::InTurn, 2);
         assert_eq!((tags.take(), tags.take(), tags.take()), (Some(0), Some(1), None));
         tags.release(1);
         assert_eq!(tags.take(), None, "tag 0 comes first, and is in use");
         tags.release(0);
         assert_eq!((tags.take(), tags.take()), (Some(0), Some(1)));
+        let mut tags = Tags::new(TagOrder::AnyFree, 2);
+        let taken = [tags.take(), tags.take()];
+        assert!(taken.contains(&Some(0)) && taken.contains(&Some(1)), "{taken:?}");
+        tags.release(1);
+        assert_eq!((tags.take(), tags.take()), (Some(1), None));
     }
 }

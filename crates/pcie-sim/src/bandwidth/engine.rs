@@ -154,7 +154,7 @@ impl<'a> ReferenceRun<'a> {
             head: None,
             reads: Slots::default(),
             requests: Slots::default(),
-            tags: Tags::new(system.link.tags),
+            tags: Tags::new(system.device.dma.tag_order, machine.tags()),
             credits: Credits::new(system),
             outgoing: VecDeque::new(),
             taken_in: 0,

@@ -14,6 +14,7 @@ mod reads;
 mod ready;
 mod ring;
 mod shapes;
+mod tags;
 mod writes;
 
 pub(super) use both::ReadWriteRun;

@@ -22,7 +22,7 @@ impl Times {
     pub(super) fn new(machine: &Machine, caches: &Caches) -> Self {
         let complex = &machine.system.host.root_complex;
         Self {
-            request_interval: Picoseconds::from_ns(complex.request_interval_ns),
+            request_interval: Picoseconds::from_ns(machine.read_request_interval_ns()),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
             same_page_stall: Picoseconds::from_ns(machine.system.host.iommu.same_page_stall_ns),
             idle: Access {

@@ -9,7 +9,7 @@ use crate::lines::Line;
 use crate::machine::Machine;
 use crate::places::{Place, Places};
 use crate::port::Port;
-use crate::profile::{CommandPath, RootComplex};
+use crate::profile::{CommandPath, DmaPath, RootComplex};
 use crate::write_gate::WriteGate;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
@@ -172,13 +172,13 @@ impl<'a> Plans<'a> {
         let (mut start, mut written) = (Picoseconds::ZERO, None);
         if self.test.operation == Operation::LatWrrd {
             let pulled = Picoseconds::from_ns(path.write_overhead_ns)
-                + pulling_time(path, self.test.device_offset_bytes, bytes);
+                + pulling_time(path, self.test.device_offset_bytes, before_passing_on(path, bytes));
             let (sent, write) = self.write(&mut uplink, offset, pulled);
             start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
                 .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
             written = Some(write);
         }
-        let moving = moving_time(path, offset, self.test.device_offset_bytes, bytes);
+        let moving = moving_time(path, offset, self.test.device_offset_bytes, before_passing_on(path, bytes));
         let on_card = moving + Picoseconds::from_ns(path.read_overhead_ns);
         let requests = self.requests(&mut uplink, offset, start);
         Plan { written, requests, on_card, on_card_moved: on_card }
@@ -251,6 +251,12 @@ impl<'a> Plans<'a> {
     fn flight(&self) -> Picoseconds {
         Picoseconds::from_ns(self.machine.system.host.root_complex.flight_ns)
     }
+}
+
+/// Of a transfer, the bytes that the card's engine takes time for that nothing else hides: all of what is stored and
+/// forwarded, and a word of what is cut through.
+fn before_passing_on(path: &DmaPath, bytes: u64) -> u64 {
+    if path.cut_through { bytes.min(u64::from(path.engine.word_bytes)) } else { bytes }
 }
 
 /// Lines that a piece of a transfer touches.

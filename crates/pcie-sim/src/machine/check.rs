@@ -101,6 +101,8 @@ fn counts(system: &System) -> Checked {
     let (device, host) = (&system.device, &system.host);
     for (key, count, most, remedy) in [
         ("link.tags", system.link.tags, 16_384, "give 1 to 16384"),
+        ("device.dma.tags", device.dma.tags.unwrap_or(1), 16_384, "give 1 to 16384"),
+        ("device.dma.transfer_multiple_bytes", device.dma.transfer_multiple_bytes, 4096, "give 1 to 4096"),
         ("device.dma.outstanding", device.dma.outstanding, 1 << 16, "give 1 to 65536"),
         ("device.dma.receive_buffers", device.dma.receive_buffers, 1 << 16, "give 1 to 65536"),
         ("host.iommu.walkers", host.iommu.walkers, 4096, "give 1 to 4096"),

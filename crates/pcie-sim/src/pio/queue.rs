@@ -14,6 +14,7 @@ pub(super) const BUFFER_WORDS: usize = (BUFFER_BYTES / WORD_BYTES) as usize;
 pub(super) struct TransmitQueue {
     capacity: u64,
     ending: Ending,
+    /// From `head` on, as far as something has arrived.
     places: VecDeque<[Option<Word>; BUFFER_WORDS]>,
     /// The next buffer to leave.
     head: u64,
@@ -32,7 +33,7 @@ impl TransmitQueue {
         Self {
             capacity,
             ending,
-            places: vec![[None; BUFFER_WORDS]; capacity as usize].into(),
+            places: VecDeque::new(),
             head: 0,
             next: 0,
             known_head: 0,
@@ -52,7 +53,12 @@ impl TransmitQueue {
 
     /// Puts words in their place; false if there is none, and they are lost.
     pub(super) fn put(&mut self, buffer: u64, first_word: usize, words: &[Word]) -> bool {
-        let place = buffer.checked_sub(self.head).and_then(|ahead| self.places.get_mut(ahead as usize));
+        let ahead = buffer.checked_sub(self.head).filter(|ahead| *ahead < self.capacity);
+        let place = ahead.and_then(|ahead| {
+            let room = self.places.len().max(ahead as usize + 1);
+            self.places.resize(room, [None; BUFFER_WORDS]);
+            self.places.get_mut(ahead as usize)
+        });
         let Some(slots) = place.and_then(|place| place.get_mut(first_word..first_word + words.len())) else {
             return false;
         };
@@ -77,7 +83,6 @@ impl TransmitQueue {
     /// Takes the next buffer through the filter, and frees its place.
     pub(super) fn drain(&mut self) -> Option<Leaving> {
         let place = self.places.pop_front()?;
-        self.places.push_back([None; BUFFER_WORDS]);
         self.head += 1;
         let words: Vec<Word> = place.into_iter().map_while(|word| word).collect();
         self.filter.take(&words)

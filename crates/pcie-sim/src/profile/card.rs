@@ -40,6 +40,16 @@ pub enum CardKind {
     Direct,
 }
 
+/// Which tag the next read request gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TagOrder {
+    /// The next in turn: it is waited for while it is in use, even if others are free.
+    InTurn,
+    /// Any that is free.
+    AnyFree,
+}
+
 /// The timer that latencies are read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,6 +70,14 @@ pub struct DmaPath {
     pub outstanding: u32,
     /// Longest transfer, bytes.
     pub transfer_bytes_most: u32,
+    /// Transfers are multiples of so many bytes.
+    pub transfer_multiple_bytes: u32,
+    /// Tags that the card uses, of those that the link gives it; null for all.
+    pub tags: Option<u32>,
+    /// Which of them the next read request gets.
+    pub tag_order: TagOrder,
+    /// Whether data are passed on while they arrive, and not once all of a transfer are there.
+    pub cut_through: bool,
     /// Time from the start of a latency measurement until the first TLP is handed to the port, and from the last byte
     /// received until the end of the measurement, together, for a read.
     pub read_overhead_ns: f64,
@@ -74,6 +92,8 @@ pub struct DmaPath {
     pub loop_ns: f64,
     /// From one read request of a DMA to the next.
     pub request_interval_ns: f64,
+    /// Least time between any two read requests when many DMAs are going on.
+    pub busy_request_interval_ns: f64,
     /// Extra latency of a read that ends on a part of a word of the card's memory.
     pub partial_word_ns: f64,
     /// Extra latency of a read that starts off a word of the card's memory.

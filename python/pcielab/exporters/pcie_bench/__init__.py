@@ -18,6 +18,7 @@ from pcielab.suites.benchmark import BENCHMARKS
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
+    store.require_kind("transfers", "the published format")
     check_folder(output, overwrite=overwrite, mark=ORIGIN_FILE)
     timer = Timer.of_manifest(store.manifest, str(store.path))
     families = _families(store, timer)

@@ -6,7 +6,6 @@ through them, rows in file order, duplicates kept; every `sys-*.txt` is attached
 
 import json
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +90,9 @@ def _provenance(directory: Path) -> Provenance:
             origin=facts["origin"],
             device=facts["device"],
             title=facts.get("title"),
-            timer=Timer(Fraction(facts["tick_ns"]), int(facts["tick_cycles"])),
+            timer=Timer.of_texts(facts["tick_ns"], facts["tick_cycles"]),
         )
-    except (KeyError, ValueError, ZeroDivisionError) as error:
+    except (KeyError, ValueError) as error:
         raise InputError(
             f"{path}: has no usable origin, device, tick_ns and tick_cycles: it must be as `pcielab export` wrote "
             "it, or absent"

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from pcielab.errors import InputError
+from pcielab.importers.pcie_bench.rows import MOST_NUMBER
 from pcielab.importers.pcie_bench.text import read_text
 from pcielab.published import CACHE_STATES, CDF_HEAD, Timer
+from pcielab.wording import shown
 
 FORMS = (".csv", ".dat", ".txt")
 LABEL = re.compile(
@@ -49,7 +51,7 @@ def add_distributions(directory: Path, family: str, records: list[dict[str, Any]
     for section, record in zip(sections, records, strict=True):
         if section.label not in (None, _label(record)):
             raise InputError(
-                f"{path}, line {section.line}: the section is {section.label!r}: {family}.csv has "
+                f"{path}, line {section.line}: the section is {shown(section.label)}: {family}.csv has "
                 f"{_label(record)!r} at this place"
             )
         samples = next(round(scalar["value"]) for scalar in record["scalars"] if scalar["metric"] == "samples")
@@ -75,7 +77,7 @@ def sections_of(path: Path) -> list[Section]:
     lines = read_text(path).splitlines()
     if lines[0].lstrip("#").replace(",", " ").split() != list(CDF_HEAD):
         raise InputError(
-            f"{path}, line 1: the columns are {lines[0][:200]!r}: a _cdf file has {','.join(CDF_HEAD)!r}"
+            f"{path}, line 1: the columns are {shown(lines[0])}: a _cdf file has {','.join(CDF_HEAD)!r}"
         )
     sections: list[Section] = []
     label = None
@@ -88,11 +90,13 @@ def sections_of(path: Path) -> list[Section]:
         try:
             cycles, _, share = line.split(separator)
             point = (int(float(cycles)), float(share))
-        except ValueError as error:
+        except (ValueError, OverflowError):
+            point = (-1, 0.0)
+        if not (0 <= point[0] <= MOST_NUMBER and 0 <= point[1] <= 1):
             raise InputError(
-                f"{path}, line {number}: {line.strip()!r}: it must be three numbers (cycles, ns, cdf); the file "
-                "is truncated or damaged"
-            ) from error
+                f"{path}, line {number}: {shown(line.strip())}: it must be three numbers (cycles, ns, cdf from 0 "
+                "to 1); the file is truncated or damaged"
+            )
         if point[1] == 0:
             sections.append(Section(number, label))
             label = None

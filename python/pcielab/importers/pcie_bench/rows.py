@@ -17,6 +17,7 @@ from pcielab.published import (
     Timer,
 )
 from pcielab.suites.benchmark import BENCHMARKS
+from pcielab.wording import shown
 
 BANDWIDTH_SCALARS = {
     "Time": ("time", "ns"),
@@ -25,6 +26,8 @@ BANDWIDTH_SCALARS = {
     "BW (GB/s)": ("bandwidth", "Gb/s"),
     "Trans/s": ("rate", "1/s"),
 }
+MOST_NUMBER = 1e18
+"""Nothing that was measured comes near: 30 years in ns, or an exabyte."""
 COUNTS = {"#outliers": "outliers", "#samples": "samples"}
 
 
@@ -38,18 +41,17 @@ class Row:
 
     def refuse(self, column: str, expected: str) -> NoReturn:
         """Raise an error that names file, line, column and value."""
-        raise InputError(
-            f"{self.path}, line {self.line}: column {column!r} is {self.cells[column]!r}: it must be {expected}"
-        )
+        cell = shown(self.cells[column])
+        raise InputError(f"{self.path}, line {self.line}: column {column!r} is {cell}: it must be {expected}")
 
     def number(self, column: str) -> float:
-        """The number in a column: finite and not negative."""
+        """The number in a column: 0 or more, and such as a store can hold exactly where it is whole."""
         try:
             value = float(self.cells[column])
         except ValueError:
             value = math.nan
-        if not (math.isfinite(value) and value >= 0):
-            self.refuse(column, "a number, 0 or more")
+        if not 0 <= value <= MOST_NUMBER:
+            self.refuse(column, f"a number, 0 or more and at most {MOST_NUMBER:g}")
         return value
 
     def whole(self, column: str) -> int:
@@ -110,7 +112,7 @@ def _rows(path: Path, head: Sequence[str]) -> Iterator[Row]:
     found = [name.strip() for name in lines[0].split(",")]
     if found != list(head):
         raise InputError(
-            f"{path}, line 1: the columns are {lines[0][:200]!r}: a file of this name has {','.join(head)!r}"
+            f"{path}, line 1: the columns are {shown(lines[0])}: a file of this name has {','.join(head)!r}"
         )
     rows = 0
     for number, line in enumerate(lines[1:], start=2):

@@ -17,11 +17,11 @@ def device_facts(texts: dict[str, str], name: str, timer: Timer) -> dict[str, An
     card = CARD.search(texts.get("sys-lspci.txt", ""))
     lspci = card[0] if card else ""
     link = {
-        "rate_gtps": _find(r"LnkSta:\s+Speed ([\d.]+)GT/s", lspci, float),
-        "lanes": _find(r"LnkSta:.*Width x(\d+)", lspci, int),
-        "mps_bytes": _find(r"DevCtl:(?:.*\n)*?.*MaxPayload (\d+) bytes", lspci, int),
-        "mrrs_bytes": _find(r"MaxReadReq (\d+) bytes", lspci, int),
-        "rcb_bytes": _find(r"RCB (\d+) bytes", lspci, int),
+        "rate_gtps": _find(r"LnkSta:\s+Speed (\d{1,3}(?:\.\d)?)GT/s", lspci, float),
+        "lanes": _find(r"LnkSta:.*Width x(\d{1,3})\b", lspci, int),
+        "mps_bytes": _find(r"DevCtl:(?:.*\n)*?.*MaxPayload (\d{1,5}) bytes", lspci, int),
+        "mrrs_bytes": _find(r"MaxReadReq (\d{1,5}) bytes", lspci, int),
+        "rcb_bytes": _find(r"RCB (\d{1,5}) bytes", lspci, int),
         "ecrc": _find(r"CGenEn([+-])", lspci, lambda sign: sign == "+"),
     }
     board = _find(r"^assembly\.partno=(\S+)", texts.get("sys-nfp-hwinfo.txt", ""), str)
@@ -36,13 +36,13 @@ def host_facts(texts: dict[str, str]) -> dict[str, Any]:
         {
             "processor": _find(r"^model name\s*:\s*(.+)", cpuinfo, str.strip),
             "sockets": len(sockets) or None,
-            "llc_bytes": _find(r"^cache size\s*:\s*(\d+) KB", cpuinfo, lambda kib: int(kib) * 1024),
+            "llc_bytes": _find(r"^cache size\s*:\s*(\d{1,12}) KB", cpuinfo, lambda kib: int(kib) * 1024),
             "memory_bytes": _find(
-                r"^MemTotal:\s*(\d+) kB", texts.get("sys-meminfo.txt", ""), lambda kib: int(kib) * 1024
+                r"^MemTotal:\s*(\d{1,15}) kB", texts.get("sys-meminfo.txt", ""), lambda kib: int(kib) * 1024
             ),
             "kernel": _find(r"^Linux \S+ (\S+)", texts.get("sys-uname.txt", ""), str),
             "command_line": texts.get("sys-kernel-cmdline.txt", "").strip() or None,
-            "buffer_bytes": _find(r"^(\d+)", texts.get("sys-buf-sz.txt", ""), int),
+            "buffer_bytes": _find(r"^(\d{1,18})\b", texts.get("sys-buf-sz.txt", ""), int),
             "measured": texts.get("sys-date.txt", "").strip() or None,
         }
     )

@@ -66,7 +66,7 @@ impl<'a> ReadRun<'a> {
             uplink,
             lookahead: flight + complex.least_read(),
             complex,
-            ready: Ready::new(root.completion_order, order, first << 8, system.link.tags as usize),
+            ready: Ready::new(root.completion_order, order, first << 8, machine.tags() as usize),
             downlink,
             answers_at: Picoseconds::ZERO,
             flight,
@@ -118,7 +118,7 @@ impl<'a> ReadRun<'a> {
                 }
             }
             let arrival = left + flight;
-            card.tags.free(tag as usize, arrival);
+            card.tags.free(tag, arrival);
             engine_free = engine_free.max(arrival) + request.move_time;
             card.buffers.take_until(engine_free);
             if card.completes(read, engine_free) {

@@ -4,7 +4,7 @@
 use super::NEVER;
 use pcie_time::Picoseconds;
 
-/// Tags, workers, receive buffers or header credits.
+/// Workers, receive buffers or header credits.
 #[derive(Debug)]
 pub(super) struct Ring {
     /// `NEVER` while it is not known.
@@ -26,19 +26,11 @@ impl Ring {
         self.free_at[self.next]
     }
 
-    /// The place of the next one.
+    /// Takes the next one.
     #[inline]
-    pub(super) fn next_place(&self) -> usize {
-        self.next
-    }
-
-    /// Takes the next one; returns its place.
-    #[inline]
-    pub(super) fn take(&mut self) -> usize {
-        let taken = self.next;
-        self.free_at[taken] = NEVER;
-        self.next = self.after(taken);
-        taken
+    pub(super) fn take(&mut self) {
+        self.free_at[self.next] = NEVER;
+        self.next = self.after(self.next);
     }
 
     /// Takes the next one, which is free again at a time.
@@ -46,12 +38,6 @@ impl Ring {
     pub(super) fn take_until(&mut self, time: Picoseconds) {
         self.free_at[self.next] = time;
         self.next = self.after(self.next);
-    }
-
-    /// The one at a place is free again at a time.
-    #[inline]
-    pub(super) fn free(&mut self, place: usize, time: Picoseconds) {
-        self.free_at[place] = time;
     }
 
     /// The one that was taken first is free again at a time.

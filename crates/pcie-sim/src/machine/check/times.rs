@@ -42,6 +42,7 @@ fn transaction_times(system: &System) -> Vec<(&'static str, f64)> {
         ("device.dma.write_to_read_ns", dma.write_to_read_ns),
         ("device.dma.write_acknowledged_ns", dma.write_acknowledged_ns),
         ("device.dma.request_interval_ns", dma.request_interval_ns),
+        ("device.dma.busy_request_interval_ns", dma.busy_request_interval_ns),
         ("device.dma.partial_word_ns", dma.partial_word_ns),
         ("device.dma.unaligned_card_ns", dma.unaligned_card_ns),
         ("device.dma.unaligned_host_ns", dma.unaligned_host_ns),

@@ -4,6 +4,7 @@ use super::super::super::card::data_credits;
 use super::super::super::engine::UPLINK_BACKLOG;
 use super::super::credits::{DataCredits, HeaderCredits};
 use super::super::shapes::{RequestShape, Shapes};
+use super::super::tags::Tags;
 use super::{Completion, NEVER};
 use crate::machine::Machine;
 use crate::port::Port;
@@ -78,9 +79,12 @@ pub(super) struct Card<'a> {
     clock: Picoseconds,
     tags: Tags,
     in_flight: Vec<InFlight>,
-    /// DMA reads in flight: a window of them, because tags are used in order.
+    /// DMA reads in flight.
     reads: Vec<Read>,
-    read_place: usize,
+    /// Places among them that no read has.
+    vacant: Vec<u32>,
+    /// The head's place, while it is a read.
+    read_place: u32,
     write_engine_free: Picoseconds,
     /// The write TLP whose data come out of the card's memory.
     pub(super) pulled: Option<Outgoing>,
@@ -111,7 +115,7 @@ impl<'a> Card<'a> {
         let system = &machine.system;
         let (device, root) = (&system.device, &system.host.root_complex);
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
-        let tags = system.link.tags as usize;
+        let tags = Tags::new(machine);
         Self {
             test,
             list,
@@ -121,9 +125,10 @@ impl<'a> Card<'a> {
             workers: Workers { idle: workers, after_reads: VecDeque::new(), after_writes: VecDeque::new() },
             issues_at: Picoseconds::ZERO,
             clock: machine.request_clock(),
-            tags: Tags { free_at: vec![Picoseconds::ZERO; tags], next: 0 },
-            in_flight: vec![InFlight::default(); tags],
-            reads: vec![Read::default(); tags + 1],
+            in_flight: vec![InFlight::default(); tags.count()],
+            tags,
+            reads: Vec::new(),
+            vacant: Vec::new(),
             read_place: 0,
             write_engine_free: Picoseconds::ZERO,
             pulled: None,
@@ -169,7 +174,7 @@ impl<'a> Card<'a> {
         } else {
             return NEVER;
         };
-        let engine = if writes { self.write_engine_free } else { self.tags.next_free_at() };
+        let engine = if writes { self.write_engine_free } else { self.tags.next() };
         self.issues_at.max(worker).max(engine)
     }
 
@@ -230,7 +235,7 @@ impl<'a> Card<'a> {
             None
         } else {
             let tag = self.tags.take();
-            self.in_flight[tag as usize] = InFlight { shape, dma: self.read_place as u32 };
+            self.in_flight[tag as usize] = InFlight { shape, dma: self.read_place };
             Some(Outgoing { ready: now, offset: head.offset, shape, tag: Some(tag), ends: None })
         }
     }
@@ -245,8 +250,11 @@ impl<'a> Card<'a> {
         let writes = self.is_write(transaction);
         let parts = shapes.parts(offset, writes);
         if !writes {
-            self.read_place = if self.read_place + 1 == self.reads.len() { 0 } else { self.read_place + 1 };
-            self.reads[self.read_place] = Read { transaction, open: parts.end - parts.start };
+            self.read_place = self.vacant.pop().unwrap_or_else(|| {
+                self.reads.push(Read::default());
+                (self.reads.len() - 1) as u32
+            });
+            self.reads[self.read_place as usize] = Read { transaction, open: parts.end - parts.start };
         }
         self.head = Head { transaction, offset, writes, next: parts.start, end: parts.end };
     }
@@ -312,7 +320,7 @@ impl<'a> Card<'a> {
         shapes: &Shapes<'_>,
     ) -> Option<Completion> {
         let InFlight { shape, dma } = self.in_flight[tag as usize];
-        self.tags.free_at[tag as usize] = arrival;
+        self.tags.free(tag, arrival);
         let moved = self.read_engine_free.max(arrival) + shapes.requests[shape as usize].move_time;
         self.read_engine_free = moved;
         self.buffers[self.buffer] = moved;
@@ -322,31 +330,9 @@ impl<'a> Card<'a> {
         if read.open > 0 {
             return None;
         }
+        self.vacant.push(dma);
         self.workers.after_reads.push_back(moved);
         Some(Completion { transaction: read.transaction, time: moved })
-    }
-}
-
-/// Tags as times: a tag is free at the time at which the data of its last request have arrived.
-#[derive(Debug)]
-struct Tags {
-    /// `NEVER` while that is not known.
-    free_at: Vec<Picoseconds>,
-    next: usize,
-}
-
-impl Tags {
-    #[inline]
-    fn next_free_at(&self) -> Picoseconds {
-        self.free_at[self.next]
-    }
-
-    #[inline]
-    fn take(&mut self) -> u32 {
-        let tag = self.next;
-        self.free_at[tag] = NEVER;
-        self.next = if tag + 1 == self.free_at.len() { 0 } else { tag + 1 };
-        tag as u32
     }
 }
 

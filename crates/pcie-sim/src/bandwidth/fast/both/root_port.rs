@@ -46,7 +46,7 @@ impl RootPort {
     pub(super) fn new(machine: &Machine, key: TestKey, downlink: Port, first: u64) -> Self {
         let root = &machine.system.host.root_complex;
         let order = key.draws(Stream::CompletionOrder);
-        let tags = machine.system.link.tags as usize;
+        let tags = machine.tags() as usize;
         Self {
             ready: Ready::new(root.completion_order, order, first << 8, tags),
             downlink,

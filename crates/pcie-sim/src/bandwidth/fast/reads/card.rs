@@ -3,6 +3,7 @@
 use super::super::NEVER;
 use super::super::planned::Planned;
 use super::super::ring::Ring;
+use super::super::tags::Tags;
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::Picoseconds;
@@ -18,14 +19,13 @@ pub(super) struct Card {
     pub(super) head: Head,
     /// By worker, when it is free for another DMA; none if there are more than can be at work.
     pub(super) workers: Option<Ring>,
-    /// By tag, when it is free.
-    pub(super) tags: Ring,
+    pub(super) tags: Tags,
     /// By tag, the request that has it.
     pub(super) in_flight: Vec<InFlight>,
-    /// Requests of the reads in flight whose data were not moved yet; a window of reads, because tags are used in order.
+    /// Of the reads in flight that have several requests, those whose data were not moved yet.
     pub(super) open: Vec<u32>,
-    /// The place among them of the last one that has several.
-    pub(super) place: usize,
+    /// Places among them that no read has.
+    pub(super) vacant: Vec<u32>,
     /// The head's read.
     pub(super) read: u32,
     pub(super) transaction: u64,
@@ -77,23 +77,23 @@ impl Card {
     pub(super) fn new(machine: &Machine, test: &Test, first: u64, least_read: Picoseconds) -> Self {
         let system = &machine.system;
         let device = &system.device;
-        let (tags, buffers) = (system.link.tags as usize, device.dma.receive_buffers as usize);
+        let tags = Tags::new(machine);
+        let buffers = device.dma.receive_buffers as usize;
         // A DMA at work has a tag, or a receive buffer, or is the head.
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding) as usize;
-        let workers_bind = workers < tags + buffers + 2;
+        let workers_bind = workers < tags.count() + buffers + 2;
         // The request whose credit is needed had its data before the one before it got its tag.
         let root = &system.host.root_complex;
         let credits = root.non_posted_header_credits.count().map(|count| count as usize);
         let credits_bind =
-            |count: &usize| *count < tags || Picoseconds::from_ns(root.credit_return_ns) > least_read;
+            |count: &usize| *count < tags.count() || Picoseconds::from_ns(root.credit_return_ns) > least_read;
         Self {
             left: test.transactions.saturating_sub(first),
             head: Head::default(),
             workers: workers_bind.then(|| Ring::new(workers)),
-            tags: Ring::new(tags),
-            in_flight: vec![InFlight::default(); tags],
-            open: vec![0; tags + 1],
-            place: 0,
+            in_flight: vec![InFlight::default(); tags.count()],
+            open: Vec::new(),
+            vacant: Vec::new(),
             read: ALONE,
             transaction: first,
             issues_at: Picoseconds::ZERO,
@@ -101,6 +101,7 @@ impl Card {
             outgoing: VecDeque::new(),
             sent_at: Picoseconds::ZERO,
             credits: credits.filter(credits_bind).map(Ring::new),
+            tags,
             dllp_bytes: machine.uplink_dllp_bytes(),
             arrivals: Vec::new(),
             acknowledged: 0,
@@ -170,9 +171,9 @@ impl Card {
         let shape = self.head.requests.start;
         self.head.requests.start += 1;
         let tag = self.tags.take();
-        self.in_flight[tag] = InFlight { shape, read: self.read, transaction: self.transaction - 1 };
+        self.in_flight[tag as usize] = InFlight { shape, read: self.read, transaction: self.transaction - 1 };
         self.issues_at = now + self.clock;
-        Outgoing { issued: now, offset: self.head.offset, shape, tag: tag as u32 }
+        Outgoing { issued: now, offset: self.head.offset, shape, tag }
     }
 
     /// Notes how many requests the head has, if it has several.
@@ -183,9 +184,11 @@ impl Card {
             self.read = ALONE;
             return;
         }
-        self.place = if self.place + 1 == self.open.len() { 0 } else { self.place + 1 };
-        self.open[self.place] = count;
-        self.read = self.place as u32;
+        self.read = self.vacant.pop().unwrap_or_else(|| {
+            self.open.push(0);
+            (self.open.len() - 1) as u32
+        });
+        self.open[self.read as usize] = count;
     }
 
     /// Whether the request moved last, of a read, completes that.
@@ -197,6 +200,7 @@ impl Card {
             if *open > 0 {
                 return false;
             }
+            self.vacant.push(read);
         }
         if let Some(workers) = &mut self.workers {
             workers.free_first(moved);

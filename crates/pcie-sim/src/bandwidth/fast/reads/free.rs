@@ -34,7 +34,7 @@ impl ReadRun<'_> {
         let mut downlink = self.downlink.clone();
         let mut engine_free = card.engine_free;
         let mut arrivals = std::mem::take(&mut card.arrivals);
-        let next_tag = card.tags.next_place() as u32;
+        let next_tag = card.tags.next_place();
         let (issues_at, done) = (card.issues_at, card.left == 0 && card.head.requests.is_empty());
         let limit = card.issue_time().saturating_add(lookahead);
         let answer = |now: Picoseconds, tag: u32, mut limit: Picoseconds| {
@@ -51,10 +51,10 @@ impl ReadRun<'_> {
                 arrivals.push(left + flight);
             }
             let arrival = left + flight;
-            card.tags.free(tag as usize, arrival);
+            let freed = card.tags.free(tag, arrival);
             engine_free = engine_free.max(arrival) + move_time;
             card.buffers.take_until(engine_free);
-            if tag == next_tag && !done {
+            if freed == next_tag && !done {
                 limit = issues_at.max(arrival) + lookahead;
             }
             let InFlight { read, transaction, .. } = *in_flight;
@@ -110,13 +110,13 @@ impl ReadRun<'_> {
             if ALIKE {
                 let address = self.planned.next_offset();
                 let tag = self.card.tags.take();
-                self.card.in_flight[tag].transaction = self.card.transaction;
+                self.card.in_flight[tag as usize].transaction = self.card.transaction;
                 self.card.transaction += 1;
                 self.card.left -= 1;
                 let left = uplink.send_units(time, alike.uplink_bytes);
                 let piece = Piece { address, length: alike.length };
                 let (_, data) = self.complex.admit(piece, left + self.flight);
-                self.ready.add(data, tag as u32, alike.small);
+                self.ready.add(data, tag, alike.small);
             } else {
                 let request = self.card.issue(time, &mut self.planned);
                 let shape = self.planned.shapes.request(request.shape);

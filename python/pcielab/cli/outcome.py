@@ -1,0 +1,81 @@
+"""What `pcielab run` says of its tests once it is over."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.errors import RunError
+
+if TYPE_CHECKING:
+    from pcielab.store import Store
+
+_ASKED = ("size_bytes", "window_bytes", "cache", "pattern", "host_offset_bytes", "device_offset_bytes")
+_UNITS = {
+    "bandwidth": "gbps",
+    "bandwidth_low": "gbps",
+    "bandwidth_high": "gbps",
+    "rate": "per_second",
+    "average": "ns",
+    "median": "ns",
+    "minimum": "ns",
+    "p95": "ns",
+    "p99": "ns",
+}
+
+
+def print_single(store: "Store", name: str, output_format: Format) -> None:
+    """Print the row of a run of one test; for people also what was asked, what binds, and what would help."""
+    print_rows([_row(store)], output_format, title=f"{name} ({store.origin})")
+    if output_format is Format.TABLE and store.tests["status"].iloc[0] == "ok":
+        _print_sentences(store)
+
+
+def _print_sentences(store: "Store") -> None:
+    from rich.console import Console
+
+    from pcielab.explain import in_words
+
+    console = Console(stderr=True)
+    for sentence in in_words(store, int(store.tests["id"].iloc[0])):
+        console.print(sentence, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+
+
+def tell(output: Path, name: str) -> None:
+    """Say on stderr what became of the tests; a single one that gave a number has been printed.
+
+    Raises:
+        RunError: A test failed, or none gave a number.
+    """
+    from pcielab.store import open_store
+
+    store = open_store(output)
+    tests = store.tests
+    without = tests[tests["status"] != "ok"]
+    given = len(tests) - len(without)
+    if len(tests) > 1 and given:
+        typer.echo(f"{given} tests {store.origin} on {name}: {output}", err=True)
+    for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
+        typer.echo(f"{len(rows)} {status}: {message}", err=True)
+    failed = int((tests["status"] == "failed").sum())
+    if failed:
+        raise RunError(f"{output}: {failed} tests failed")
+    if not given:
+        raise RunError(f"{output}: no test gave a number")
+
+
+def _row(store: "Store") -> dict[str, Cell]:
+    row = store.scalars.iloc[0]
+    asked: dict[str, Cell] = {key: _plain(row[key]) for key in _ASKED}
+    found: dict[str, Cell] = {
+        f"{metric}_{unit}": float(row[metric])
+        for metric, unit in _UNITS.items()
+        if metric in row and row[metric] == row[metric]
+    }
+    return {"name": row["name"], **asked, "status": row["status"], "origin": store.origin, **found}
+
+
+def _plain(value: object) -> Cell:
+    """A parameter as a plain value, not as one of NumPy."""
+    return value if isinstance(value, str) else int(str(value))

@@ -1,0 +1,70 @@
+"""The process that commands of tests are forked from: everything is loaded in it, and nothing has been drawn.
+
+Pictures are drawn with threads of their own, which a fork does not take along: a command that is forked from a
+process that has drawn one may wait for them for ever. This process is forked when the tests are collected, before
+any of them runs.
+"""
+
+import os
+import pickle
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pcielab import shipped
+
+_LARGEST_REQUEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to run and where; what a test may have changed in its own process goes along."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[str, str]
+    shipped_root: Path
+
+
+class Template:
+    """The process, which ends with the one that started it."""
+
+    def __init__(self, carry_out: Callable[[list[str], int, int], int]) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        if os.fork() == 0:
+            self._socket.close()
+            _serve(theirs, carry_out)
+        theirs.close()
+
+    def run(self, command: Command, stdout: int, stderr: int) -> int:
+        """Run a command with these streams to its end; returns its exit code."""
+        socket.send_fds(self._socket, [pickle.dumps(command)], [stdout, stderr])
+        return int(self._socket.recv(16))
+
+
+def _serve(requests: socket.socket, carry_out: Callable[[list[str], int, int], int]) -> None:
+    code = 1
+    try:
+        while True:
+            asked, streams, _, _ = socket.recv_fds(requests, _LARGEST_REQUEST, 2)
+            if not asked:
+                code = 0
+                break
+            process = os.fork()
+            if process == 0:
+                os._exit(_carried_out(pickle.loads(asked), streams, carry_out))
+            for stream in streams:
+                os.close(stream)
+            _, status = os.waitpid(process, 0)
+            requests.send(str(os.waitstatus_to_exitcode(status)).encode())
+    finally:
+        os._exit(code)
+
+
+def _carried_out(command: Command, streams: list[int], carry_out: Callable[[list[str], int, int], int]) -> int:
+    os.environ.clear()
+    os.environ.update(command.environment)
+    os.chdir(command.folder)
+    shipped._ROOT = command.shipped_root
+    return carry_out(command.arguments, *streams)

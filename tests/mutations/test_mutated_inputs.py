@@ -1,0 +1,56 @@
+"""Every kind of input, changed in thousands of ways, is accepted or refused with an error of ours.
+
+A failure is printed with its number, and `tests/mutations/fuzz.py --kind KIND --first NUMBER --again` repeats it.
+`make fuzz` does more of the same.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kinds import KINDS, prepare
+from workers import MEMORY_MOST, attempt, failures
+
+CASES = 2_000
+_IN_MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """Where cases make their inputs: in memory where that is possible, as each is read but once."""
+    with tempfile.TemporaryDirectory(dir=_IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None) as name:
+        prepare(Path(name))
+        yield Path(name)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_changed_input_is_accepted_or_refused(kind: str, folder: Path) -> None:
+    found = list(failures(kind, KINDS[kind], range(CASES), folder, side_by_side=2))
+    assert not found, "\n".join(f"{kind} {one.number}: {one.problem}" for one in found)
+
+
+def test_what_a_case_must_not_do_is_noticed(tmp_path: Path) -> None:
+    def allocate() -> None:
+        _ = bytearray(2 * MEMORY_MOST)
+
+    def work() -> None:
+        until = time.process_time() + 1.1
+        while time.process_time() < until:
+            pass
+
+    harms = [allocate, work, lambda: os._exit(3), lambda: {}["absent"], lambda: None]
+    found = list(failures("harm", lambda draw, _: draw.choice(harms)(), range(30), tmp_path, side_by_side=2))
+    told = "\n".join(one.problem for one in found)
+    assert all(word in told for word in ("500 MB", "took 1", "with it: 3", "KeyError")), told
+    assert len({one.number for one in found}) == len(found) < 30
+
+
+def test_a_case_means_the_same_each_time(folder: Path) -> None:
+    def told(number: int) -> list[bytes]:
+        attempt("profiles", KINDS["profiles"], number, folder)
+        return [path.read_bytes() for path in sorted(folder.glob("mine.toml"))]
+
+    assert told(7) == told(7) != told(8)

@@ -1,0 +1,128 @@
+"""How commands end: one table of exit codes, whatever the command and whenever something happens."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pcielab.cli import exits
+from pcielab.errors import InputError, RunError, StoppedError
+from shell import PCIELAB, pcielab
+
+INTERRUPTED_AT = """
+import os, signal, sys
+class Interruption:
+    left = int(sys.argv.pop(1))
+    def find_spec(self, *_):
+        Interruption.left -= 1
+        if Interruption.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+from pcielab.cli import main
+sys.meta_path.insert(0, Interruption())
+main()
+"""
+"""Runs a command that gets Ctrl-C at a certain import."""
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [
+        (None, 0),
+        (InputError("wrong"), 2),
+        (RunError("failed"), 1),
+        (StoppedError("stopped"), 130),
+        (KeyboardInterrupt(), 130),
+        (SystemExit(130), 130),
+        (SystemExit(2), 2),
+        (SystemExit(), 0),
+        (PermissionError(13, "Permission denied", "there"), 1),
+        (ZeroDivisionError(), 1),
+    ],
+)
+def test_each_end_has_its_code(raised: BaseException | None, code: int, capfd: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        if raised is not None:
+            raise raised
+
+    kept = os.dup(1)
+    try:
+        assert exits.exit_code_of(command) == code
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+    said = capfd.readouterr().err
+    assert (said == "") == (raised is None or (isinstance(raised, SystemExit) and raised.code != 130))
+
+
+@pytest.mark.parametrize("imports", [1, 5, 20, 60, 120])
+@pytest.mark.parametrize("words", [["model", "bandwidth"], ["run", "-o", "new.db"]])
+def test_ctrl_c_while_a_command_loads_is_no_traceback(words: list[str], imports: int, tmp_path: Path) -> None:
+    script = [sys.executable, "-c", INTERRUPTED_AT, str(imports), *words]
+    done = subprocess.run(script, capture_output=True, text=True, cwd=tmp_path, check=False, preexec_fn=heed)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def heed() -> None:
+    """Take Ctrl-C as a terminal's programs do, whatever pytest was started by."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.parametrize("words", ["model bandwidth", "model bandwidth --format csv", "suites list", "run -h"])
+def test_an_stdout_that_is_closed_is_told(words: str) -> None:
+    done = subprocess.run(["sh", "-c", f"{PCIELAB} {words} >&-"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == ["error: output: Bad file descriptor"]
+
+
+def test_a_closed_stdout_harms_no_store(tmp_path: Path) -> None:
+    """The free number would go to the next file that is opened."""
+    command = f"{PCIELAB} run --test bw-rd --transactions 1000 -o run.db >&- 2>&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1  # the row could not be printed
+    shown = pcielab("export", "csv", "run.db", "-o", "run.csv", cwd=tmp_path)
+    assert shown.exit_code == 0, shown.stderr
+
+
+@pytest.mark.parametrize("words", [["-h"], ["run", "-h"], ["suites", "show", "paper", "--format", "csv"]])
+def test_a_reader_that_leaves_is_no_failure(words: list[str]) -> None:
+    process = subprocess.Popen([PCIELAB, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    assert process.wait() == 0
+
+
+def test_nothing_simulated_is_no_success(tmp_path: Path) -> None:
+    done = pcielab(
+        "run", "--profile", "netfpga-hsw", "--test", "lat-rd", "--path", "command", "-o", "a.db", cwd=tmp_path
+    )
+    assert done.exit_code == 1
+    assert "no command path" in done.stderr
+    assert "no test gave a number" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+@pytest.mark.parametrize(
+    ("words", "begin", "end"),
+    [
+        (("export", "csv", "run.db"), "origin,", "\n"),
+        (("export", "json", "run.db"), "{", "}\n"),
+        (("compare", "run.db", "run.db"), "<!doctype html>", "</html>"),
+        (("report", "run.db"), "<!doctype html>", "</html>"),
+    ],
+)
+def test_a_file_can_go_to_stdout_alone(
+    words: tuple[str, ...], begin: str, end: str, target: str, tmp_path: Path
+) -> None:
+    pcielab("run", "--test", "bw-rd", "--transactions", "1000", "-o", "run.db", cwd=tmp_path)
+    done = pcielab(*words, "-o", target, cwd=tmp_path)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout.startswith(begin)
+    assert done.stdout.endswith(end)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.db"]

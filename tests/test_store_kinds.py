@@ -1,0 +1,70 @@
+"""Runs of messages and of fabrics are stores, too: each command takes them, or says which kind it needs."""
+
+from pathlib import Path
+
+import pytest
+
+from shell import pcielab, succeed
+
+SMALL = Path(__file__).parent / "documents" / "small"
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of each kind, named by it."""
+    folder = tmp_path_factory.mktemp("stores")
+    succeed("run", "--suite", SMALL / "quick.toml", "-o", folder / "transfers.db")
+    succeed("run", "--suite", SMALL / "messages" / "kpio.toml", "-o", folder / "messages.db")
+    succeed(
+        "fabric", "run", "fabrex-u55c", "--suite", SMALL / "fabric" / "rpciebench.toml", "-o", folder / "fabric.db"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["messages", "fabric"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["explain", "{run}"],
+        ["calibrate", "{run}", "-o", "twin.toml"],
+        ["validate", "hsw2620", "{run}"],
+        ["validate", "hsw2620", "{run}", "-o", "worst.html", "--run", "twin.db"],
+        ["compare", "transfers.db", "{run}"],
+        ["compare", "{run}", "transfers.db", "-o", "both.html"],
+        ["report", "transfers.db", "--measured", "{run}", "-o", "report.html"],
+        ["export", "pcie-bench", "{run}", "-o", "published"],
+    ],
+)
+def test_a_command_for_transfers_names_the_kind_that_it_needs(kind: str, command: list[str], stores: Path) -> None:
+    before = sorted(stores.iterdir())
+    done = pcielab(*(word.format(run=f"{kind}.db") for word in command), cwd=stores)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"{kind}.db" in done.stderr
+    assert "kind transfers" in done.stderr
+    assert "defect" not in done.stderr
+    assert sorted(stores.iterdir()) == before
+
+
+def test_runs_of_messages_are_compared_by_what_they_send(stores: Path, tmp_path: Path) -> None:
+    slower = tmp_path / "slower.db"
+    suite = SMALL / "messages" / "kpio.toml"
+    succeed("run", "--suite", suite, "--set", "host.root_complex.read_ns=2000", "-o", slower)
+    done = succeed("compare", stores / "messages.db", slower, "--format", "csv")
+    head, *rows = (line.split(",") for line in done.stdout.splitlines())
+    ways = {row[head.index("way")]: float(row[head.index("median_difference_ns")]) for row in rows}
+    assert ways["write-combined"] == 0
+    assert ways["descriptors"] > 1000
+    assert "descriptors" in succeed("compare", stores / "messages.db", slower).stdout
+
+
+def test_runs_of_fabrics_are_not_compared_but_reported(stores: Path) -> None:
+    done = pcielab("compare", "fabric.db", "fabric.db", cwd=stores)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "pcielab report" in done.stderr
+
+
+@pytest.mark.parametrize("kind", ["transfers", "messages", "fabric"])
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_every_kind_is_exported(kind: str, form: str, stores: Path, tmp_path: Path) -> None:
+    succeed("export", form, stores / f"{kind}.db", "-o", tmp_path / "out")
+    assert (tmp_path / "out").stat().st_size > 0
