@@ -105,7 +105,8 @@ def test_a_single_row_says_that_it_was_measured(tmp_path: Path) -> None:
 
 
 def test_what_a_core_cannot_do_is_refused_by_its_limit(tmp_path: Path) -> None:
-    done = succeed("run", "--device", "cpu", "--test", "bw-rd", "-o", tmp_path / "dma.db")
+    done = pcielab("run", "--device", "cpu", "--test", "bw-rd", "-o", tmp_path / "dma.db")
+    assert done.exit_code == 1
     assert "not-supported: path = dma: a core has no DMA engine" in done.stderr
 
 

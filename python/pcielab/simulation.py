@@ -20,6 +20,7 @@ from pcielab.devices.running import (
     this_computer,
 )
 from pcielab.errors import StoppedError
+from pcielab.machine import changed_title
 from pcielab.model import MessageProfile
 from pcielab.profiles import ResolvedSystem, resolve
 from pcielab.suites import MessageSuite, Suite
@@ -66,7 +67,7 @@ def simulate(
         _core.Backend.simulated(system.to_json(), samples=samples, engine=engine),
         suite,
         output,
-        title=f"{system.system.title}, suite {suite.name}",
+        title=f"{system.title}, suite {suite.name}",
         described=_described(system),
         samples=samples,
         seed=seed,
@@ -107,10 +108,11 @@ def simulate_messages(
     check_seed(seed)
     check_outputs(resume, overwrite)
     system = resolve(profile.system, sets)
+    title = changed_title(profile.system, profile.title, system.overrides)
     manifest = {
         "origin": "simulated",
         "version": __version__,
-        "title": f"{profile.title}, suite {suite.name}",
+        "title": f"{title}, suite {suite.name}",
         **_described(system),
         "seed": seed,
         **this_computer(),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from pcielab.compare import Comparison
 
+_SHOWN_DIFFERENCES = 4
+
 
 def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The store to compare with.")],
@@ -40,12 +42,23 @@ def compare(
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
     if is_stdout(output):
         return
-    title = f"A: {comparison.a.described}\nB: {comparison.b.described}"
+    title = _title(comparison)
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
         print_rows(rows, output_format, title=title)
     if summary or output_format is Format.TABLE:
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
+
+
+def _title(comparison: "Comparison") -> str:
+    first, second = comparison.names
+    apart = comparison.system_differences
+    lines = [f"A: {first}", f"B: {second}"]
+    if apart:
+        named = ", ".join(str(one) for one in apart[:_SHOWN_DIFFERENCES])
+        more = f" and {len(apart) - _SHOWN_DIFFERENCES} more" if len(apart) > _SHOWN_DIFFERENCES else ""
+        lines.append(f"The systems differ in {named}{more}")
+    return "\n".join(lines)
 
 
 def _cells(frame: "pd.DataFrame") -> list[dict[str, Cell]]:

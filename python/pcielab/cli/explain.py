@@ -36,6 +36,7 @@ _BOUNDS: tuple["Bound", ...] = (
     "receive-buffers",
     "page-walks",
 )
+_OF_RUNS = ("run", "other", "tests", "picture", "overwrite", "output_format")
 _SHOWN_OTHERS = _SHOWN_REASONS = 2
 
 
@@ -48,6 +49,14 @@ def explain(
         typer.Argument(
             metavar="RUN",
             help="A store, as `pcielab run` or `import` writes it. Without it, the link given by options.",
+            show_default=False,
+        ),
+    ] = None,
+    other: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[RUN_B]",
+            help="A second simulated run: what differs between their systems, and what of it moves each test.",
             show_default=False,
         ),
     ] = None,
@@ -69,6 +78,15 @@ def explain(
             autocompletion=profile_names("nic"),
         ),
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With RUN_B: draw what moves each test, as .png, .svg, .pdf or .html.",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Which bound binds, and the slack of the others: for the tests of a RUN, or for a link given by its options.
@@ -77,6 +95,9 @@ def explain(
     value's share of that, the slack of the next bounds, and, where the value is over 5 % below, what else may
     explain it. Of a simulated run everything that its profile can limit is a bound; of an import, which has none,
     the link and the tags, charged with the run's own latency of reads.
+
+    For two simulated runs, each row is a test of both: its value on either system, simulated again, and the
+    changes that move it, each tried alone. It takes a minute where systems differ in everything.
 
     For a link, each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much
     more that is than the bound that binds allows.
@@ -88,6 +109,8 @@ def explain(
 
     `pcielab explain run.db --test 42 --format json`
 
+    `pcielab explain a.db b.db --picture why.svg`
+
     `pcielab explain --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64`
 
     `pcielab explain --gen 5 --lanes 16 --mps 512 --tags 256 --rtt-ns 900 --sizes 64,4K`
@@ -96,7 +119,14 @@ def explain(
     """
     if run is not None:
         _refuse_options_of_links(context)
-        _explain_run(run, tests or [], output_format)
+        if other is not None:
+            from pcielab.cli.explain_two import explain_two
+
+            explain_two(run, other, tests or [], picture, output_format, overwrite=overwrite)
+        elif picture is not None:
+            raise InputError("--picture: is of what moves the tests of two runs: give RUN_B, too")
+        else:
+            _explain_run(run, tests or [], output_format)
         return
     if tests:
         raise InputError(f"--test {tests[0]}: chooses among the tests of a run: give RUN, the path of a store")
@@ -132,7 +162,7 @@ def _refuse_options_of_links(context: typer.Context) -> None:
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         given = source is not None and source.name == "COMMANDLINE"
-        if given and parameter.name not in ("run", "tests", "output_format"):
+        if given and parameter.name not in _OF_RUNS:
             raise InputError(
                 f"{parameter.opts[0]}: is for a link given by options; with RUN the link is the run's own: leave "
                 "one of them out"

@@ -230,13 +230,13 @@ def run(
         _drop_damaged(output, resume=resume)
     common = {"samples": samples.value, "seed": seed, "jobs": jobs, "resume": resume, "overwrite": overwrite}
     if device == "rtl":
-        name = _run_rtl(profile or "hsw2620", sets or [], chosen, output, engine, **common)
+        title = name = _run_rtl(profile or "hsw2620", sets or [], chosen, output, engine, **common)
     elif device == "sim":
-        name = _simulate(profile or "hsw2620", sets or [], chosen, output, engine or Engine.FAST, **common)
+        title, name = _simulate(profile or "hsw2620", sets or [], chosen, output, engine or Engine.FAST, **common)
     else:
-        name = _run_device(device, profile, sets or [], chosen, output, engine, **common)
+        title = name = _run_device(device, profile, sets or [], chosen, output, engine, **common)
     if test is not None:
-        print_single(open_store(output), name, output_format)
+        print_single(open_store(output), title, output_format)
     tell(output, name)
 
 
@@ -254,8 +254,10 @@ def _run_rtl(
     return f"the FPGA core on {system.system.name}"
 
 
-def _simulate(profile: str, sets: list[str], chosen: "Suite", output: Path, engine: Engine, **options: Any) -> str:
-    """Run a suite on a simulated system; its name."""
+def _simulate(
+    profile: str, sets: list[str], chosen: "Suite", output: Path, engine: Engine, **options: Any
+) -> tuple[str, str]:
+    """Run a suite on a simulated system; its title and its name."""
     from pcielab.cli.progress import Bar
     from pcielab.profiles import resolve
     from pcielab.simulation import simulate
@@ -263,7 +265,7 @@ def _simulate(profile: str, sets: list[str], chosen: "Suite", output: Path, engi
     system = resolve(profile, sets)
     with Bar() as bar:
         simulate(system, chosen, output, engine=engine.value, progress=bar.update, **options)
-    return system.system.name
+    return system.title, system.system.name
 
 
 def _drop_damaged(output: Path, *, resume: bool) -> None:

@@ -9,5 +9,6 @@ comparison.summary
 
 from pcielab.compare.pairs import Comparison, compare
 from pcielab.compare.picture import draw
+from pcielab.compare.systems import Difference, differences
 
-__all__ = ["Comparison", "compare", "draw"]
+__all__ = ["Comparison", "Difference", "compare", "differences", "draw"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from pcielab.compare.systems import Difference, differences
 from pcielab.errors import InputError
 from pcielab.store import Store
 
@@ -29,8 +30,8 @@ class Comparison:
     Attributes:
         a: The first run.
         b: The second run; differences are b minus a.
-        rows: One row per pair, in the order of a: what was asked, both origins, and for each metric
-            `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`.
+        rows: One row per pair, in the order of a: what was asked, the tests of both, both origins, and for each
+            metric `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`.
         alone_a: Tests of a that have no partner.
         alone_b: Tests of b that have no partner.
     """
@@ -40,6 +41,18 @@ class Comparison:
     rows: pd.DataFrame
     alone_a: int
     alone_b: int
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two runs are called; where their titles are alike, their files tell them apart."""
+        alike = self.a.described == self.b.described
+        first, second = (store.described + (f", {store.path.name}" if alike else "") for store in (self.a, self.b))
+        return first, second
+
+    @property
+    def system_differences(self) -> list[Difference]:
+        """The values in which the systems of the two differ; empty where one of them has no profile."""
+        return differences(self.a.manifest.get("system") or {}, self.b.manifest.get("system") or {})
 
     @property
     def summary(self) -> pd.DataFrame:
@@ -124,7 +137,13 @@ def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a
     of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
     of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
     more = [column for column in MESSAGES if column in of_a]
-    rows = of_a[NAMED + more].assign(occurrence=pairs["occurrence"], origin_a=a.origin, origin_b=b.origin)
+    rows = of_a[NAMED + more].assign(
+        test_a=pairs["id_a"],
+        test_b=pairs["id_b"],
+        occurrence=pairs["occurrence"],
+        origin_a=a.origin,
+        origin_b=b.origin,
+    )
     for metric, unit in METRICS.items():
         value_a, value_b = of_a[metric].astype(float), of_b[metric].astype(float)
         rows[f"{metric}_a_{unit}"] = value_a

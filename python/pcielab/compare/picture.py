@@ -32,7 +32,7 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
         title: What it is called.
         notes: Lines below the title, after those that name the runs; without any, a summary of the differences.
     """
-    runs = [f"{letter}: {run.described}" for letter, run in (("A", comparison.a), ("B", comparison.b))]
+    runs = [f"{letter}: {name}" for letter, name in zip("AB", comparison.names, strict=True)]
     latency = comparison.rows["name"].str.startswith("LAT_").rename("latency")
     families = [
         Pictured(_family(rows, str(name), runs, latency=bool(timed)))

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from pcielab import _core
 from pcielab.errors import InputError
+from pcielab.machine import changed_title
 from pcielab.profiles import changes, read
 from pcielab.profiles.files import FILE_MODELS, PARTS, Document, Kind
 from pcielab.profiles.provenance import Provenance
@@ -36,6 +37,12 @@ class ResolvedSystem:
     """Where the values of each part come from; `system` has those of the system file."""
     files: dict[Kind, Path]
     """The file that each part was read from."""
+
+    @property
+    def title(self) -> str:
+        """One line for people that follows the values: a changed system is called changed."""
+        own = self.overrides.get("title")
+        return str(own) if own else changed_title(self.system.name, self.system.title, self.overrides)
 
     def to_json(self) -> str:
         """The resolved system as canonical JSON: keys sorted, no spaces, every key present."""

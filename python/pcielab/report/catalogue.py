@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pcielab.report import figures
 from pcielab.report.figures import Figure, MissingDataError
+from pcielab.report.figures.frame import findings_of
 from pcielab.report.run import Run
 
 _Draw: TypeAlias = Callable[[Sequence[Run], Run | None], Figure]
@@ -37,6 +38,11 @@ class Drawn:
 
     entry: Entry
     figure: Figure
+
+    @property
+    def findings(self) -> list[str]:
+        """Sentences about what this figure shows, computed from what it draws."""
+        return findings_of(self.figure)
 
 
 @dataclass(frozen=True)
@@ -126,8 +132,8 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig4-bandwidth-by-size",
         "Bandwidth",
-        "How close DMA comes to the bound of the link, and from which size on it carries 40 Gb/s Ethernet. "
-        "A row of BW_RDWR counts one direction.",
+        "How close DMA comes to what binds on its system, and from which size on it carries Ethernet. Sizes that "
+        "are close to one another are drawn apart. A row of BW_RDWR counts one direction.",
         lambda runs, measured: figures.bandwidth_by_size(runs, measured=measured),
     ),
     Entry(
@@ -145,7 +151,7 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig6-tail-dma-64",
         "Latency",
-        "What the cumulative curve hides: one transaction in a thousand, in a million.",
+        "What the cumulative curve hides: the slowest transactions, as far as there are enough of them.",
         lambda runs, measured: figures.latency_tail(runs, measured=measured),
     ),
     Entry(
@@ -163,26 +169,26 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig7a-latency-by-window",
         "Caches",
-        "Reads rise where the window outgrows the last-level cache; writes where it outgrows the share of it that "
-        "DDIO may fill, since dirty lines have to leave first.",
+        "Warm reads can rise where the window outgrows the last-level cache; writes where it outgrows the share "
+        "of it that DDIO may fill, since dirty lines have to leave first.",
         lambda runs, measured: figures.latency_by_window(runs, measured=measured),
     ),
     Entry(
         "fig7a-latency-by-window-dma-64",
         "Caches",
-        "The same on the DMA path. A step at a few hundred KiB, whatever the caches hold, is the IO-TLB.",
+        "The same on the DMA path. Where the IOMMU is on, a step whatever the caches hold is its IO-TLB's.",
         lambda runs, measured: figures.latency_by_window(runs, path="dma", size_bytes=64, measured=measured),
     ),
     Entry(
         "fig7b-bandwidth-by-window",
         "Caches",
-        "Small reads gain from data in the cache, as their number in flight is limited; writes do not.",
+        "Reads can gain from data in the cache where their number in flight limits them.",
         lambda runs, measured: figures.bandwidth_by_window(runs, measured=measured),
     ),
     Entry(
         "fig7b-bandwidth-by-window-larger",
         "Caches",
-        "From 512 B on the link binds, and the caches no longer show.",
+        "The larger the transfer, the sooner something else than latency binds, and caches no longer show.",
         lambda runs, measured: figures.bandwidth_by_window(runs, sizes=(128, 256, 512), measured=measured),
     ),
     Entry(

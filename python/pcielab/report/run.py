@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from pcielab.machine import changed_name
 from pcielab.store import Store
 
 ORIGIN_BADGES = {
@@ -119,9 +120,11 @@ def _label(store: Store) -> str:
     """The system's name, and what was changed in it: what tells one run from another."""
     system = store.manifest.get("system") or {}
     name = str(system.get("name") or store.path.stem)
-    overrides = store.manifest.get("overrides") or {}
-    changed = ", ".join(f"{key.rsplit('.', 1)[-1]}={value}" for key, value in overrides.items())
-    return f"{name} ({changed})" if changed else name
+    overrides: dict[str, Any] = store.manifest.get("overrides") or {}
+    last_steps = [key.rsplit(".", 1)[-1] for key in overrides]
+    plain = len(set(last_steps)) == len(last_steps)
+    shown = dict(zip(last_steps, overrides.values(), strict=True)) if plain else overrides
+    return changed_name(name, shown)
 
 
 def _with_unique_labels(runs: Iterable[Run]) -> list[Run]:

@@ -122,6 +122,7 @@ class Series:
         y: alt.Y,
         tooltip: Sequence[alt.Tooltip],
         *,
+        lines: bool = True,
         points_on_lines: bool = True,
         interpolate: Interpolate = "linear",
     ) -> list[alt.Chart]:
@@ -131,6 +132,7 @@ class Series:
             x: horizontal axis.
             y: vertical axis.
             tooltip: what a point tells.
+            lines: False where what is between two points follows from neither.
             points_on_lines: False where points would hide the line (hundreds of them).
             interpolate: how a line goes from one point to the next; histograms have steps.
         """
@@ -143,14 +145,14 @@ class Series:
         }
         dash = self.dash()
         dashed = {**shared, "strokeDash": dash} if dash is not None else shared
-        lines = alt.Chart().mark_line(interpolate=interpolate).encode(**dashed)
-        if not self.overlay_as_lines:
-            lines = lines.transform_filter(_role("line"))
-        lines = lines.add_params(picked)
         told = {**shared, "shape": self.shape(), "tooltip": list(tooltip)}
-        layers = [lines]
+        layers = []
+        if lines:
+            line = alt.Chart().mark_line(interpolate=interpolate).encode(**dashed)
+            layers.append(line if self.overlay_as_lines else line.transform_filter(_role("line")))
         if points_on_lines:
             layers.append(alt.Chart().transform_filter(_role("line")).mark_point(filled=True).encode(**told))
+        layers[0] = layers[0].add_params(picked)
         if not self.overlay_as_lines and any(run.measured_overlay for run in self.runs):
             hollow = (
                 alt.Chart().transform_filter(_role("points")).mark_point(filled=False, size=46, strokeWidth=1.5)

@@ -65,7 +65,8 @@ def configuration(theme: Theme) -> dict[str, Any]:
         "legend": {
             "labelColor": ink,
             "labelFontSize": 11,
-            "labelLimit": 420,
+            "labelLimit": 900,
+            "titleLimit": 900,
             "orient": "bottom",
             "direction": "vertical",
             "symbolBaseFillColor": faint,

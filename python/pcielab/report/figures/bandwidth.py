@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import SizeAxis, bandwidth_axis
+from pcielab.report.figures.findings import bandwidth_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
 from pcielab.report.figures.reference import reference_layers, reference_rows
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
@@ -43,7 +44,13 @@ def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Fi
     behind = reference_layers(x, y, references, height=PANEL_HEIGHT)
     order = [title for title in OPERATION_TITLES.values() if title in set(data["panel"])]
     figure = panels([*behind, *Series(runs).layers(x, y, _tooltip())], data, "panel", columns=order)
-    return titled(figure, "Figure 4: DMA bandwidth over transfer size", runs, f"grey lines and ribbon: {MODELLED}")
+    return titled(
+        figure,
+        "Figure 4: DMA bandwidth over transfer size",
+        runs,
+        f"grey lines and ribbon: {MODELLED}",
+        findings=[*bandwidth_findings(runs, sweeps, references)],
+    )
 
 
 def _sweep(run: Run, operation: str) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pcielab.machine import Setup, setup_of
 from pcielab.report.axes import percent_axis, window_axis
+from pcielab.report.figures.findings import change_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import PAPER_CACHE_STATES, MissingDataError, aligned, matching, widest_sweep
@@ -31,7 +32,7 @@ def local_against_remote(sources: Sources) -> Figure:
         MissingDataError: there are no such two.
     """
     base, other = _pair(runs_of(sources), _is_remote_of, "two runs that differ in the socket of the memory")
-    return _change(base, other, "Figure 8: remote against local memory")
+    return _change(base, other, "Figure 8: remote against local memory", remote=True)
 
 
 def iommu_against_none(sources: Sources) -> Figure:
@@ -44,7 +45,7 @@ def iommu_against_none(sources: Sources) -> Figure:
         MissingDataError: there are no such two.
     """
     base, other = _pair(runs_of(sources), _has_iommu_unlike, "two runs of which one has the IOMMU on")
-    return _change(base, other, "Figure 9: IOMMU against none")
+    return _change(base, other, "Figure 9: IOMMU against none", remote=False)
 
 
 def _pair(runs: Sequence[Run], differ: Callable[[Setup, Setup], bool], needed: str) -> tuple[Run, Run]:
@@ -68,7 +69,7 @@ def _has_iommu_unlike(base: Setup, other: Setup) -> bool:
     return base.iommu == "off" and other.iommu not in (None, "off")
 
 
-def _change(base: Run, other: Run, title: str) -> Figure:
+def _change(base: Run, other: Run, title: str, *, remote: bool) -> Figure:
     runs = [base, other]
     joined = _sweeps(base).merge(_sweeps(other), on=_KEY, suffixes=("_base", "_other"))
     if joined.empty:
@@ -94,7 +95,8 @@ def _change(base: Run, other: Run, title: str) -> Figure:
         rows=states,
         height=200,
     )
-    return titled(figure, title, runs, f"change from {base.label} to {other.label}")
+    found = [*change_findings(data, remote=remote)]
+    return titled(figure, title, runs, f"change from {base.label} to {other.label}", findings=found)
 
 
 def _sweeps(run: Run) -> pd.DataFrame:

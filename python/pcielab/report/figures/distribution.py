@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab.report.axes import distribution_axis, size_text
+from pcielab.report.figures.findings import distribution_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
@@ -95,6 +96,8 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
             f"latency distributions of {size_bytes} B on the {path} path (lat_dma_details, lat_cmd_details)"
         )
     data = pd.concat(drawn, ignore_index=True)
+    found = [*distribution_findings(data)]
+    data = data.drop(columns=[*_STATISTICS])
     caches = [state for state in CACHE_STATES if state in set(data["cache"])]
     # Points would hide a curve of hundreds, so that a measured run is a line here too.
     series = Series(runs, Dimension("cache", "cache", caches), overlay_as_lines=True)
@@ -105,7 +108,7 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
     tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
     height = PANEL_HEIGHT if len(tests) == 1 else 200
     figure = panels(layers, data, "window", columns=windows, row="test", rows=tests, height=height)
-    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False)
+    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, findings=found)
 
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:
@@ -127,9 +130,25 @@ def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.Data
             cache=test["cache"],
             window_bytes=test["window_bytes"],
             window=f"window {size_text(test['window_bytes'])}",
+            **_statistics(distribution),
         )
         curves.append(label_rows(run, points))
     return curves
+
+
+_STATISTICS = {"median_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "slowest_ns": 1.0, "samples": 0.0}
+"""What is said of a distribution, and the share of its transactions that take no longer."""
+
+
+def _statistics(distribution: pd.DataFrame) -> dict[str, float]:
+    counts, latencies = distribution["count"].to_numpy(), distribution["latency_ns"].to_numpy()
+    reached = counts.cumsum() / counts.sum()
+    last = len(latencies) - 1
+    told = {
+        name: float(latencies[min(int(np.searchsorted(reached, share, side="right")), last)])
+        for name, share in _STATISTICS.items()
+    }
+    return told | {"samples": float(counts.sum())}
 
 
 def _thinned(distribution: pd.DataFrame, field: str) -> pd.DataFrame:

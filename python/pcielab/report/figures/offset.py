@@ -83,7 +83,7 @@ def _figure(runs: Sequence[Run], data: pd.DataFrame, y: alt.Y, title: str, metri
     x = alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=list(range(0, 65, 8))))
     kept = [*_COLUMNS, "offset_bytes", "side", "panel", "run", "role"]
     figure = panels(
-        series.layers(x, y, _tooltip(metric)),
+        series.layers(x, y, _tooltip(metric), lines=False),
         data.reindex(columns=kept).dropna(axis="columns", how="all"),
         "side",
         columns=[side for side in _SIDES.values() if side in set(data["side"])],
@@ -91,7 +91,8 @@ def _figure(runs: Sequence[Run], data: pd.DataFrame, y: alt.Y, title: str, metri
         rows=list(dict.fromkeys(data["panel"])),
         height=220,
     )
-    return titled(figure, title, runs, f"cache: {data['cache'].iloc[0]}")
+    note = f"cache: {data['cache'].iloc[0]}; what is between two offsets follows from neither: no lines are drawn"
+    return titled(figure, title, runs, note)
 
 
 def _tooltip(metric: str) -> list[alt.Tooltip]:

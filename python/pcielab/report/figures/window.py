@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import bandwidth_axis, latency_axis, window_axis
+from pcielab.report.figures.findings import cache_findings, window_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.report.figures.latency import latency_tooltip
 from pcielab.report.run import Run, Source, Sources, runs_of
@@ -59,7 +60,8 @@ def latency_by_window(
     layers = [*bars, *series.layers(x, latency_axis(), latency_tooltip())]
     figure = panels(layers, data, "panel", columns=list(dict.fromkeys(data["panel"])))
     title = f"Figure 7 (a): median latency over the window, {size_bytes} B {_PATHS[path]}"
-    return titled(figure, title, runs, "bars: minimum to 95th percentile" if bars else "")
+    note = "bars: minimum to 95th percentile" if bars else ""
+    return titled(figure, title, runs, note, findings=[*window_findings(runs, data, "median")])
 
 
 def bandwidth_by_window(
@@ -85,7 +87,8 @@ def bandwidth_by_window(
     title = "Figure 7 (b): DMA bandwidth over the window"
     if len(sizes) == 1:
         figure = panels(layers, data, "panel", columns=list(dict.fromkeys(data["panel"])))
-        return titled(figure, f"{title}, {sizes[0]} B", runs)
+        found = [*window_findings(runs, data, "bandwidth"), *cache_findings(runs, data)]
+        return titled(figure, f"{title}, {sizes[0]} B", runs, findings=found)
     data = data.assign(size=data["size_bytes"].map("{} B".format))
     figure = panels(
         layers,
@@ -96,7 +99,7 @@ def bandwidth_by_window(
         rows=list(dict.fromkeys(data["panel"])),
         height=200,
     )
-    return titled(figure, f"{title}, larger transfers", runs)
+    return titled(figure, f"{title}, larger transfers", runs, findings=[*cache_findings(runs, data)])
 
 
 def _sweeps(runs: Sequence[Run], operations: Sequence[str], path: str, sizes: Sequence[int]) -> pd.DataFrame:

@@ -1,4 +1,5 @@
-// Draws every figure in the theme that the reader's system asks for, and again when that changes.
+// Draws every figure in the theme that the reader's system asks for and as wide as its card, and again when one of these
+// changes.
 "use strict";
 (() => {
   const parse = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -6,17 +7,91 @@
   const configurations = parse("configurations");
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
+  // What stands beside the panels: an axis with its labels and title, and half a label at the other end.
+  const AXIS = 64, END = 18, GAP = 22, LEAST_PANEL = 235, NARROW = 640;
+
+  // A text in as many lines as it needs, by the average width of a letter.
+  const wrapped = (text, width, letter) => [text].flat().flatMap((line) => {
+    const lines = [""];
+    for (const word of String(line).split(" ")) {
+      const last = lines.length - 1;
+      const longer = lines[last] ? `${lines[last]} ${word}` : word;
+      if (longer.length * letter > width && lines[last]) lines.push(word);
+      else lines[last] = longer;
+    }
+    return lines;
+  });
+
+  // Panels as wide as the card lets them be, and as many beside one another as can still be read.
+  const fit = (node, width) => {
+    for (const part of node.vconcat ?? []) fit(part, width);
+    if (node.facet && node.spec) {
+      const apart = node.resolve?.scale?.y === "independent" ? AXIS : GAP;
+      const room = width - AXIS - END;
+      const fitting = Math.floor((room + apart) / (LEAST_PANEL + apart));
+      node.columns = Math.max(1, Math.min(node.columns ?? 1, fitting));
+      node.spec.width = Math.max(120, Math.floor((room - apart * (node.columns - 1)) / node.columns));
+    } else if (node.layer || node.mark) {
+      const labels = node.usermeta?.labels ?? 0;
+      const beside = Math.min(AXIS + labels, width * 0.55);
+      if (!node.usermeta?.fixed) node.width = Math.max(120, Math.floor(width - beside - END));
+    }
+  };
+
+  const encodings = (node) => [
+    ...Object.values(node.encoding ?? {}),
+    ...[...(node.layer ?? []), ...(node.vconcat ?? []), ...(node.spec ? [node.spec] : [])].flatMap(encodings),
+  ];
+
+  // On a narrow card legends stand below one another, and long entries in several lines: none of them is cut.
+  const narrow = (specification, configuration, width) => {
+    const letters = Math.floor((width - 40) / 6.4);
+    const lines = `split(replace(datum.label, regexp('(.{1,${letters}})(?: |$)', 'g'), '$1\\n'), '\\n')`;
+    for (const part of [specification, ...(specification.vconcat ?? [])]) {
+      if (part.facet) part.facet.header = { ...part.facet.header, labelExpr: "split(datum.label, ' · ')" };
+    }
+    for (const channel of encodings(specification)) {
+      if (channel.legend && channel.type === "nominal") {
+        channel.legend.labelExpr = lines;
+        if (channel.title) channel.title = wrapped(channel.title, width - 20, 6);
+      }
+      if (channel.axis?.labelLimit > width / 2) channel.axis.labelLimit = Math.floor(width / 2);
+    }
+    configuration.legend = { ...configuration.legend, layout: { bottom: { direction: "vertical", anchor: "start" } } };
+  };
+
+  const fitted = (name, width, theme) => {
+    const specification = structuredClone(specifications[name]);
+    const configuration = structuredClone(configurations[theme]);
+    fit(specification, width);
+    if (specification.title) {
+      specification.title.text = wrapped(specification.title.text, width - 30, 8.4);
+      specification.title.subtitle = wrapped(specification.title.subtitle ?? "", width - 10, 6.4);
+    }
+    if (width < NARROW) narrow(specification, configuration, width);
+    return { ...specification, config: configuration };
+  };
+
   const draw = async (figure) => {
     const name = figure.dataset.figure;
     const theme = dark.matches ? "dark" : "light";
     try {
-      await window.vegaEmbed(figure, { ...specifications[name], config: configurations[theme] }, {
+      const embed = (width) => window.vegaEmbed(figure, fitted(name, width, theme), {
         actions: { export: true, source: false, compiled: false, editor: false },
         downloadFileName: name,
         renderer: "svg",
         ast: true,
         tooltip: { theme },
       });
+      let width = figure.clientWidth;
+      await embed(width);
+      // How wide labels are is known once they are drawn.
+      for (let tries = 0; tries < 3; tries += 1) {
+        const over = Math.ceil(figure.querySelector("svg").getBoundingClientRect().width - figure.clientWidth);
+        if (over <= 0) break;
+        width -= over;
+        await embed(width);
+      }
     } catch (error) {
       figure.textContent = `This figure could not be drawn: ${error.message}`;
       console.error(name, error);
@@ -33,4 +108,11 @@
   // The figures push what stands below them down, and with it what the address asks for.
   drawAll().then(() => document.getElementById(location.hash.slice(1))?.scrollIntoView());
   dark.addEventListener("change", drawAll);
+  let width = window.innerWidth, later;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    clearTimeout(later);
+    later = setTimeout(drawAll, 200);
+  });
 })();

@@ -1,0 +1,50 @@
+"""In which values two systems differ."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_NAMES = frozenset({"name", "title", "calibrated", "host.name", "device.name"})
+"""What a system is called, and how well it is known, changes no number."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that two systems do not share; None where a system lacks the key.
+
+    Attributes:
+        key: dotted, as `--set` takes it.
+        a: the first system's value.
+        b: the second one's.
+    """
+
+    key: str
+    a: Any
+    b: Any
+
+    def __str__(self) -> str:
+        return f"{self.key} {_text(self.a)} -> {_text(self.b)}"
+
+
+def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
+    """The leaves in which two resolved systems differ, in the order of the first; none if one is empty."""
+    if not a or not b:
+        return []
+    first, second = dict(_leaves(a)), dict(_leaves(b))
+    keys = dict.fromkeys([*first, *second])
+    pairs = [Difference(key, first.get(key), second.get(key)) for key in keys if key not in _NAMES]
+    # A part that only one of them has is a leaf of the other, None.
+    parts = [pair.key for pair in pairs if pair.a is None and pair.b is None]
+    return [pair for pair in pairs if pair.a != pair.b and pair.key not in parts]
+
+
+def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _leaves(inner, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", inner
+
+
+def _text(value: Any) -> str:
+    return f"({len(value)} values)" if isinstance(value, list) else "none" if value is None else str(value)

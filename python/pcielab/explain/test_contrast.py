@@ -1,0 +1,100 @@
+"""Why two runs differ: every difference is named, and what it does by itself is simulated."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pcielab import InputError, open_store, profiles
+from pcielab.compare import compare
+from pcielab.explain.contrast import contrast
+from pcielab.report.figures.contrast import draw_contrast
+from pcielab.simulation import simulate
+from pcielab.store import Store
+from pcielab.suites import load_suite
+
+
+def simulated(path: Path, *sets: str) -> Store:
+    simulate(profiles.resolve("hsw2620", sets), load_suite("quick"), path)
+    return open_store(path)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Store]:
+    folder = tmp_path_factory.mktemp("contrast")
+    changed = simulated(folder / "b.db", "iommu=four-kib-pages", "host.root_complex.busy_read_ns=600")
+    return simulated(folder / "a.db"), changed
+
+
+def test_each_change_moves_what_it_should(runs: tuple[Store, Store]) -> None:
+    found = contrast(*runs, tests=["BW_DMA_RD"])
+    [slower, translated] = [change[0] for change in found.changes]
+    assert (slower.key, slower.b) == ("host.root_complex.busy_read_ns", 600)
+    assert (translated.key, translated.a, translated.b) == ("iommu", "off", "four-kib-pages")
+    keys = ("size_bytes", "window_bytes", "cache")
+    rows = {tuple(row.parameters[key] for key in keys): row for row in found.rows}
+    small = rows[64, 8192, "host-warm"]
+    assert small.effects_percent[0] < -20
+    assert abs(small.effects_percent[1]) < 1
+    far = rows[64, 64 << 20, "cold"]
+    assert far.effects_percent[1] < -50
+    # Both together cost less than the sum of each: one hides behind the other.
+    assert far.rest_percent > 10
+    assert far.change_percent == pytest.approx(sum(far.effects_percent) + far.rest_percent)
+    [drawn] = draw_contrast(found, "a", "b").to_dict()["datasets"].values()
+    assert {row["change"] for row in drawn} == {
+        "all together",
+        "host.root_complex.busy_read_ns 387.8 -> 600.0",
+        "iommu off -> four-kib-pages",
+    }
+
+
+def test_the_same_system_has_no_difference(runs: tuple[Store, Store], tmp_path: Path) -> None:
+    again = simulated(tmp_path / "again.db")
+    with pytest.raises(InputError, match="of the same system, value by value"):
+        contrast(runs[0], again)
+    # Alike in every value, they are told apart by their files.
+    assert [name.rpartition(", ")[2] for name in compare(runs[0], again).names] == ["a.db", "again.db"]
+
+
+def test_a_changed_system_is_called_changed_wherever_it_is_named(runs: tuple[Store, Store]) -> None:
+    changed = runs[1]
+    assert changed.title.startswith("hsw2620 changed (iommu=four-kib-pages, host.root_complex.busy_read_ns=600)")
+    assert "which was: Haswell E5-2620v3, no IOMMU" in changed.title
+    names = compare(*runs).names
+    assert names[0] != names[1]
+    assert [str(one) for one in compare(*runs).system_differences] == [
+        "host.root_complex.busy_read_ns 387.8 -> 600.0",
+        "iommu off -> four-kib-pages",
+    ]
+
+
+def test_values_that_no_system_has_alone_are_changed_together(tmp_path: Path, runs: tuple[Store, Store]) -> None:
+    """Fewer ways than DDIO has are no cache: neither value can be tried without the other."""
+    smaller = simulated(tmp_path / "smaller.db", "host.llc.ways=2", "host.llc.ddio_ways=1")
+    found = contrast(smaller, runs[0], tests=["41"])
+    keys = sorted(one.key for change in found.changes for one in change)
+    assert keys == ["host.llc.ddio_ways", "host.llc.ways"]
+
+
+def pcielab(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from pcielab.cli import main; main()", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_prints_both_tables_and_draws(runs: tuple[Store, Store], tmp_path: Path) -> None:
+    paths = [run.path for run in runs]
+    picture = tmp_path / "why.svg"
+    done = pcielab("explain", *paths, "--test", "42", "--picture", picture)
+    assert done.returncode == 0, done.stderr
+    assert "Values in which the systems differ" in done.stdout
+    assert picture.read_text().startswith("<svg")
+    assert "busy_read_ns" in picture.read_text()
+    refused = pcielab("explain", paths[0], "--picture", picture)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "give RUN_B" in refused.stderr

@@ -1,0 +1,74 @@
+"""A picture of what moves the tests of two runs: a row for each change, a column for each test."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from pcielab.compare import Difference
+from pcielab.explain.contrast import Contrast, Moved
+from pcielab.report.axes import size_text
+from pcielab.report.figures.frame import Figure
+
+_MOST_CHANGES = 16
+_CELL_WIDTH, _CELL_HEIGHT = 18, 22
+_ALL_TOGETHER = "all together"
+_TEST_AXIS = alt.Axis(labelAngle=-60, labelLimit=260, labelOverlap=False)
+
+
+def draw_contrast(contrast: Contrast, first: str, second: str) -> Figure:
+    """What each change does to each test, in percent; the changes that do most come first.
+
+    Args:
+        contrast: What is drawn.
+        first: What the first run is called.
+        second: What the second one is.
+    """
+    most = [max(abs(row.effects_percent[nth]) for row in contrast.rows) for nth in range(len(contrast.changes))]
+    order = sorted(range(len(most)), key=lambda nth: -most[nth])[:_MOST_CHANGES]
+    names = [_ALL_TOGETHER, *(_name(contrast.changes[nth]) for nth in order)]
+    cells = [
+        {"test": _test(row), "change": name, "effect": round(effect, 3)}
+        for row in contrast.rows
+        for name, effect in zip(
+            names, [row.change_percent, *(row.effects_percent[nth] for nth in order)], strict=True
+        )
+    ]
+    tests = [_test(row) for row in contrast.rows]
+    largest = max(
+        1.0, *(abs(effect) for row in contrast.rows for effect in (row.change_percent, *row.effects_percent))
+    )
+    colour = alt.Color(
+        "effect:Q",
+        title="change (%)",
+        scale=alt.Scale(domain=[-largest, 0, largest], range=["#b2182b", "#8f98a333", "#2166ac"]),
+        legend=alt.Legend(direction="horizontal", gradientLength=220, titleLimit=0),
+    )
+    chart: alt.Chart = (
+        alt.Chart(alt.InlineData(values=cells))
+        .mark_rect()
+        .encode(
+            x=alt.X("test:N", sort=tests, title=None, axis=_TEST_AXIS),
+            y=alt.Y("change:N", sort=names, title=None, axis=alt.Axis(labelLimit=520, labelOverlap=False)),
+            color=colour,
+            tooltip=["test:N", "change:N", alt.Tooltip("effect:Q", title="change (%)", format="+.2f")],
+        )
+        .properties(width=_CELL_WIDTH * len(tests), height=_CELL_HEIGHT * len(names))
+    )
+    title = alt.TitleParams(
+        text="What moves each test: one change at a time, simulated",
+        subtitle=[f"from: {first}", f"to: {second}"],
+    )
+    titled: alt.Chart = chart.properties(title=title)
+    return titled
+
+
+def _name(change: Sequence[Difference]) -> str:
+    return ", ".join(str(one) for one in change)
+
+
+def _test(row: Moved) -> str:
+    asked = row.parameters
+    offset = asked["host_offset_bytes"] or asked["device_offset_bytes"]
+    more = f" +{offset}" if offset else ""
+    window = size_text(asked["window_bytes"])
+    return f"{row.name} {asked['size_bytes']} B{more}, {window}, {asked['cache']} ({row.test})"

@@ -1,0 +1,153 @@
+"""Sentences about what a figure shows, each computed from the rows that the figure draws.
+
+Nothing is said that the numbers do not say; where a run shows no such effect, that is the sentence.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import pandas as pd
+
+from pcielab.report.axes import size_text
+from pcielab.report.bounds import ethernet_need, ethernet_rates, link_of
+from pcielab.report.run import Run
+
+OPERATIONS = {
+    "lat-rd": "reads",
+    "lat-wrrd": "a write with a read behind it",
+    "bw-rd": "reads",
+    "bw-wr": "writes",
+    "bw-rdwr": "reads and writes in turn",
+}
+_NOTICED = 0.03
+"""A change of a latency or bandwidth that is worth a word."""
+_FASTER_PERCENT = 2.0
+_MOST_RUNS = 2
+_LEAST_IN_A_TAIL = 10
+"""A share of a distribution is said where at least so many transactions are beyond it."""
+
+
+def bandwidth_findings(runs: Sequence[Run], sweeps: pd.DataFrame, references: pd.DataFrame) -> Iterator[str]:
+    """From which size on a test keeps up with Ethernet, how near it comes to what binds, and what that is."""
+    for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
+        drawn = sweeps[sweeps["run"] == run.entry]
+        link = link_of(run)
+        rates = ethernet_rates([link]) if link is not None else []
+        for operation, rows in drawn.groupby("operation", sort=False):
+            best = rows.iloc[int(rows["bandwidth"].to_numpy().argmax())]
+            most = f"at most {best['bandwidth']:.1f} Gb/s, at {best['size_bytes']:.0f} B"
+            said = f"{run.label}, {OPERATIONS[str(operation)]}: {most}"
+            for rate in rates[-1:]:
+                said += f"; {_keeps_up(rows, rate)}"
+            if "of" in references:
+                bound = references[(references["of"] == run.entry) & (references["operation"] == operation)]
+                said += _what_binds(rows, bound)
+            yield said + "."
+
+
+def _keeps_up(rows: pd.DataFrame, rate_gbps: int) -> str:
+    rows = rows.sort_values("size_bytes")
+    need = ethernet_need([int(size) for size in rows["size_bytes"]], rate_gbps)["bandwidth"].to_numpy()
+    short = rows["size_bytes"][rows["bandwidth"].to_numpy() < need]
+    if short.empty:
+        return f"{rate_gbps}G Ethernet at every size"
+    larger = rows["size_bytes"][rows["size_bytes"] > short.max()]
+    if larger.empty:
+        return f"never {rate_gbps}G Ethernet at the largest size"
+    return f"{rate_gbps}G Ethernet from {larger.min():.0f} B on"
+
+
+def _what_binds(rows: pd.DataFrame, references: pd.DataFrame) -> str:
+    bounds = references[references["role"] == "reference"].set_index("size_bytes")
+    if bounds.empty:
+        return ""
+    share = rows["bandwidth"].to_numpy() / bounds.loc[rows["size_bytes"], "bandwidth"].to_numpy()
+    kinds = bounds.loc[rows["size_bytes"], "binds"].value_counts()
+    named = ", ".join(f"{name} at {count}" for name, count in kinds.items())
+    return f"; {100 * share.min():.0f} to {100 * share.max():.0f} % of what binds ({named} of {len(rows)} sizes)"
+
+
+def window_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
+    """Up to which window a metric stays as it is, by operation and cache state, and where it ends."""
+    for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
+        drawn = data[data["run"] == run.entry]
+        parts = ["operation", "size_bytes"] if drawn["size_bytes"].nunique() > 1 else ["operation"]
+        for key, rows in drawn.groupby(parts, sort=False):
+            found = [_course(group, metric) for _, group in rows.groupby("cache", sort=False)]
+            states = [str(cache) for cache, _ in rows.groupby("cache", sort=False)]
+            size = f" of {key[1]:.0f} B" if len(parts) > 1 else ""
+            told: dict[str, list[str]] = {}
+            for state, course in zip(states, found, strict=True):
+                told.setdefault(course, []).append(state)
+            courses = "; ".join(f"{', '.join(group)}: {course}" for course, group in told.items())
+            yield f"{run.label}, {OPERATIONS[str(key[0])]}{size}: {courses}."
+
+
+def _course(rows: pd.DataFrame, metric: str) -> str:
+    rows = rows.sort_values("window_bytes")
+    first = float(rows[metric].iloc[0])
+    apart = (rows[metric] / first - 1).abs() > _NOTICED
+    if not apart.any():
+        return f"the same within {100 * _NOTICED:.0f} % at every window"
+    change = 100 * (float(rows[metric].iloc[-1]) / first - 1)
+    place = size_text(float(rows["window_bytes"][apart].iloc[0]))
+    return f"other from {place} on, {change:+.0f} % at {size_text(float(rows['window_bytes'].iloc[-1]))}"
+
+
+def cache_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
+    """How far bandwidths of warm and cold caches are apart, by operation and size."""
+    for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
+        drawn = data[(data["run"] == run.entry) & data["cache"].isin(["cold", "host-warm"])]
+        keys = ["operation", "size_bytes", "window_bytes"]
+        both = drawn.pivot_table(index=keys, columns="cache", values="bandwidth", aggfunc="last").dropna()
+        if set(both.columns) != {"cold", "host-warm"} or both.empty:
+            continue
+        gain = (100 * (both["host-warm"] / both["cold"] - 1)).rename("gain").reset_index()
+        parts = [
+            f"{OPERATIONS[str(operation)]} of {size:.0f} B {_most(rows)}"
+            for (operation, size), rows in gain.groupby(["operation", "size_bytes"], sort=False)
+        ]
+        yield f"{run.label}, host-warm against cold caches: {'; '.join(parts)}."
+
+
+def _most(rows: pd.DataFrame) -> str:
+    most = rows.iloc[int(rows["gain"].abs().to_numpy().argmax())]
+    if abs(most["gain"]) <= 100 * _NOTICED:
+        return f"are alike within {abs(most['gain']):.1f} %"
+    return f"differ by up to {most['gain']:+.0f} % (window {size_text(float(most['window_bytes']))})"
+
+
+def distribution_findings(curves: pd.DataFrame) -> Iterator[str]:
+    """How many transactions a distribution stands on, and its median, tail and slowest."""
+    for entry, drawn in curves.groupby("run", sort=False):
+        for (test, cache, window), rows in drawn.groupby(["test", "cache", "window"], sort=False):
+            one = rows.iloc[0]
+            tail = [
+                f"one in {count:,} takes {one[name]:,.0f} ns or more"
+                for name, count in (("p99_ns", 100), ("p999_ns", 1000))
+                if one["samples"] >= _LEAST_IN_A_TAIL * count
+            ]
+            slowest = f"the slowest {one['slowest_ns']:,.0f} ns"
+            told = ", ".join([f"{one['median_ns']:,.0f} ns", *tail, slowest])
+            of = f"of {one['samples']:,.0f} transactions the middle one takes"
+            yield f"{entry}, {test}, {cache}, {window}: {of} {told}."
+
+
+def change_findings(data: pd.DataFrame, *, remote: bool) -> Iterator[str]:
+    """The largest loss by operation and size, and gains, which are no property of the memory."""
+    for (operation, size), rows in data.groupby(["operation", "size_bytes"], sort=False):
+        worst = rows.iloc[int(rows["change"].to_numpy().argmin())]
+        where = f"{worst['cache']}, window {size_text(float(worst['window_bytes']))}"
+        if worst["change"] > -100 * _NOTICED:
+            yield f"{OPERATIONS[str(operation)]} of {size:.0f} B: never over {100 * _NOTICED:.0f} % slower."
+        else:
+            yield f"{OPERATIONS[str(operation)]} of {size:.0f} B: up to {worst['change']:.0f} % ({where})."
+    gains = data[data["change"] > _FASTER_PERCENT]
+    if remote and not gains.empty:
+        best = gains.iloc[int(gains["change"].to_numpy().argmax())]
+        where = f"{best['cache']}, window {size_text(float(best['window_bytes']))}"
+        test = f"{OPERATIONS[str(best['operation'])]} of {best['size_bytes']:.0f} B"
+        yield (
+            f"Where remote memory looks faster (up to {best['change']:+.0f} %: {test}, {where}) it is not the "
+            "memory that is but history: what earlier tests of the suite left in caches, and which memory nobody "
+            "had written yet. It goes away with another order of tests."
+        )
