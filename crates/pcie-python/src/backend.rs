@@ -8,6 +8,7 @@ use pcie_bench::contract::check;
 use pcie_bench::{Backend as Inner, Faulty, Traced};
 use pcie_bench_sim::Simulated;
 use pcie_host::Cpu;
+use pcie_rtl::Rtl;
 use pcie_time::{Draws, Stream};
 use pcie_workload::{AddressList, Test};
 use pyo3::exceptions::PyValueError;
@@ -41,6 +42,12 @@ impl Backend {
     #[pyo3(signature = (system, *, samples, engine))]
     fn simulated(system: &str, samples: &str, engine: &str) -> PyResult<Self> {
         Ok(Self::of(Simulated::new(machine(system)?, word("samples", samples)?, word("engine", engine)?)))
+    }
+
+    /// The FPGA core in RTL, in a process of `program`, on the host and the link of a system.
+    #[staticmethod]
+    fn rtl(system: &str, program: PathBuf) -> PyResult<Self> {
+        Ok(Self::of(Rtl::new(machine(system)?, Some(program))))
     }
 
     /// A core of this machine. `host` says how the host's side is set up.

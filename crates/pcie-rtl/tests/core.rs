@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
 
+use pcie_bench::contract::{Trial, check};
 use pcie_bench::{
     Backend, BandwidthSlice, Bench, DeviceError, LatencySlice, OpenError, Samples, Start, Stop,
 };
@@ -143,6 +144,21 @@ fn the_core_and_the_simulated_card_side_by_side() {
             compared(system, window, size, offset);
         }
     }
+}
+
+#[test]
+fn the_core_keeps_to_the_contract_of_back_ends() {
+    let Some(program) = program() else { return };
+    let trial = Trial {
+        latency: test(Operation::LatWrrd),
+        bandwidth: test(Operation::BwRdwr),
+        refused: vec![
+            Test { path: Path::Command, ..test(Operation::LatRd) },
+            Test { outstanding: Some(65), ..test(Operation::BwRd) },
+            Test { size_bytes: 8192, window_bytes: 1 << 20, ..test(Operation::BwRd) },
+        ],
+    };
+    assert_eq!(check(&Rtl::new(machine("snb"), Some(program)), &trial), [""; 0]);
 }
 
 #[test]

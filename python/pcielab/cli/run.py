@@ -115,7 +115,8 @@ def run(
         typer.Option(
             "--device",
             metavar="KIND[:ADDRESS]",
-            help="What carries the tests out: sim, the simulator; cpu, a core of this machine; see devices list.",
+            help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
+            "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
         ),
     ] = "sim",
     profile: Annotated[
@@ -228,13 +229,29 @@ def run(
     if repeat_damaged:
         _drop_damaged(output, resume=resume)
     common = {"samples": samples.value, "seed": seed, "jobs": jobs, "resume": resume, "overwrite": overwrite}
-    if device == "sim":
+    if device == "rtl":
+        title = name = _run_rtl(profile or "hsw2620", sets or [], chosen, output, engine, **common)
+    elif device == "sim":
         title, name = _simulate(profile or "hsw2620", sets or [], chosen, output, engine or Engine.FAST, **common)
     else:
         title = name = _run_device(device, profile, sets or [], chosen, output, engine, **common)
     if test is not None:
         print_single(open_store(output), title, output_format)
     tell(output, name)
+
+
+def _run_rtl(
+    profile: str, sets: list[str], chosen: "Suite", output: Path, engine: Engine | None, **options: Any
+) -> str:
+    """Run a suite on the FPGA core, plugged into the host of a simulated system; what it ran on, in words."""
+    from pcielab.cli.progress import Bar
+    from pcielab.devices.rtl import run_rtl
+
+    if engine is not None:
+        raise InputError(f"--engine {engine.value}: is for --device sim: the core's RTL is what simulates")
+    with Bar() as bar:
+        system = run_rtl(profile, chosen, output, sets=sets, progress=bar.update, **options)
+    return f"the FPGA core on {system.system.name}"
 
 
 def _simulate(

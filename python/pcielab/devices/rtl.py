@@ -1,0 +1,60 @@
+"""`rtl`: the FPGA core of `rtl/` in simulation, plugged into the host and the link of a simulated system.
+
+The core runs in a process of its own, `pcielab-rtl`, which `make rtl` builds. Its numbers are those of the RTL on
+a simulated host: not of a board.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pcielab
+from pcielab import _core
+from pcielab.devices.running import no_progress, run
+from pcielab.profiles import ResolvedSystem, resolve
+from pcielab.suites import Suite
+
+CARD = "pcielab-fpga"
+"""The simulated card with the core's constants, which says what the core's port is like."""
+TITLE = "The FPGA core in RTL, on the host of a system: pcielab run --device rtl --profile SYSTEM"
+TAGS = 64
+"""Tags of the core that `make rtl` builds."""
+PROGRAM = "PCIELAB_RTL"
+"""Environment variable with the path of another `pcielab-rtl` than the one that `make rtl` builds."""
+
+
+def program() -> Path:
+    """Where `pcielab-rtl` should be."""
+    built = Path(pcielab.__file__).resolve().parents[2] / "target" / "rtl" / "pcielab-rtl"
+    return Path(os.environ.get(PROGRAM) or built)
+
+
+def missing() -> str:
+    """What is missing for it here; empty for nothing."""
+    return "" if os.access(program(), os.X_OK) else f"{program()}: not there: make rtl"
+
+
+def run_rtl(
+    profile: str, suite: Suite, output: Path | str, *, sets: Sequence[str] = (), **options: Any
+) -> ResolvedSystem:
+    """Run `suite` on the core, on the host and link of a system, into a new store at `output`; the system.
+
+    Args:
+        profile: A shipped system, such as `snb-iommu`, or a file of one. Its card is exchanged for the core.
+        suite: Which tests.
+        output: Path of the store.
+        sets: Changes to the system, as `host.iommu.walk_ns=300`.
+        options: As of `pcielab.devices.run`.
+
+    Raises:
+        InputError: The system or suite cannot be run, `pcielab-rtl` is not there, or the output exists.
+        RunError: The run was stopped or failed, or the core was lost; what was finished is in the store.
+    """
+    system = resolve(profile, [f"device={CARD}", f"link.tags={TAGS}", *sets])
+    described = {"system": json.loads(system.to_json()), "overrides": system.overrides}
+    title = f"The FPGA core on {system.system.title}, suite {suite.name}"
+    backend = _core.Backend.rtl(system.to_json(), program())
+    run(backend, suite, output, title=title, described=described, **{"progress": no_progress, **options})
+    return system

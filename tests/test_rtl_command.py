@@ -1,0 +1,101 @@
+"""`pcielab run --device rtl`: the FPGA core on a simulated host, as people run it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pcielab.devices import rtl
+
+PCIELAB = Path(sys.executable).with_name("pcielab")
+BUILT = pytest.mark.skipif(rtl.missing() != "", reason=rtl.missing())
+
+
+def pcielab(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PCIELAB, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, **environment},
+    )
+
+
+def suite(directory: Path, transactions: int = 2000) -> Path:
+    path = directory / "few.toml"
+    path.write_text(
+        f"""name = "few"
+title = "A few tests"
+[provenance]
+source = "made up"
+[[group]]
+family = "few_{{direction}}"
+loop = ["test", "size"]
+tests = ["BW_DMA_RD", "BW_DMA_WR", "LAT_DMA_RD", "LAT_DMA_WRRD"]
+sizes = [64, 300]
+windows = ["64K"]
+caches = ["cold"]
+patterns = ["random"]
+transactions = {transactions}
+"""
+    )
+    return path
+
+
+@BUILT
+def test_a_run_says_rtl_and_does_not_hang_on_jobs(tmp_path: Path) -> None:
+    exports = []
+    for jobs in ("1", "2"):
+        store, export = tmp_path / f"{jobs}.db", tmp_path / f"{jobs}.json"
+        done = pcielab("run", "--device", "rtl", "--suite", suite(tmp_path), "--jobs", jobs, "-o", store)
+        assert done.returncode == 0, done.stderr
+        assert "8 tests rtl on the FPGA core on hsw2620" in done.stderr
+        assert pcielab("export", "json", store, "-o", export).returncode == 0
+        exports.append(export.read_bytes())
+    assert exports[0] == exports[1]
+    manifest = json.loads(exports[0])["manifest"]
+    assert manifest["origin"] == "rtl"
+    assert manifest["device"]["name"] == "pcielab core, 256 bit, 64 tags"
+
+
+@BUILT
+def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
+    tests = suite(tmp_path, transactions=30_000)
+    arguments = ["run", "--device", "rtl", "--suite", str(tests), "--samples", "full", "--jobs", "1", "-o"]
+    killed, whole = tmp_path / "killed.db", tmp_path / "whole.db"
+    with subprocess.Popen([PCIELAB, *arguments, killed], stderr=subprocess.DEVNULL) as process:
+        for _ in range(600):
+            if killed.exists() and killed.stat().st_size:
+                break
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGKILL)
+    done = pcielab(*arguments, killed, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert pcielab(*arguments, whole).returncode == 0
+    for store in (killed, whole):
+        assert pcielab("export", "json", store, "-o", store.with_suffix(".json")).returncode == 0
+    assert killed.with_suffix(".json").read_bytes() == whole.with_suffix(".json").read_bytes()
+
+
+def test_what_is_not_built_is_said_with_the_remedy(tmp_path: Path) -> None:
+    done = pcielab("run", "--device", "rtl", "-o", tmp_path / "x.db", PCIELAB_RTL="/nowhere/pcielab-rtl")
+    assert done.returncode == 2
+    assert "/nowhere/pcielab-rtl" in done.stderr
+    assert "make rtl" in done.stderr
+
+
+@BUILT
+def test_what_the_core_lacks_is_not_supported_with_its_limit(tmp_path: Path) -> None:
+    single = ["--test", "bw-rd", "--size", "64", "--window", "8K", "--outstanding", "65"]
+    done = pcielab("run", "--device", "rtl", *single, "-o", tmp_path / "x.db")
+    assert "64 tags" in done.stderr
+    refused = pcielab("run", "--device", "rtl", "--engine", "fast", "-o", tmp_path / "y.db")
+    assert refused.returncode == 2
+    assert "--engine" in refused.stderr
