@@ -16,7 +16,10 @@ FLAGS = (
 )  # fmt: skip
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}")
-EVERY_FIGURE_IS_DRAWN = "[...document.querySelectorAll('[data-figure]')].every(figure => figure.querySelector('svg .mark-line path, svg .mark-symbol path'))"
+EVERY_FIGURE_IS_DRAWN = (
+    "[...document.querySelectorAll('[data-figure]')]"
+    ".every(figure => figure.querySelector('svg .mark-line path, svg .mark-symbol path'))"
+)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -88,6 +88,7 @@ def configuration(theme: Theme) -> dict[str, Any]:
             "subtitlePadding": 4,
         },
         "line": {"strokeWidth": 1.8},
+        "text": {"color": ink},
         "point": {"size": 34},
         "style": {
             "reference": {"color": reference, "stroke": reference, "strokeWidth": 1.4},

@@ -45,17 +45,20 @@
 
   // On a narrow card legends stand below one another, and long entries in several lines: none of them is cut.
   const narrow = (specification, configuration, width) => {
-    const letters = Math.floor((width - 40) / 6.4);
-    const lines = `split(replace(datum.label, regexp('(.{1,${letters}})(?: |$)', 'g'), '$1\\n'), '\\n')`;
+    const lines = (letters) =>
+      `split(replace(datum.label, regexp('(.{1,${letters}})(?: |$)', 'g'), '$1\\n'), '\\n')`;
     for (const part of [specification, ...(specification.vconcat ?? [])]) {
       if (part.facet) part.facet.header = { ...part.facet.header, labelExpr: "split(datum.label, ' · ')" };
     }
     for (const channel of encodings(specification)) {
       if (channel.legend && channel.type === "nominal") {
-        channel.legend.labelExpr = lines;
+        channel.legend.labelExpr = lines(Math.floor((width - 40) / 6.4));
         if (channel.title) channel.title = wrapped(channel.title, width - 20, 6);
       }
-      if (channel.axis?.labelLimit > width / 2) channel.axis.labelLimit = Math.floor(width / 2);
+      if (channel.axis?.labelLimit > width / 2) {
+        // Two lines of a smaller letter stand beside a bar.
+        Object.assign(channel.axis, { labelExpr: lines(24), labelFontSize: 9, labelLineHeight: 10, labelOverlap: false });
+      }
     }
     configuration.legend = { ...configuration.legend, layout: { bottom: { direction: "vertical", anchor: "start" } } };
   };
