@@ -114,7 +114,7 @@ fn compared(system: &str, window_bytes: u64, size_bytes: u64, host_offset_bytes:
         );
         let close =
             if latency { (rtl - simulated).abs() <= 4.0 } else { (rtl / simulated - 1.0).abs() < 0.02 };
-        // Where answers to a request come in several parts the simulated card waits for its tags in order.
+        // The card adds the same time to every latency: that of 64 bytes.
         let comparable = size_bytes == 64 && host_offset_bytes == 0;
         assert!(
             close || !comparable,
