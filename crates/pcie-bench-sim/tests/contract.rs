@@ -7,7 +7,10 @@ use pcie_bench::{Backend, Faults, Faulty, Samples, Traced};
 use pcie_bench_sim::Simulated;
 use pcie_sim::{Engine, Machine};
 use pcie_workload::{Operation, Path, Test};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+
+/// What is left behind is counted over the process, so that only one test at a time may open anything.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn backend() -> Arc<dyn Backend> {
     let system = include_str!("../../pcie-sim/tests/fixtures/ib-011-nosp.json");
@@ -30,11 +33,13 @@ fn trial() -> Trial {
 
 #[test]
 fn the_simulator_keeps_to_the_contract() {
+    let _alone = ALONE.lock();
     assert_eq!(check(&*backend(), &trial()), [""; 0]);
 }
 
 #[test]
 fn so_it_does_inside_the_wrappers() {
+    let _alone = ALONE.lock();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("trace.jsonl");
     assert_eq!(check(&Traced::new(backend(), path.clone()), &trial()), [""; 0]);
@@ -47,6 +52,7 @@ fn so_it_does_inside_the_wrappers() {
 
 #[test]
 fn what_does_not_keep_to_it_is_found_out() {
+    let _alone = ALONE.lock();
     let wrong = |faults| check(&Faulty::new(backend(), faults), &trial()).join("; ");
     let counts = wrong(Faults { wrong_counts: 1.0, ..Faults::default() });
     assert!(counts.contains("40001 results of 20000"), "{counts}");
