@@ -46,10 +46,10 @@ Change = Callable[[bytearray], None]
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of nine tests."""
+    """A store of nine tests, written in their order."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "suite.toml").write_text(SUITE)
-    succeed("run", "--suite", folder / "suite.toml", "-o", folder / "run.db")
+    succeed("run", "--suite", folder / "suite.toml", "--jobs", "1", "-o", folder / "run.db")
     return folder / "run.db"
 
 

@@ -31,11 +31,13 @@ def test_lists_are_rows() -> None:
     assert {"hsw2620", "netfpga-hsw", "gen5-x16"} <= {row["name"] for row in systems}
     suites = list(csv.DictReader(io.StringIO(run("suites", "list", "--format", "csv").stdout)))
     assert {row["name"]: row["tests"] for row in suites} == {
+        "cpu": "90",
         "demo": "274",
         "kpio": "1400",
         "paper": "2472",
         "quick": "81",
         "rpciebench": "433",
+        "rtl-smoke": "34",
     }
     assert {row["kind"] for row in suites} == {"transfers", "messages", "fabric"}
     profiles = json.loads(run("profiles", "list", "--format", "json").stdout)
