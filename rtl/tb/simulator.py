@@ -37,9 +37,8 @@ def use_verilator() -> None:
 
 def sources() -> list[Path]:
     """The SystemVerilog files, the package first."""
-    directory = Path(os.environ.get("PCIELAB_RTL_SOURCES", SOURCES))
-    package = directory / "pcielab_pkg.sv"
-    return [package, *sorted(path for path in directory.glob("*.sv") if path != package)]
+    package = SOURCES / "pcielab_pkg.sv"
+    return [package, *sorted(path for path in SOURCES.glob("*.sv") if path != package)]
 
 
 def seed() -> int:
@@ -56,8 +55,7 @@ def run_bench(top: str, bench: str, parameters: Mapping[str, int] | None = None,
     use_verilator()
     chosen = dict(parameters or {})
     name = "-".join([top, *(f"{key}{value}" for key, value in chosen.items())])
-    mutant = os.environ.get("PCIELAB_RTL_MUTANT")
-    build = BUILDS / (mutant or "core") / name
+    build = BUILDS / "core" / name
     runner = get_runner("verilator")
     share_runtime(RUNTIME, build)
     runner.build(
@@ -110,8 +108,3 @@ def share_runtime(origin: Path, destination: Path) -> None:
     for path in origin.glob("verilated*.o"):
         if not (destination / path.name).exists():
             shutil.copy2(path, destination)
-
-
-def remove_builds(mutant: str) -> None:
-    """Removes what was built for a mutant."""
-    shutil.rmtree(BUILDS / mutant, ignore_errors=True)
