@@ -6,6 +6,7 @@ import signal
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from pcielab import open_store
@@ -145,6 +146,19 @@ def test_devices_are_listed_and_shown() -> None:
     assert {"device": "cpu", "missing": ""}.items() <= next(row for row in rows if row["device"] == "cpu").items()
     shown = json.loads(succeed("devices", "show", "cpu", "--format", "json").stdout)
     assert [row["key"] for row in shown][:2] == ["host.page_bytes", "host.buffer_bytes"]
+    assert "host.iommu.walk_ns" in succeed("devices", "show", "sim", "--format", "csv").stdout
+
+
+def test_the_schema_of_a_kinds_options_takes_what_a_run_takes() -> None:
+    schema = json.loads(succeed("devices", "schema", "cpu").stdout)
+    jsonschema.validate({"host": {"page_bytes": "2M", "core": 1, "cold": "flush"}}, schema)
+    for wrong in ({"host": {"page_bytes": 5000}}, {"host": {"pages": 1}}, {"device": {}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+    assert json.loads(succeed("devices", "schema", "sim").stdout)["title"] == "System"
+    refused = pcielab("devices", "schema", "gpu")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "gpu: is no kind of device" in refused.stderr
 
 
 def kills(suite: Path, folder: Path, count: int, seed: int) -> None:

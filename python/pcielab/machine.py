@@ -67,13 +67,20 @@ def setup_of(manifest: Mapping[str, Any]) -> Setup:
 
 
 def link_parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The link with the keys of a profile's `link`; empty where the store does not say."""
+    """The link with the keys of a profile's `link`; empty where the store does not say.
+
+    Of a device, what its link had come to before the run goes before what it can do at most.
+    """
     system = manifest.get("system") or {}
     if system.get("link"):
         return dict(system["link"])
-    facts = (manifest.get("device") or {}).get("link") or {}
-    generation = _GENERATIONS.get(float(facts.get("rate_gtps") or 0))
-    return {**facts, "generation": generation} if generation is not None else {}
+    facts = dict((manifest.get("device") or {}).get("link") or {})
+    found = {row["metric"]: row["value"] for row in manifest.get("conditions_before") or ()}
+    if found.get("link_lanes"):
+        facts["lanes"] = int(found["link_lanes"])
+    rate_gtps = found.get("link_rate") or facts.get("rate_gtps")
+    generation = _GENERATIONS.get(float(rate_gtps or 0))
+    return {**facts, "generation": generation} if facts and generation is not None else {}
 
 
 def _of_profile(system: Mapping[str, Any]) -> Setup:

@@ -22,9 +22,13 @@ MANIFEST = {
 
 _NUMBER = ((int, float), "a number")
 PARAMETERS = {
-    **dict.fromkeys(("operation", "path", "pattern", "cache", "way", "pace", "sharing", "eviction"), _TEXT),
+    **dict.fromkeys(
+        ("operation", "path", "pattern", "cache", "way", "pace", "sharing", "eviction", "store_kind"), _TEXT
+    ),
     **dict.fromkeys(("size_bytes", "window_bytes", "host_offset_bytes", "device_offset_bytes"), _NUMBER),
-    **dict.fromkeys(("stride_units", "outstanding", "transactions", "messages", "cores", "lanes"), _NUMBER),
+    **dict.fromkeys(
+        ("stride_units", "outstanding", "transactions", "messages", "cores", "lanes", "store_bytes"), _NUMBER
+    ),
 }
 """Kind of value of each parameter of a test."""
 

@@ -7,6 +7,7 @@ use pcie_bench::{
     BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, Host, HostFacts, LatencySlice, Samples, Start,
     TimerFacts,
 };
+use pcie_sim::profile::System;
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, Test};
@@ -248,20 +249,23 @@ impl Device for SimulatedDevice {
     }
 }
 
+/// What a simulated host says of itself.
+pub(crate) fn host_facts(system: &System) -> HostFacts {
+    HostFacts {
+        name: system.host.name.clone(),
+        sockets: Some(system.host.sockets),
+        llc_bytes: Some(system.host.llc.llc_bytes),
+        buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
+        device_socket: Some(system.device_socket),
+        memory_socket: Some(system.memory_socket),
+        program_socket: Some(system.program_socket),
+        hardware: None,
+    }
+}
+
 impl Host for SimulatedHost {
     fn facts(&self) -> HostFacts {
-        let bench = self.bench.borrow();
-        let system = bench.machine.system();
-        HostFacts {
-            name: system.host.name.clone(),
-            sockets: Some(system.host.sockets),
-            llc_bytes: Some(system.host.llc.llc_bytes),
-            buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
-            device_socket: Some(system.device_socket),
-            memory_socket: Some(system.memory_socket),
-            program_socket: Some(system.program_socket),
-            hardware: None,
-        }
+        host_facts(self.bench.borrow().machine.system())
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {

@@ -1,7 +1,8 @@
 //! The simulator as a device that takes messages.
 
+use crate::machine::host_facts;
 use pcie_bench::{Crossed, DeviceError, MessageDevice, MessageResult, Pulse, Stop};
-use pcie_model::pio::MessageProfile;
+use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_sim::pio::{
     DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine, MessageSystemError, Pace,
     Sharing, StoreMessage, StorePlan, StoresRun, frame,
@@ -9,7 +10,7 @@ use pcie_sim::pio::{
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
 use pcie_time::{Draws, Picoseconds, Stream};
-use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, Way};
+use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, StoreKind, Way};
 use serde_json::{Map, Value, json};
 
 /// Cores and a device on a simulated system.
@@ -137,7 +138,11 @@ impl MessageSystem {
 
 impl MessageDevice for MessageSystem {
     fn identity(&self) -> Map<String, Value> {
-        Map::from_iter([("device".to_owned(), json!({"name": self.profile.name}))])
+        let host = host_facts(&self.system);
+        Map::from_iter([
+            ("device".to_owned(), json!({"name": self.profile.name})),
+            ("host".to_owned(), json!(host)),
+        ])
     }
 
     fn send(
@@ -148,6 +153,7 @@ impl MessageDevice for MessageSystem {
         _pulse: &Pulse,
     ) -> Result<MessageResult, DeviceError> {
         let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
+        refuse_other_stores(test)?;
         let key = TestKey { seed: self.seed, test: position };
         match plan(test) {
             Some(plan) => self.by_stores(&machine, key, test, plan, stop),
@@ -158,6 +164,22 @@ impl MessageDevice for MessageSystem {
 
 fn stopped() -> DeviceError {
     DeviceError::Failed("stopped before it was complete".into())
+}
+
+/// The simulated core stores registers of 8 bytes.
+fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
+    if let Some(bytes) = test.store_bytes.filter(|bytes| u64::from(*bytes) != WORD_BYTES) {
+        let reason = format!("store_bytes = {bytes}: the simulated core stores {WORD_BYTES} bytes at a time");
+        return Err(DeviceError::NotSupported(reason));
+    }
+    match test.store_kind {
+        None | Some(StoreKind::Plain) => Ok(()),
+        Some(kind) => {
+            let kind = serde_json::to_string(&kind).unwrap_or_default();
+            let reason = format!("store_kind = {kind}: the simulated core has plain stores alone");
+            Err(DeviceError::NotSupported(reason))
+        }
+    }
 }
 
 /// How messages are stored; none where they go by descriptors.
@@ -171,10 +193,10 @@ fn plan(test: &MessageTest) -> Option<StorePlan> {
     Some(StorePlan {
         combine,
         eviction: match test.eviction {
-            BufferEviction::InOrder => EvictionOrder::InOrder,
-            BufferEviction::Random => EvictionOrder::Random,
+            None | Some(BufferEviction::InOrder) => EvictionOrder::InOrder,
+            Some(BufferEviction::Random) => EvictionOrder::Random,
         },
-        pressure: test.pressure,
+        pressure: test.pressure.unwrap_or(0.0),
         ending,
         sharing: match test.sharing {
             QueueSharing::OwnQueues => Sharing::OwnQueues,

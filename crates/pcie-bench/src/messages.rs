@@ -229,3 +229,36 @@ fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
         of_test("samples", "1", sorted.len() as f64),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcie_workload::{MessagePace, QueueSharing, StoreKind, Way};
+
+    #[test]
+    fn a_device_that_knows_only_how_long_it_all_took_gives_no_latencies() {
+        let test = MessageTest {
+            cores: 2,
+            eviction: None,
+            generation: None,
+            lanes: None,
+            messages: 50,
+            pace: MessagePace::Stream,
+            pressure: None,
+            sharing: QueueSharing::OwnQueues,
+            size_bytes: 64,
+            store_bytes: Some(64),
+            store_kind: Some(StoreKind::Direct),
+            way: Way::WriteCombined,
+        };
+        let result = MessageResult { elapsed_ns: 1000.0, ..MessageResult::default() };
+        let outcome = reduced(&test, &result);
+        let metrics = outcome.as_ref().map(|outcome| {
+            outcome.scalars.iter().map(|scalar| (scalar.metric.as_str(), scalar.value)).collect::<Vec<_>>()
+        });
+        assert_eq!(
+            metrics,
+            Ok(vec![("time", 1000.0), ("bytes", 6400.0), ("bandwidth", 51.2), ("rate", 1e8)])
+        );
+    }
+}

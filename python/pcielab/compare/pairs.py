@@ -16,8 +16,13 @@ from pcielab.store import Store
 ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
 NAMED = ["family", "name", *ASKED]
 UNNAMED = ["operation", "path", *ASKED, "stride_units", "outstanding"]
-MESSAGES = ["way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"]
+MESSAGES = [
+    *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
+    *("store_bytes", "store_kind"),
+]
 """What tests of messages ask for besides the size; theirs have none of the parameters of transfers."""
+_UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
+"""The simulated messages that those of a core that exists, or of an older store, are held against."""
 
 METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
 """What is compared, and the unit in the names of the columns. Bandwidths differ in percent, latencies in ns."""
@@ -126,9 +131,9 @@ def _finished(store: Store) -> pd.DataFrame:
 
 def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     """The ids of tests that agree in `key` and occurrence: id_a, id_b, occurrence."""
-    sides = [
-        side[["id", *key]].assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in (left, right)
-    ]
+    unsaid = {column: value for column, value in _UNSAID.items() if column in key}
+    sides = [side.reindex(columns=["id", *key]).fillna(unsaid).astype({"id": int}) for side in (left, right)]
+    sides = [side.assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in sides]
     pairs = sides[0].merge(sides[1], on=[*key, "occurrence"], suffixes=("_a", "_b"))
     return pairs[["id_a", "id_b", "occurrence"]]
 

@@ -1,6 +1,7 @@
 """Experiments on a fabric into a store: one test for each simulation, with flows, edges and phases as subjects."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,7 @@ def run(
             output,
             suite,
             json.dumps([_test(point) for point in points]),
+            json.dumps(_facts(fabric)),
             json.dumps(manifest),
             carry_out,
             resume=resume,
@@ -87,6 +89,15 @@ def run(
         raise StoppedError(
             f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
         ) from None
+
+
+def _facts(fabric: Fabric) -> dict[str, Any]:
+    """What the simulations are carried out on, with the keys of every other run: the cards and the servers."""
+    nodes = fabric.file.node
+    cards = Counter(node.device for node in nodes if node.device is not None)
+    servers = Counter(node.host for node in nodes if node.host is not None)
+    named = [", ".join(f"{count} x {kind}" for kind, count in kinds.items()) for kinds in (cards, servers)]
+    return {"device": {"name": named[0]}, "host": {"name": named[1]}}
 
 
 def _check(fabric: Fabric, points: Sequence[Point], seed: int) -> None:

@@ -27,6 +27,8 @@ _HEADS: Mapping[str, str] = {
     "sharing": "queues",
     "eviction": "eviction",
     "pressure": "pressure",
+    "store_bytes": "store (B)",
+    "store_kind": "stores",
     "pace": "pace",
 }
 # Metric, head, decimals, and what its value is divided by.
@@ -99,7 +101,7 @@ def family_tables(run: Run) -> Iterator[FamilyTable]:
 
 
 def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
-    varying = [column for column in PARAMETER_COLUMNS if rows[column].nunique(dropna=False) > 1]
+    varying = [column for column in PARAMETER_COLUMNS if _varies(column, rows[column])]
     shared = rows.iloc[0]
     constant = [
         f"{_HEADS[column]} {_parameter(column, shared[column])}"
@@ -128,9 +130,22 @@ def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
     )
 
 
+def _varies(column: str, values: pd.Series) -> bool:
+    """Whether a parameter tells the rows apart; that descriptors have no stores of their own, their way tells."""
+    return bool(values.nunique(dropna=column in ("store_bytes", "store_kind")) > 1)
+
+
 def _worth_saying(column: str, value: object) -> bool:
     """Whether a parameter that all rows share says anything: offsets of 0 and a stride of 1 do not."""
-    plain = {"host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1, "details": False, "pressure": 0}
+    plain = {
+        "host_offset_bytes": 0,
+        "device_offset_bytes": 0,
+        "stride_units": 1,
+        "details": False,
+        "pressure": 0,
+        "store_bytes": 8,
+        "store_kind": "plain",
+    }
     return not pd.isna(value) and plain.get(column) != value  # type: ignore[call-overload]
 
 

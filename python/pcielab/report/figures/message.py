@@ -78,8 +78,8 @@ def message_rows(run: Run, *, own_link: bool) -> pd.DataFrame:
     rows = run.finished
     if "way" not in rows or rows["way"].isna().all():
         return rows.head(0).assign(link="")
-    rows = rows[rows["way"].isin(list(WAYS)) & (rows["cores"] == 1) & (rows["pressure"] == 0)]
-    rows = rows[(rows["eviction"] == "in-order") & (rows["generation"].isna() == own_link)]
+    rows = rows[rows["way"].isin(list(WAYS)) & (rows["cores"] == 1) & (rows["pressure"].fillna(0) == 0)]
+    rows = rows[(rows["eviction"].fillna("in-order") == "in-order") & (rows["generation"].isna() == own_link)]
     link = [
         "" if own_link else f"Gen{generation:.0f} x{lanes:.0f}"
         for generation, lanes in zip(rows["generation"], rows["lanes"], strict=True)
