@@ -85,7 +85,7 @@ faults: build ## Kill commands, and fail their writes, at every call by which th
 
 .PHONY: kill-loop
 kill-loop: build ## Kill runs, imports and exports at a hundred moments each, and go on with them (a quarter of an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_killed_commands.py
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_killed_commands.py tests/test_cpu_runs.py
 
 .PHONY: damage
 damage: build ## Truncate, flip and zero a store in 560 ways, and have commands read it (a quarter of an hour)

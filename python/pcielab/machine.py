@@ -1,8 +1,8 @@
 """Which machine a run is about, and how it was set up: what decides whether two runs may be compared.
 
-A simulated run has it in its resolved system profile. An import has no profile; there the kernel's command line
-says whether the IOMMU was on, and the published folder's name (`...-s0-s1-s1`) the sockets of card, memory and
-program.
+A simulated run has it in its resolved system profile, and a host that exists tells what it knows. An import has
+neither; there the kernel's command line says whether the IOMMU was on, and the published folder's name
+(`...-s0-s1-s1`) the sockets of card, memory and program.
 """
 
 import re
@@ -63,7 +63,9 @@ def changed_name(name: str, overrides: Mapping[str, Any]) -> str:
 def setup_of(manifest: Mapping[str, Any]) -> Setup:
     """The set-up that the manifest of a run describes."""
     system = manifest.get("system")
-    return _of_profile(system) if system else _of_facts(manifest)
+    if system:
+        return _of_profile(system)
+    return _told(manifest) if manifest.get("backend") else _of_import(manifest)
 
 
 def link_parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,25 +77,41 @@ def link_parameters(manifest: Mapping[str, Any]) -> dict[str, Any]:
     if system.get("link"):
         return dict(system["link"])
     facts = dict((manifest.get("device") or {}).get("link") or {})
-    found = {row["metric"]: row["value"] for row in manifest.get("conditions_before") or ()}
-    if found.get("link_lanes"):
-        facts["lanes"] = int(found["link_lanes"])
+    conditions = [row for row in manifest.get("conditions_before") or () if isinstance(row, Mapping)]
+    found = {row.get("metric"): row.get("value") for row in conditions}
+    if lanes := found.get("link_lanes"):
+        facts["lanes"] = int(lanes)
     rate_gtps = found.get("link_rate") or facts.get("rate_gtps")
     generation = _GENERATIONS.get(float(rate_gtps or 0))
     return {**facts, "generation": generation} if facts and generation is not None else {}
 
 
 def _of_profile(system: Mapping[str, Any]) -> Setup:
-    sockets = [int(system[key]) for key in _SOCKET_KEYS if system.get(key) is not None]
     return Setup(
         host=(system.get("host") or {}).get("name"),
         device=(system.get("device") or {}).get("name"),
         iommu=system.get("iommu"),
-        sockets=(sockets[0], sockets[1], sockets[2]) if len(sockets) == len(_SOCKET_KEYS) else None,
+        sockets=_sockets(system),
     )
 
 
-def _of_facts(manifest: Mapping[str, Any]) -> Setup:
+def _told(manifest: Mapping[str, Any]) -> Setup:
+    """What a host and a device that exist say of themselves: what they do not say is not known."""
+    host, device = manifest.get("host") or {}, manifest.get("device") or {}
+    return Setup(
+        host=host.get("processor") or host.get("name"),
+        device=device.get("name"),
+        iommu=host.get("iommu"),
+        sockets=_sockets(host),
+    )
+
+
+def _sockets(known: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    sockets = [int(known[key]) for key in _SOCKET_KEYS if known.get(key) is not None]
+    return (sockets[0], sockets[1], sockets[2]) if len(sockets) == len(_SOCKET_KEYS) else None
+
+
+def _of_import(manifest: Mapping[str, Any]) -> Setup:
     host, device = manifest.get("host") or {}, manifest.get("device") or {}
     command_line = host.get("command_line")
     sockets = _SOCKETS.search(str((manifest.get("source") or {}).get("directory", "")))

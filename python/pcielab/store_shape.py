@@ -16,6 +16,7 @@ MANIFEST = {
         ("system", "overrides", "options", "backend", "device", "host", "messages", "source"), _OBJECT
     ),
     **dict.fromkeys(("system.link", "system.host", "system.device", "device.link", "device.timer"), _OBJECT),
+    **dict.fromkeys(("device.latency_includes", "conditions_before", "conditions_after"), (list, "a list")),
     "tests": (int, "a whole number"),
 }
 """Kind of value of each key of the manifest; dots lead into objects."""

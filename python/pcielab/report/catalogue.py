@@ -137,6 +137,24 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda runs, measured: figures.bandwidth_by_size(runs, measured=measured),
     ),
     Entry(
+        "bandwidth-by-size-command",
+        "Bandwidth",
+        "Accesses that the device issues itself, from its registers. A row of BW_RDWR counts one direction.",
+        lambda runs, measured: figures.bandwidth_by_size(runs, path="command", measured=measured),
+    ),
+    Entry(
+        "bandwidth-long-transfers",
+        "Bandwidth",
+        "Transfers above a page, which copy engines and drives are made for.",
+        lambda runs, measured: figures.bandwidth_of_long_transfers(runs, measured=measured),
+    ),
+    Entry(
+        "bandwidth-long-transfers-command",
+        "Bandwidth",
+        "Transfers above a page, access after access.",
+        lambda runs, measured: figures.bandwidth_of_long_transfers(runs, path="command", measured=measured),
+    ),
+    Entry(
         "fig5-latency-by-size",
         "Latency",
         "The round trip of a read, and of a write with a read behind it that may not pass it.",
@@ -163,14 +181,14 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig6-tail-command-8",
         "Latency",
-        "The same on the card's command path, which adds least of its own.",
+        "The slowest of short transfers that the device issues itself, where it adds least of its own.",
         lambda runs, measured: figures.latency_tail(runs, path="command", size_bytes=8, measured=measured),
     ),
     Entry(
         "fig7a-latency-by-window",
         "Caches",
-        "Warm reads can rise where the window outgrows the last-level cache; writes where it outgrows the share "
-        "of it that DDIO may fill, since dirty lines have to leave first.",
+        "Warm reads can rise where the window outgrows the last-level cache; writes of a card where it outgrows the "
+        "share of it that DDIO may fill, since dirty lines have to leave first.",
         lambda runs, measured: figures.latency_by_window(runs, measured=measured),
     ),
     Entry(
@@ -184,6 +202,12 @@ CATALOGUE: tuple[Entry, ...] = (
         "Caches",
         "Reads can gain from data in the cache where their number in flight limits them.",
         lambda runs, measured: figures.bandwidth_by_window(runs, measured=measured),
+    ),
+    Entry(
+        "bandwidth-by-window-command",
+        "Caches",
+        "Bandwidth of accesses that the device issues from its registers.",
+        lambda runs, measured: figures.bandwidth_by_window(runs, path="command", measured=measured),
     ),
     Entry(
         "fig7b-bandwidth-by-window-larger",

@@ -97,10 +97,10 @@ class FamilyTable:
 def family_tables(run: Run) -> Iterator[FamilyTable]:
     """The tables of a run, families in suite order."""
     for family, rows in run.rows.groupby("family", sort=False):
-        yield _table(str(family), run.badge, rows)
+        yield _table(str(family), run, rows)
 
 
-def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
+def _table(family: str, run: Run, rows: pd.DataFrame) -> FamilyTable:
     varying = [column for column in PARAMETER_COLUMNS if _varies(column, rows[column])]
     shared = rows.iloc[0]
     constant = [
@@ -108,6 +108,8 @@ def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
         for column in PARAMETER_COLUMNS
         if column not in varying and _worth_saying(column, shared[column])
     ]
+    if run.latency_includes and rows["median"].notna().any():
+        constant.append(f"a latency includes: {run.latency_includes}")
     metrics = [metric for metric in _METRICS if metric[0] in rows.columns and rows[metric[0]].notna().any()]
     lines = [
         Line(
@@ -121,7 +123,7 @@ def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
     statuses = rows["status"].value_counts()
     return FamilyTable(
         family=family,
-        badge=badge,
+        badge=run.badge,
         constant=constant,
         heads=[_HEADS[column] for column in varying] + [head for _, head, _, _ in metrics],
         parameters=len(varying),

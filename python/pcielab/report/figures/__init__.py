@@ -13,7 +13,7 @@ lack what it needs. Rows are chosen by their parameters, so that any suite with 
 alone.
 """
 
-from pcielab.report.figures.bandwidth import bandwidth_by_size
+from pcielab.report.figures.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers
 from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
 from pcielab.report.figures.distribution import latency_cdf, latency_tail
 from pcielab.report.figures.fabric import FabricPlot, fabric_deviations, fabric_phases, fabric_sweep
@@ -39,6 +39,7 @@ __all__ = [
     "bandwidth_by_offset",
     "bandwidth_by_size",
     "bandwidth_by_window",
+    "bandwidth_of_long_transfers",
     "fabric_deviations",
     "fabric_phases",
     "fabric_sweep",

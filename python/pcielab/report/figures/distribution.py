@@ -108,7 +108,7 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
     tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
     height = PANEL_HEIGHT if len(tests) == 1 else 200
     figure = panels(layers, data, "window", columns=windows, row="test", rows=tests, height=height)
-    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, findings=found)
+    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, latencies=True, findings=found)
 
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:

@@ -14,6 +14,8 @@ from pcielab.report.style import BOUND_COLOURS
 
 # Steps of a double word: the padding of sizes in between would draw a second, finer saw-tooth.
 _LINE_STEP_BYTES = 4
+# Of longer transfers no line shows where a TLP is not full.
+_SAW_TOOTH_BYTES = 4096
 _DASHES = ([1, 0], [7, 3], [3, 2, 1, 2], [1, 2])
 _ETHERNET_DASHES = ([2, 3], [1, 5])
 _RIBBON_HEIGHT = 7
@@ -119,10 +121,11 @@ def _ribbon(x: alt.X, present: Sequence[str], nth: int, top: int) -> alt.Chart:
 
 
 def _sizes(present: Iterable[Any]) -> list[int]:
-    sizes = [int(size) for size in present]
-    low, high = min(sizes), max(sizes)
-    first = -(-low // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
-    return list(range(first, high + 1, _LINE_STEP_BYTES))
+    """Where lines are worked out: at every double word of short transfers, at the sizes tested of long ones."""
+    sizes = sorted({int(size) for size in present})
+    first = -(-sizes[0] // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
+    short = range(first, min(sizes[-1], _SAW_TOOTH_BYTES) + 1, _LINE_STEP_BYTES)
+    return [*short, *(size for size in sizes if size > _SAW_TOOTH_BYTES)]
 
 
 def _dashes(names: Sequence[str]) -> Iterator[list[int]]:
