@@ -1,4 +1,4 @@
-"""Reads of 64 B a second that the FPGA core does in simulation: its cocotb bench, and `pcielab run --device rtl`."""
+"""Reads of 64 B a second that the FPGA core does in simulation: by its cocotb bench, and by `pcielab-rtl`."""
 
 import resource
 import sys

@@ -1,4 +1,4 @@
-"""How many reads of 64 B a second the cocotb bench of the core simulates: what ``make bench`` compares ``pcielab-rtl`` to."""
+"""How many reads of 64 B a second the cocotb bench of the core does: what ``pcielab-rtl`` is compared to."""
 
 import json
 import os
