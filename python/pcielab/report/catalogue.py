@@ -187,7 +187,7 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig7a-latency-by-window",
         "Caches",
-        "Warm reads can rise where the window outgrows the last-level cache; writes of a card where it outgrows the "
+        "Warm reads can rise where the window outgrows the last-level cache; a card's writes where it outgrows the "
         "share of it that DDIO may fill, since dirty lines have to leave first.",
         lambda runs, measured: figures.latency_by_window(runs, measured=measured),
     ),
