@@ -187,8 +187,8 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig7a-latency-by-window",
         "Caches",
-        "Warm reads can rise where the window outgrows the last-level cache; a card's writes where it outgrows the "
-        "share of it that DDIO may fill, since dirty lines have to leave first.",
+        "Warm reads can rise where the window outgrows the last-level cache; a card's writes where it outgrows "
+        "the share of it that DDIO may fill, since dirty lines have to leave first.",
         lambda runs, measured: figures.latency_by_window(runs, measured=measured),
     ),
     Entry(
