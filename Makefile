@@ -131,7 +131,7 @@ $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
-BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric
+BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric -p pcie-bench
 
 .PHONY: bench
 bench: build $(VENV)/.bench-installed target/rtl/pcielab-rtl ## Measure speed: ratios against named baselines taken in the same run

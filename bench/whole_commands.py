@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
+from bridge import Bridge, bridges
 from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
 from estimates import EstimateCommand, estimates
@@ -63,11 +64,19 @@ def main() -> None:
     print_rows(
         [asdict(command) for command in examined], Format.TABLE, "pcielab doctor on a machine of 1,000 functions"
     )
+    crossed = list(bridges())
+    print_rows(
+        [asdict(way) for way in crossed],
+        Format.TABLE,
+        "A device written in Python: what a transaction costs, by slice",
+    )
     if arguments.record:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            history.write(json.dumps(_line(started, measured, in_rtl, ran, estimated, examined, results)) + "\n")
+            history.write(
+                json.dumps(_line(started, measured, in_rtl, ran, estimated, examined, crossed, results)) + "\n"
+            )
 
 
 def _arguments() -> argparse.Namespace:
@@ -85,6 +94,7 @@ def _line(
     ran: list[Command],
     estimated: list[EstimateCommand],
     examined: list[ExaminationCommand],
+    crossed: list[Bridge],
     results: dict[str, float],
 ) -> dict[str, object]:
     """Three digits: no figure here is better than that."""
@@ -99,6 +109,7 @@ def _line(
         "commands": [_rounded(asdict(command)) for command in ran],
         "estimates": [_rounded(asdict(command)) for command in estimated],
         "examinations": [_rounded(asdict(command)) for command in examined],
+        "bridge": [_rounded(asdict(way)) for way in crossed],
         "criterion": _rounded(results),
     }
 
