@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from pcielab.devices import rtl
-from pcielab.devices.registry import kinds
+from pcielab.devices.registry import OF_SYSTEMS, kinds
 from pcielab.profiles.system import System
 from pcielab.validation import submodel
 
-_OF_SYSTEMS = {"sim": "The simulator, on a system: pcielab run --profile SYSTEM", "rtl": rtl.TITLE}
-"""Kinds whose options are the profile of a system."""
+_TITLES = {"sim": "The simulator, on a system: pcielab run --profile SYSTEM", "rtl": rtl.TITLE}
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,13 @@ class Options:
 
 def kinds_with_options() -> list[str]:
     """Every kind of device."""
-    return [*_OF_SYSTEMS, *kinds()]
+    return [*OF_SYSTEMS, *kinds()]
 
 
 def options_of(kind: str) -> Options | None:
     """What a kind of device can be told; None where there is no such kind."""
-    if kind in _OF_SYSTEMS:
-        return Options(_OF_SYSTEMS[kind], System)
+    if kind in OF_SYSTEMS:
+        return Options(_TITLES[kind], System)
     found = kinds().get(kind)
     return Options(found.title, found.options) if found else None
 

@@ -245,6 +245,7 @@ def test_unknown_kinds_options_and_addresses_are_refused_by_name() -> None:
         ("cpu", {"pages": 1}, "--set pages: give device.KEY=VALUE or host.KEY=VALUE"),
         ("cpu:two", {}, "--device cpu:two: give the number of a core"),
         ("cpu:1", {"host.core": 0}, "--device cpu:1 and host.core=0"),
+        ("sim:snb", {}, "--device sim:snb: is on a system (--profile), and has no address: give --device sim"),
     ]:
         with pytest.raises(InputError) as caught:
             devices.open_kind(device, sets=sets)
