@@ -136,7 +136,7 @@ class CudaDevice(Device):
                     self._warps = self._commands.warps(start, self._addresses)
         except Exception as error:
             # Told by the test: nobody listens to the beginning of one.
-            self._problem = error
+            self._problem = error.with_traceback(None)
 
     def thrash(self) -> None:
         """Writes random lines over the whole buffer."""
@@ -184,8 +184,9 @@ class CudaDevice(Device):
     def _begun(self, test: Parameters) -> tuple[Start, AddressList]:
         if reason := self._refusal(test):
             raise _core.NotSupportedError(reason)
-        if self._problem is not None:
-            raise self._problem
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise problem
         assert self._start is not None
         assert self._addresses is not None
         if test.operation in _WRITING:
