@@ -1,8 +1,8 @@
 """What a sweep of transfers in flight says of a device: its round trip, and how many requests it keeps in flight.
 
 With few transfers in flight each takes its round trip, so that the rate grows with their number; with many,
-something holds it: the wire, the rate at which the device issues requests, or that it keeps no more than N requests
-in flight, which then carry N x size in every round trip T. Fitted is
+something holds it: the wire, the rate at which the device issues requests, or that it keeps no more than N
+requests in flight, which then carry N x size in every round trip T. Fitted is
 
     rate(n) = n / T x (1 + (n / N)^p)^(-1/p)
 
