@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use pcie_bench::{
     Backend, BandwidthSlice, Bench, Condition, Device, DeviceError, DeviceFacts, Host, HostFacts,
-    LatencySlice, OpenError, Start,
+    LatencySlice, OpenError, Remarks, Start,
 };
 use pcie_store::Origin;
 use pcie_workload::Test;
@@ -181,8 +181,12 @@ fn raised(py: Python<'_>, error: &PyErr) -> DeviceError {
 
 impl Drop for PythonBench {
     fn drop(&mut self) {
-        // What cannot be closed is closed with the process; there is nobody left to tell.
-        let _ = self.call("close");
+        Python::attach(|py| {
+            // What cannot be closed is closed with the process; there is nobody left to tell.
+            let _ = self.bench.call_method0(py, "close");
+            // Let go here, in the thread that opened it: without the interpreter's lock it would be later, and anywhere.
+            self.bench = py.None();
+        });
     }
 }
 
@@ -243,6 +247,11 @@ impl Device for PythonDevice {
             Ok(BandwidthSlice { transactions, elapsed_ns })
         };
         self.bench.slices("bandwidth", test, read, sink)
+    }
+
+    fn remarks(&mut self) -> Remarks {
+        // What cannot be read is not said.
+        self.0.attached(|_, bench| text_as(bench, "remarks")).unwrap_or_default()
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {
