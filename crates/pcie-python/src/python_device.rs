@@ -251,7 +251,7 @@ impl Device for PythonDevice {
 
     fn remarks(&mut self) -> Remarks {
         // What cannot be read is not said.
-        self.0.attached(|_, bench| text_as(bench, "remarks")).unwrap_or_default()
+        self.bench.attached(|_, bench| text_as(bench, "remarks")).unwrap_or_default()
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {
