@@ -26,6 +26,9 @@ messages = 2
 """
 
 
+_WIDTHS = 'loop = ["way", "store-bytes", "size"]\nstore_bytes = [8, 16]'
+
+
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
@@ -80,7 +83,7 @@ def test_what_does_not_fit_is_refused(suite: Path, tmp_path: Path, arguments: li
         ('loop = ["way", "size"]', 'loop = ["way"]', "add size"),
         ("[20, 64]", "[20, 70000]", "size_bytes is 70000"),
         ('pace = "alone"', 'pace = "alone"\nlinks = ["gen8-x8"]', "give generation and lanes"),
-        ('pace = "alone"', 'pace = "alone"\nstore_bytes = [8, 16]', "give them a group of their own"),
+        ('loop = ["way", "size"]', _WIDTHS, "give them a group of their own"),
         ('pace = "alone"', 'pace = "alone"\nstore_kinds = ["direct"]', "store_bytes is 8: give 64"),
     ],
 )
