@@ -93,7 +93,7 @@ def test_what_looks_at_stores_takes_it(suite: Path, measured: Path, tmp_path: Pa
     succeed("run", "--profile", "snb", "--suite", suite, "-o", simulated)
     explained = succeed("explain", measured)
     assert "no PCIe link" in explained.stderr
-    succeed("compare", measured, simulated)
+    assert "A latency of A includes: timer" in succeed("compare", measured, simulated).stdout
     succeed("report", measured, "-o", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "MEASURED" in page
@@ -112,6 +112,11 @@ def test_a_single_row_says_that_it_was_measured(tmp_path: Path) -> None:
     done = succeed("run", "--device", "cpu", *options, "-o", tmp_path / "one.db", "--format", "json")
     assert json.loads(done.stdout)[0]["origin"] == "measured"
     assert "simulated" not in done.stdout + done.stderr
+    for cold, told in (("flush", "lines were flushed"), ("thrash", "the host thrashed its caches")):
+        table = ("-o", tmp_path / f"{cold}.db", "--set", f"host.cold={cold}")
+        said = succeed("run", "--device", "cpu", *options, *table).stderr
+        assert told in said
+        assert "includes: timer" in said
 
 
 def test_what_a_core_cannot_do_is_refused_by_its_limit(tmp_path: Path) -> None:

@@ -116,6 +116,11 @@ class Store:
         """Title and origin, and how much there is of the run where it is incomplete."""
         return f"{self.title} ({self.origin}{f', {self.extent}' if self.incomplete else ''})"
 
+    @property
+    def latency_includes(self) -> str:
+        """What is part of a latency beside the transfer, where the device tells: `doorbell, interrupt`."""
+        return ", ".join(map(str, (self.manifest.get("device") or {}).get("latency_includes") or ()))
+
     @cached_property
     def _contents(self) -> _core.StoreContents:
         contents = _core.read_store(self.path)

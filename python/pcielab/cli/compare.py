@@ -54,6 +54,10 @@ def _title(comparison: "Comparison") -> str:
     first, second = comparison.names
     apart = comparison.system_differences
     lines = [f"A: {first}", f"B: {second}"]
+    sides = {"A": comparison.a, "B": comparison.b}
+    lines += [
+        f"A latency of {side} includes: {told}" for side, run in sides.items() if (told := run.latency_includes)
+    ]
     if apart:
         named = ", ".join(str(one) for one in apart[:_SHOWN_DIFFERENCES])
         more = f" and {len(apart) - _SHOWN_DIFFERENCES} more" if len(apart) > _SHOWN_DIFFERENCES else ""

@@ -83,11 +83,6 @@ class Run:
         return f"{entry}, {self.store.extent}" if self.store.incomplete else entry
 
     @property
-    def latency_includes(self) -> str:
-        """What is part of a latency beside the transfer, where the device tells: `doorbell, interrupt`."""
-        return ", ".join(map(str, (self.manifest.get("device") or {}).get("latency_includes") or ()))
-
-    @property
     def finished(self) -> pd.DataFrame:
         """The rows that have numbers."""
         return self.rows[self.rows["status"] == "ok"]

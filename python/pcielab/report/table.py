@@ -108,8 +108,8 @@ def _table(family: str, run: Run, rows: pd.DataFrame) -> FamilyTable:
         for column in PARAMETER_COLUMNS
         if column not in varying and _worth_saying(column, shared[column])
     ]
-    if run.latency_includes and rows["median"].notna().any():
-        constant.append(f"a latency includes: {run.latency_includes}")
+    if run.store.latency_includes and rows["median"].notna().any():
+        constant.append(f"a latency includes: {run.store.latency_includes}")
     metrics = [metric for metric in _METRICS if metric[0] in rows.columns and rows[metric[0]].notna().any()]
     lines = [
         Line(

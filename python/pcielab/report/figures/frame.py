@@ -130,7 +130,9 @@ def titled(
     if note:
         lines.append(note)
     if latencies:
-        lines += [f"{run.label}: a latency includes: {told}" for run in runs if (told := run.latency_includes)]
+        lines += [
+            f"{run.label}: a latency includes: {told}" for run in runs if (told := run.store.latency_includes)
+        ]
     return figure.properties(
         title=alt.TitleParams(text=title, subtitle=lines), usermeta={FINDINGS: list(findings)}
     )
