@@ -92,7 +92,7 @@ faults: build ## Kill commands, and fail their writes, at every call by which th
 	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_faults.py
 
 .PHONY: kill-loop
-kill-loop: build ## Kill runs, imports and exports at a hundred moments each, and go on with them (a quarter of an hour)
+kill-loop: build ## Kill runs of every kind at a hundred moments each, and go on with them (half an hour)
 	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_killed_commands.py tests/test_cpu_runs.py
 
 .PHONY: damage
