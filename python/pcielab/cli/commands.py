@@ -20,6 +20,7 @@ COMMANDS = {
         "Whether a machine's PCIe is what it should be, worst first, and what that costs.",
     ),
     "run": ("run:run", "Run a suite, or one test, and keep the results in a store."),
+    "sweep": ("sweep:sweep", "One test with many values, on many cores or machines; which knob matters."),
     "calibrate": (
         "calibrate:calibrate",
         "A twin of a machine from some of its measured rows, as a system profile.",
