@@ -69,11 +69,11 @@ def simulate(
     system = load_system(system) if isinstance(system, str) else system
     suite = load_suite(suite) if isinstance(suite, str) else suite
     folder = None if output is not None else TemporaryDirectory(prefix="pcielab-")
-    output = output if folder is None else Path(folder.name) / f"{suite.name}.db"
+    place = Path(folder.name) / "run.db" if folder is not None else Path(str(output))
     run(
         _core.Backend.simulated(system.to_json(), samples=samples, engine=engine),
         suite,
-        output,
+        place,
         title=f"{system.title}, suite {suite.name}",
         described=_described(system),
         samples=samples,
@@ -83,7 +83,7 @@ def simulate(
         overwrite=overwrite,
         progress=progress,
     )
-    store = open_store(output)
+    store = open_store(place)
     if folder is not None:
         weakref.finalize(store, folder.cleanup)
     return store

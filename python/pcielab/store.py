@@ -66,10 +66,9 @@ class Store:
         return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
 
     def _repr_html_(self) -> str:
-        return (
-            f"<div><strong>{escape(self.title)}</strong>, {escape(self.origin)}, {escape(self.extent)}, "
-            f"<code>{escape(str(self.path))}</code>{self.frame.head(_SHOWN_ROWS).to_html(index=False, escape=True)}</div>"
-        )
+        rows = self.frame.head(_SHOWN_ROWS).to_html(index=False, escape=True)
+        about = f"{escape(self.origin)}, {escape(self.extent)}, <code>{escape(str(self.path))}</code>"
+        return f"<div><strong>{escape(self.title)}</strong>, {about}{rows}</div>"
 
     @property
     def origin(self) -> str:
@@ -186,7 +185,7 @@ class Store:
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
-        """One row per test with units in the names: origin, test, parameters, status, metrics such as `median_ns`."""
+        """One row per test, units in the names: origin, test, parameters, status, metrics such as `median_ns`."""
         return table(self)
 
     def polars(self) -> "polars.DataFrame":

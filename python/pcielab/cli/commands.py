@@ -21,6 +21,7 @@ COMMANDS = {
     ),
     "run": ("run:run", "Run a suite, or one test, and keep the results in a store."),
     "sweep": ("sweep:sweep", "One test with many values, on many cores or machines; which knob matters."),
+    "explore": ("explore:explore", "The live instrument in a browser: move a slider, and see what changes."),
     "calibrate": (
         "calibrate:calibrate",
         "A twin of a machine from some of its measured rows, as a system profile.",

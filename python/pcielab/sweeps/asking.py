@@ -42,8 +42,8 @@ def sweep(
         method: How ranges are drawn from: a Latin `hypercube`, or the design for `sobol` indices.
         draws: How many values are drawn from each range; of `sobol`, a power of two.
         progress: Called after every batch of points.
-        axes: Words of a test as the command line has them (`test`, `size`, `window`, `cache`, ...), and keys of the
-            system by any end that only one has (`llc_ddio_ways`); each a value, a list of values, or a range
+        axes: Words of a test as the command line has them (`test`, `size`, `window`, `cache`, ...), and keys of
+            the system by any end that only one has (`llc_ddio_ways`); each a value, a list of values, or a range
             (`pcielab.between(low, high)`). `system` takes names of systems.
 
     Raises:
@@ -52,7 +52,8 @@ def sweep(
     """
     plan = _plan(system, axes, Draws(method, draws, seed))
     work = Work(jobs, dask, samples, seed)
-    return carry_out(plan, Path(output) if output is not None else None, work=work, resume=resume, progress=progress)
+    folder = Path(output) if output is not None else None
+    return carry_out(plan, folder, work=work, resume=resume, progress=progress)
 
 
 def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
@@ -60,8 +61,8 @@ def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
 
         pcielab.bounds("snb", test=["bw-rd", "bw-wr"], size=[64, 256, 1024]).frame
 
-    The columns after those of the axes: origin (`modelled`), status, message, `bandwidth_gbps`, `binds` (the bound that
-    binds), `next_bound`, and `slack`, how much more that one would allow (1.0: twice as much).
+    The columns after those of the axes: origin (`modelled`), status, message, `bandwidth_gbps`, `binds` (the
+    bound that binds), `next_bound`, and `slack`, how much more that one would allow (1.0: twice as much).
 
     Args:
         system: A system, or the name of one.

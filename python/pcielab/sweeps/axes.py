@@ -1,6 +1,6 @@
 """What can differ from point to point: words of a test, as the command line has them, and keys of a system."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -69,12 +69,14 @@ class Axis:
     Attributes:
         name: As it was given.
         key: A word of a test, `system`, or the dotted key of a system.
-        values: Those that it takes, in order; a range to draw from.
+        values: Those that it takes, in order; none where they are drawn from a range.
+        range: The range.
     """
 
     name: str
     key: str
-    values: Sequence[Any] | Between
+    values: Sequence[Any]
+    range: Between | None = None
 
     @property
     def column(self) -> str:
@@ -84,7 +86,7 @@ class Axis:
     @property
     def varies(self) -> bool:
         """Whether it has more than one value."""
-        return isinstance(self.values, Between) or len(self.values) > 1
+        return self.range is not None or len(self.values) > 1
 
 
 def axes_of(given: Mapping[str, object]) -> list[Axis]:
@@ -98,16 +100,17 @@ def axes_of(given: Mapping[str, object]) -> list[Axis]:
         key = name if name in TEST_COLUMNS or name == SYSTEM else key_of(name)
         if key in (other.key for other in axes):
             raise InputError(f"{named(name)}: given twice: give one list of values for {named(key)}")
-        axes.append(Axis(name, key, _values(name, value)))
+        axes.append(
+            Axis(name, key, [], value) if isinstance(value, Between) else Axis(name, key, _values(name, value))
+        )
     return axes
 
 
-def _values(name: str, value: object) -> Sequence[Any] | Between:
-    if isinstance(value, Between):
-        return value
-    if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+def _values(name: str, value: object) -> Sequence[Any]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         return [value]
-    values = [getattr(one, "item", lambda one=one: one)() for one in value]
+    # NumPy's numbers become Python's.
+    values = [one.item() if hasattr(one, "item") else one for one in value]
     if not values:
         raise InputError(f"{named(name)}: an empty list: give a value, or several")
     return values

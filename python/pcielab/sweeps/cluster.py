@@ -48,7 +48,7 @@ class _Asking:
     def results(self, batches: Iterable[Batch]) -> Iterator[tuple[int, list[str]]]:
         source = iter(batches)
         first = [self._submit(batch) for batch, _ in zip(source, range(_WAITING_MOST), strict=False)]
-        done = self._distributed.as_completed(first)
+        done = self._distributed.as_completed(first, loop=self._client.loop)
         again: deque[Any] = deque()
         for future in done:
             batch, deaths = self._asked.pop(future)

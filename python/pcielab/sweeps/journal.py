@@ -1,4 +1,4 @@
-"""The points of a folder that are done: one line for each, appended as it comes, so that a kill loses none of them.
+"""The points of a folder that are done: one line for each, appended as it comes, so that a kill loses none.
 
 A line is the address of a point and its result. A line that a kill cut off is no line.
 """

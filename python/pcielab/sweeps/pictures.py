@@ -1,7 +1,7 @@
 """Pictures of sweeps: values over an axis, and the shares that knobs have in their variance."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import pandas as pd
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT, _PANEL_WIDTH = 620, 300, 300
 _UNITS = {"gbps": "Gb/s", "ns": "ns", "bytes": "bytes", "per_second": "1/s"}
+_WORDS = {"median_ns": "median latency (ns)"}
 _MANY = 40
 
 
@@ -37,7 +38,10 @@ def chart(results: "Results", x: str | None, y: str | None, colour: str | None, 
     columns = list(dict.fromkeys(one for one in (x, y, colour, panel) if one is not None))
     rows = results.frame[columns].dropna(subset=[y])
     base = alt.Chart(_inline(rows)).encode(
-        x=_across(x, rows), y=alt.Y(f"{y}:Q", title=_title(y)), tooltip=_told(columns, rows), **_coloured(colour, rows)
+        x=_across(x, rows),
+        y=_upwards(y),
+        tooltip=_told(columns, rows),
+        color=_coloured(colour, rows),
     )
     points = base.mark_point(filled=True)
     # What was drawn at random has no neighbours.
@@ -85,6 +89,11 @@ def _finished(figure: Figure, results: "Results", title: str) -> Figure:
     return figure
 
 
+def _upwards(column: str) -> alt.Y:
+    # Latencies differ by a few percent of the round trip.
+    return alt.Y(f"{column}:Q", title=_title(column), scale=alt.Scale(zero=not column.endswith("_ns")))
+
+
 def _across(column: str, rows: pd.DataFrame) -> alt.X:
     values = rows[column]
     if not pd.api.types.is_numeric_dtype(values):
@@ -94,14 +103,14 @@ def _across(column: str, rows: pd.DataFrame) -> alt.X:
     return alt.X(f"{column}:Q", title=_title(column), scale=alt.Scale(zero=False))
 
 
-def _coloured(column: str | None, rows: pd.DataFrame) -> dict[str, alt.Color]:
+def _coloured(column: str | None, rows: pd.DataFrame) -> Any:
     if column is None:
-        return {}
+        return alt.Undefined
     values = rows[column]
     many = pd.api.types.is_numeric_dtype(values) and values.nunique() > _MANY
     kind = "Q" if many else "O" if pd.api.types.is_numeric_dtype(values) else "N"
     sort = alt.Undefined if many else list(dict.fromkeys(values))
-    return {"color": alt.Color(f"{column}:{kind}", title=_title(column), sort=sort)}
+    return alt.Color(f"{column}:{kind}", title=_title(column), sort=sort)
 
 
 def _told(columns: Sequence[str], rows: pd.DataFrame) -> list[alt.Tooltip]:
@@ -112,6 +121,8 @@ def _told(columns: Sequence[str], rows: pd.DataFrame) -> list[alt.Tooltip]:
 
 def _title(column: str) -> str:
     """A column in words, its unit behind it."""
+    if column in _WORDS:
+        return _WORDS[column]
     for suffix, unit in _UNITS.items():
         if column.endswith(f"_{suffix}"):
             return f"{column.removesuffix(f'_{suffix}').replace('_', ' ')} ({unit})"
@@ -120,5 +131,5 @@ def _title(column: str) -> str:
 
 def _inline(rows: pd.DataFrame) -> alt.InlineData:
     """The rows as the chart carries them: Altair would refuse more than 5,000 of a frame."""
-    plain: Sequence[dict[str, object]] = rows.astype(object).where(rows.notna(), None).to_dict("records")
-    return alt.InlineData(values=list(plain))
+    plain: Any = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    return alt.InlineData(values=plain)

@@ -73,13 +73,16 @@ class Plan:
     @property
     def ranges(self) -> list[Axis]:
         """The axes whose values are drawn."""
-        return [axis for axis in self.axes if isinstance(axis.values, Between)]
+        return [axis for axis in self.axes if axis.range is not None]
 
     @property
     def count(self) -> int:
         """How many points there are."""
-        lists = prod(len(axis.values) for axis in self.axes if not isinstance(axis.values, Between))
-        return lists * self._draws_count
+        return prod(len(axis.values) for axis in self._lists) * self._draws_count
+
+    @property
+    def _lists(self) -> list[Axis]:
+        return [axis for axis in self.axes if axis.range is None]
 
     @property
     def _draws_count(self) -> int:
@@ -95,12 +98,16 @@ class Plan:
         """
         if self.count > MOST_POINTS:
             raise InputError(f"{self.count} points: give {MOST_POINTS} at most: shorter lists, or fewer draws")
-        lists = [axis for axis in self.axes if not isinstance(axis.values, Between)]
+        lists = self._lists
         shares = self._shares()
         for combined in product(*(axis.values for axis in lists)):
             fixed = {axis.key: value for axis, value in zip(lists, combined, strict=True)}
             for row in shares:
-                drawn = {axis.key: self._drawn(axis, share) for axis, share in zip(self.ranges, row, strict=True)}
+                drawn = {
+                    axis.key: self._drawn(axis, axis.range, share)
+                    for axis, share in zip(self.ranges, row, strict=True)
+                    if axis.range is not None
+                }
                 yield self._setting(fixed | drawn)
 
     def _shares(self) -> Sequence[Sequence[float]]:
@@ -118,9 +125,8 @@ class Plan:
         rows = sample.sample(problem(self), self.draws.count, calc_second_order=False, seed=self.draws.seed)
         return [[float(share) for share in row] for row in rows]
 
-    def _drawn(self, axis: Axis, share: float) -> Any:
-        assert isinstance(axis.values, Between)
-        value = axis.values.at(share)
+    def _drawn(self, axis: Axis, range_: Between, share: float) -> Any:
+        value = range_.at(share)
         return round(value) if self._is_whole(axis) else value
 
     def _is_whole(self, axis: Axis) -> bool:
@@ -158,5 +164,5 @@ def value_at(values: Any, key: str) -> Any:
 
 def problem(plan: Plan) -> dict[str, Any]:
     """The ranges as SALib takes them: shares from 0 to 1, as a range has a scale of its own."""
-    ranges = plan.ranges
-    return {"num_vars": len(ranges), "names": [axis.column for axis in ranges], "bounds": [[0.0, 1.0]] * len(ranges)}
+    names = [axis.column for axis in plan.ranges]
+    return {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}

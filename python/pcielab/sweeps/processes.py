@@ -74,9 +74,7 @@ class Processes:
             else:
                 yield one
 
-    def _ask(
-        self, process: subprocess.Popen[str] | None, batch: Batch
-    ) -> tuple[subprocess.Popen[str], list[str]]:
+    def _ask(self, process: subprocess.Popen[str] | None, batch: Batch) -> tuple[subprocess.Popen[str], list[str]]:
         for _ in range(_DEATHS_MOST):
             process = process or self._start()
             answer = _exchanged(process, json.dumps(batch[1]))

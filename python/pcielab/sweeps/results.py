@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pcielab.errors import InputError
 from pcielab.extras import needed
@@ -62,11 +62,11 @@ class Results:
     @property
     def value(self) -> str:
         """The column that pictures show unless told otherwise: bandwidth, or the median latency."""
-        found = next((column for column in _VALUES if column in self.frame and self.frame[column].notna().any()), None)
-        if found is None:
+        found = [column for column in _VALUES if column in self.frame and self.frame[column].notna().any()]
+        if not found:
             reasons = "; ".join(sorted({str(text) for text in self.frame["message"].dropna()}))
             raise InputError(f"no point gave a number: {reasons or 'none was asked for'}")
-        return found
+        return found[0]
 
     def polars(self) -> "polars.DataFrame":
         """The frame, for polars (`pcielab[notebook]`)."""
@@ -104,7 +104,7 @@ class Results:
         return chart(self, x, y, colour, panel)
 
     def sensitivity(self, metric: str | None = None) -> "pd.DataFrame":
-        """Sobol indices of the ranges, of a sweep drawn by `sobol`: how much of the variance each knob accounts for.
+        """Sobol indices of a sweep drawn by `sobol`: how much of the variance each range accounts for.
 
         Args:
             metric: The column; bandwidth or median latency, if not given.

@@ -36,11 +36,15 @@ def indices(results: "Results", metric: str) -> "pd.DataFrame":
     parts = []
     for at, rows in groups:
         values = rows[metric].to_numpy(dtype=float)
-        if not (values == values).all():
-            raise InputError(f"sensitivity: {int((values != values).sum())} points have no {metric}: narrow the ranges")
-        parts.append(_indices(results, values).assign(**dict(zip(lists, at, strict=True))))
-    found = pd.concat(parts, ignore_index=True)
-    return found[[*lists, "knob", "first_order", "first_order_conf", "total", "total_conf"]]
+        missing = int((values != values).sum())
+        if missing:
+            raise InputError(f"sensitivity: {missing} points have no {metric}: narrow the ranges")
+        parts.append(
+            pd.DataFrame([dict(zip(lists, at, strict=True))]).join(_indices(results, values), how="cross")
+        )
+    return pd.concat(parts, ignore_index=True)[
+        [*lists, "knob", "first_order", "first_order_conf", "total", "total_conf"]
+    ]
 
 
 def _indices(results: "Results", values: object) -> "pd.DataFrame":

@@ -1,17 +1,4 @@
-"""The files that sweeps are kept in.
-
-    name = "ddio-by-window"
-    title = "What do DDIO ways do to my window?"
-    system = "snb"
-
-    [test]
-    test = "bw-wr"
-    cache = "device-warm"
-
-    [grid]
-    "host.llc.ddio_ways" = [1, 2, 4, 8]
-    window = ["64K", "1M", "16M"]
-"""
+"""The files that sweeps are kept in: what all points share, lists of values, ranges to draw from."""
 
 from pathlib import Path
 from typing import Any
