@@ -92,6 +92,10 @@ damage: build ## Truncate, flip and zero a store in 560 ways, and have commands 
 	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
 
+.PHONY: sweep-kills
+sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed now and then, and compare with a serial sweep (minutes)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
+
 .PHONY: hostile-text
 hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium)
 	$(BIN)/python -m pytest tests/report/test_hostile_text.py
@@ -130,6 +134,7 @@ bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named bas
 	mkdir -p target && touch target/bench-started
 	cargo bench $(BENCHED) --quiet -- --quiet
 	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))
+	$(BIN)/python bench/explore_latency.py
 
 .PHONY: bench-record
 bench-record: ## The same, and append the results with the commit to bench/history.jsonl

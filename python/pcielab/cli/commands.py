@@ -27,6 +27,7 @@ COMMANDS = {
         "A twin of a machine from some of its measured rows, as a system profile.",
     ),
     "validate": ("validate:validate", "How far a twin's predictions are from measured rows."),
+    "runs": ("runs:runs", "The stores of a folder: what each is of, and how far it is."),
     "report": ("report:report", "One HTML file from one run or several: the paper's figures, and every row."),
     "compare": ("compare:compare", "Two runs side by side, and the size of their differences."),
     "import": ("imports:app", "Make a store from measurements taken elsewhere."),

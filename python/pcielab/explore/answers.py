@@ -69,8 +69,7 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
         "sizes": _curve("size", sizes, bounds[: len(sizes)]),
         "windows": _curve("window", windows, bounds[len(sizes) :]),
         "references": [
-            {"name": f"link alone, {link_text(link)}", "size": row.size_bytes, "gbps": getattr(row, alone).gbps}
-            for row in rows
+            {"name": "link alone", "size": row.size_bytes, "gbps": getattr(row, alone).gbps} for row in rows
         ]
         + [
             {"name": f"{rate}G Ethernet", "size": int(need["size_bytes"]), "gbps": need["bandwidth"]}

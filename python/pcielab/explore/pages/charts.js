@@ -4,6 +4,8 @@ import { theme } from "./session.js";
 const BYTES = "datum.value >= 1048576 ? format(datum.value / 1048576, '~g') + 'M'"
   + " : datum.value >= 1024 ? format(datum.value / 1024, '~g') + 'K' : format(datum.value, '~g')";
 const RIBBON = 9;
+// Vega warns of every picture that has no data yet.
+const ERRORS = 1;
 
 const powers = (low, high, step) => {
   const found = [];
@@ -115,12 +117,12 @@ export class Charts {
       const asked = { runs, colours: this.colours(), bounds: this.setting.bounds, width: node.clientWidth };
       const specification = {
         $schema: "https://vega.github.io/schema/vega-lite/v6.json",
-        width: Math.max(150, node.clientWidth - 10), autosize: { type: "fit", contains: "padding" },
+        width: Math.max(150, node.clientWidth - 10), autosize: { type: "fit-x", contains: "padding", resize: true },
         datasets: Object.fromEntries(NAMES[name].map((one) => [one, []])),
         ...SPECIFICATIONS[name](asked), config: this.setting.themes[theme()],
       };
       this.views[name]?.finalize();
-      const embedded = await window.vegaEmbed(node, specification, { actions: false, renderer: "canvas", ast: true, tooltip: { theme: theme() } });
+      const embedded = await window.vegaEmbed(node, specification, { actions: false, renderer: "canvas", ast: true, logLevel: ERRORS, tooltip: { theme: theme() } });
       this.views[name] = embedded.view;
       embedded.view.addEventListener("click", (_event, item) => item?.datum && this.clicked(name, item.datum));
     }
@@ -135,8 +137,8 @@ export class Charts {
 
   async picture(name, kind) {
     const view = this.views[name];
-    return kind === "svg" ? view.toSVG() : (await fetchless(await view.toCanvas(2)));
+    if (kind === "svg") return view.toSVG();
+    const canvas = await view.toCanvas(2);
+    return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   }
 }
-
-const fetchless = (canvas) => new Promise((resolve) => canvas.toBlob(resolve, "image/png"));

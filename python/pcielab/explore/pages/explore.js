@@ -127,7 +127,7 @@ class Workbench {
       run.cdf = [];
       if (key === NOW) {
         this.tell(null);
-        this.controls.show(question, run.answer.title);
+        this.controls.show(question, `${run.answer.title} · ${run.answer.link}`);
         this.controls.values(question);
       }
       await this.draw();
