@@ -1,4 +1,4 @@
-"""How long a page of `pcielab explore` takes from a slider's move to the picture, and to the first simulated point.
+"""How long `pcielab explore` takes from a slider's move to the picture, and to the first simulated point.
 
 Measured by the page itself, in Chromium, over moves of one slider. Prints the median and the worst.
 """

@@ -21,7 +21,7 @@ from pcielab.errors import InputError, RunError
 from pcielab.on_demand import names_on_demand
 
 if TYPE_CHECKING:
-    from pcielab.profiles.resolve import ResolvedSystem, load_system, resolve
+    from pcielab.profiles.resolve import ResolvedSystem, load_host, load_system, resolve
     from pcielab.simulation import simulate, simulate_messages
     from pcielab.store import Store, open_store
     from pcielab.suites import Suite, load_message_suite, load_suite, single_test
@@ -37,6 +37,7 @@ __all__ = [
     "__version__",
     "between",
     "bounds",
+    "load_host",
     "load_message_suite",
     "load_suite",
     "load_system",
@@ -51,7 +52,7 @@ __all__ = [
 __getattr__ = names_on_demand(
     __name__,
     {
-        "pcielab.profiles": ["ResolvedSystem", "load_system", "resolve"],
+        "pcielab.profiles": ["ResolvedSystem", "load_host", "load_system", "resolve"],
         "pcielab.simulation": ["simulate", "simulate_messages"],
         "pcielab.store": ["Store", "open_store"],
         "pcielab.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],

@@ -158,11 +158,11 @@ def test_a_hostile_question_is_answered_with_its_problem(served: Served, questio
     )
 
 
-@pytest.mark.parametrize("store", [1, -1, "0", True, None, "/etc/passwd", 1.5])
-def test_only_stores_that_were_given_are_read(served: Served, store: object) -> None:
+@pytest.mark.parametrize("number", [1, -1, "0", True, None, "/etc/passwd", 1.5])
+def test_only_stores_that_were_given_are_read(served: Served, number: object) -> None:
     for name in ("tests", "overlay", "distribution"):
-        assert asked(served, name, {"store": store, "test": 0})[0] == 422
-    assert asked(served, "compare", {"a": 0, "b": store})[0] == 422
+        assert asked(served, name, {"store": number, "test": 0})[0] == 422
+    assert asked(served, "compare", {"a": 0, "b": number})[0] == 422
 
 
 @pytest.mark.parametrize(

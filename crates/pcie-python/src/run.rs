@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pcie_bench::{Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Work, run, run_alone as alone};
+use pcie_bench::{
+    Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Work, run, run_alone as alone,
+};
 use pcie_bench_sim::SimulatedMessages;
 use pcie_sim::Machine;
 use pcie_sim::profile::System;

@@ -115,6 +115,8 @@ class Server:
             if not isinstance(page, str) or not 1 <= len(page) <= _MOST_NAME:
                 raise InputError("page: give a short name")
             question = question_of(fields.get("question"))
+            # Refuses what no point could be simulated of.
+            question.suite(question.bandwidth)
             system = await run_in_threadpool(self.systems.resolved, question)
         except InputError as error:
             return _problem(error)

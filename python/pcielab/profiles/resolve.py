@@ -123,6 +123,16 @@ def load_system(name_or_path: str) -> ResolvedSystem:
     return resolve(name_or_path)
 
 
+def load_host(name_or_path: str) -> Host:
+    """The host of that name, such as `snb-e5-2630`, or in that file; `with_` makes others of it, for systems.
+
+    Raises:
+        InputError: There is no such host, or something in it is wrong.
+    """
+    content, path, _ = _part("host", name_or_path, Path())
+    return _validated(Host, content, path, "host.")
+
+
 def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> ResolvedSystem:
     """The system of that name (or in that file, `*.toml`), with changes made to single values.
 
