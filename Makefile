@@ -142,7 +142,6 @@ bench: build $(VENV)/.bench-installed target/rtl/pcielab-rtl ## Measure speed: r
 	mkdir -p target && touch target/bench-started
 	cargo bench $(BENCHED) --quiet -- --quiet
 	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))
-	$(BIN)/python bench/explore_latency.py
 
 .PHONY: bench-record
 bench-record: ## The same, and append the results with the commit to bench/history.jsonl

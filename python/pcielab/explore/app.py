@@ -7,11 +7,12 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypeAlias
 
+import jinja2
 import vl_convert
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from pcielab import __version__
@@ -27,8 +28,8 @@ from pcielab.report.style import BOUND_COLOURS, configuration
 
 Ask: TypeAlias = Callable[[Any], object]
 
-_PAGES = {"/": "explore.html", "/stores": "stores.html", "/fabrics": "fabrics.html"}
-_KINDS = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+_PAGES = {"/": "explore", "/stores": "stores", "/fabrics": "fabrics"}
+_KINDS = {"js": "text/javascript", "css": "text/css"}
 _FILES = resources.files("pcielab.explore") / "pages"
 _MOST_NAME = 200
 
@@ -65,7 +66,7 @@ class Server:
             "fabric": fabrics.estimated,
         }
         return [
-            *(Route(path, _file(name)) for path, name in _PAGES.items()),
+            *(Route(path, _page(name)) for path, name in _PAGES.items()),
             Route("/pages/{name}", _named_file),
             Route("/vega.js", _vega),
             Route("/api/setting", self._setting),
@@ -158,18 +159,24 @@ def _problem(error: InputError) -> Response:
     return JSONResponse({"problem": str(error)}, 422)
 
 
-def _file(name: str) -> Callable[[Request], Response]:
+def _page(name: str) -> Callable[[Request], Response]:
     def endpoint(_request: Request) -> Response:
-        return Response((_FILES / name).read_bytes(), media_type=_KINDS[name.rpartition(".")[2]])
+        return HTMLResponse(_templates().get_template(f"{name}.html.j2").render(name=name, pages=_PAGES))
 
     return endpoint
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    loader = jinja2.FunctionLoader(lambda name: (_FILES / name).read_text(encoding="utf-8"))
+    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
 
 
 def _named_file(request: Request) -> Response:
     name = request.path_params["name"]
     if name not in _served():
         return JSONResponse({"problem": "there is no such file"}, 404)
-    return _file(name)(request)
+    return Response((_FILES / name).read_bytes(), media_type=_KINDS[name.rpartition(".")[2]])
 
 
 @cache

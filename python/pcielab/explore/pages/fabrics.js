@@ -80,7 +80,7 @@ const draw = () => {
   const places = new Map(answer.nodes.map((node) => [node.node, { ...node, ...at(node) }]));
   const width = Math.max(...[...places.values()].map((node) => node.x)) + LEAF, height = Math.max(...[...places.values()].map((node) => node.y)) + EDGE + 12;
   tree.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  tree.style.minWidth = `${Math.min(width, answer.nodes.length * 26)}px`;
+  tree.style.minWidth = `${0.85 * width}px`;
   tree.style.maxWidth = `${width * 1.25}px`;
   const loads = new Map(answer.edges.map((edge) => [edge.edge, edge]));
   const parts = [], labels = [];
