@@ -32,7 +32,10 @@ def slide(tab: Tab, key: str, presses: int) -> None:
         slider.press("ArrowRight")
 
 
-def test_what_a_page_shows_is_what_its_commands_give(open_tab: OpenTab, tmp_path: Path) -> None:
+def test_what_a_page_shows_is_what_its_commands_give(
+    open_tab: OpenTab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     tab = open_tab(SYSTEM)
     tab.settle()
     before = shown(tab)
@@ -57,10 +60,10 @@ def test_what_a_page_shows_is_what_its_commands_give(open_tab: OpenTab, tmp_path
     tab.until(lambda: tab.page.locator("#taken-run").count(), "what is taken out")
     words = shlex.split(tab.page.inner_text("#taken-run"))
     assert words[:2] == ["pcielab", "run"]
-    [row] = json.loads(succeed(*words[1:], "--format", "json", cwd=tmp_path).stdout)
+    [row] = json.loads(succeed(*words[1:], "--format", "json").stdout)
     assert row["bandwidth_gbps"] == now[64]
     (tmp_path / "explored.toml").write_text(tab.page.inner_text("#taken-sweep"))
-    succeed("sweep", "explored.toml", "-o", "explored", cwd=tmp_path)
+    succeed("sweep", "explored.toml", "-o", "explored")
     table = pd.read_parquet(tmp_path / "explored" / "results.parquet")
     swept = dict(zip(table["size_bytes"], table["bandwidth_gbps"], strict=True))
     assert {size: swept[size] for size in now if size in swept} == {
@@ -69,7 +72,7 @@ def test_what_a_page_shows_is_what_its_commands_give(open_tab: OpenTab, tmp_path
     assert len(swept) > 15
     for name, arguments in (("profile", ["--test", "bw-rd", "-o", "a.db"]), ("suite", ["-o", "b.db"])):
         (tmp_path / f"{name}.toml").write_text(tab.page.inner_text(f"#taken-{name}"))
-        succeed("run", f"--{name}", f"{name}.toml", *arguments, cwd=tmp_path)
+        succeed("run", f"--{name}", f"{name}.toml", *arguments)
     assert tab.complaints + shared.complaints == []
 
 

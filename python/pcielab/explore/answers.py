@@ -2,11 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pcielab import _core, model
-from pcielab.errors import InputError
 from pcielab.explain.bounds import bounds_of_tests
 from pcielab.explain.facts import Facts, facts_of_system
 from pcielab.explain.reasons import reasons
@@ -15,6 +14,7 @@ from pcielab.explain.words import asked, bound_sentences
 from pcielab.explore.question import Question
 from pcielab.profiles import ResolvedSystem
 from pcielab.report.bounds import ethernet_need, ethernet_rates, link_text
+from pcielab.suites.benchmark import Parameters, impossible
 
 SIZES = (
     8,
@@ -55,10 +55,10 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
         InputError: The test cannot be.
     """
     facts = facts_of_system(system.system)
-    sizes = _possible(question, "size", SIZES)
-    windows = _possible(question, "window", WINDOWS)
-    tests = [_test(question, size=size) for size in sizes] + [_test(question, window=window) for window in windows]
-    found = json.loads(_core.test_bounds(system.to_json(), json.dumps(tests)))
+    of_sizes, of_windows = _tests(question, "size", SIZES), _tests(question, "window", WINDOWS)
+    sizes, windows = [test.size_bytes for test in of_sizes], [test.window_bytes for test in of_windows]
+    tests = json.dumps([asdict(test) for test in (*of_sizes, *of_windows)])
+    found = json.loads(_core.test_bounds(system.to_json(), tests))
     bounds = [one["answer"] if one else None for one in found]
     link = facts.model_link(question.window)
     alone = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}[question.bandwidth]
@@ -80,26 +80,12 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
     }
 
 
-def _possible(question: Question, word: str, values: Sequence[int]) -> list[int]:
-    """The values of a word that make a test that can be, the question's own among them.
-
-    Raises:
-        InputError: The question's own cannot.
-    """
-    own = getattr(question, word)
-    question.suite(question.bandwidth)
-    kept = []
-    for value in sorted({*values, own}):
-        try:
-            question.suite(question.bandwidth, **{word: value})
-        except InputError:
-            continue
-        kept.append(value)
-    return kept
-
-
-def _test(question: Question, **other: int) -> Mapping[str, Any]:
-    return asdict(question.suite(question.bandwidth, **other).entries[0].parameters)
+def _tests(question: Question, word: str, values: Sequence[int]) -> list[Parameters]:
+    """The question's test with each value of a word that makes one that can be, its own among them."""
+    own = question.suite(question.bandwidth).entries[0].parameters
+    key = f"{word}_bytes"
+    tests = [replace(own, **{key: value}) for value in sorted({*values, getattr(own, key)})]
+    return [test for test in tests if impossible(test) is None]
 
 
 def _curve(word: str, values: Sequence[int], bounds: Sequence[Any]) -> list[dict[str, Any]]:

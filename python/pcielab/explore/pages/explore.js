@@ -45,6 +45,7 @@ class Workbench {
       later = setTimeout(again, 200);
     });
     byId("take-out").addEventListener("toggle", () => this.takeOut());
+    byId("numbers").addEventListener("toggle", () => this.numbers());
     await this.enter(this.state, true);
   }
 
@@ -181,6 +182,7 @@ class Workbench {
 
   settled() {
     byId("state").textContent = "";
+    this.numbers();
     document.documentElement.dataset.settled = toAddress(this.state);
     this.explain(this.explained ?? this.state.question.size);
   }
@@ -199,7 +201,7 @@ class Workbench {
       this.charts.show("window", { edges: now.answer.edges, bounds: bounds("windows", "window"), points: points("window") }),
       this.charts.show("latency", { cdf: runs.flatMap((run) => run.cdf) }),
     ]);
-    this.numbers(now);
+    if (byId("numbers").open) this.numbers();
   }
 
   // Rows of a store that ask for the same but for what is across.
@@ -211,8 +213,9 @@ class Workbench {
     return exact.map((row) => ({ run: this.overlaid.name, kind: "overlay", [panel]: row[word], gbps: row.bandwidth_gbps }));
   }
 
-  numbers(run) {
-    const rows = run.answer.sizes.map((row) => {
+  numbers() {
+    const run = this.runs.get(NOW);
+    const rows = (run.answer?.sizes ?? []).map((row) => {
       const simulated = run.points.size.get(row.size)?.gbps;
       const button = element("button", { type: "button", textContent: "why" });
       button.addEventListener("click", () => this.explain(row.size));
