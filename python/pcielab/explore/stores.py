@@ -49,7 +49,7 @@ class Stores:
         rows = frame[shown]
         wanted = str(_of(asked, "filter", "")).lower().split()
         if wanted:
-            texts = rows.astype(str).agg(" ".join, axis=1).str.lower()
+            texts = [" ".join(map(str, row)).lower() for row in rows.itertuples(index=False)]
             rows = rows[[all(word in text for word in wanted) for text in texts]]
         return {"columns": shown, "rows": _plain(rows.head(_ROWS_MOST)), "all": len(rows)}
 

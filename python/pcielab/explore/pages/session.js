@@ -9,9 +9,9 @@ export const ask = async (name, asked, signal) => {
     body: JSON.stringify(asked ?? {}),
     signal,
   });
-  const found = await answer.json();
-  if (!answer.ok) throw new Problem(found.problem ?? answer.statusText);
-  return found;
+  if (answer.ok) return answer.json();
+  const told = await answer.json().catch(() => ({}));
+  throw new Problem(told.problem ?? `the server failed: ${answer.statusText}`);
 };
 
 // Lines of JSON as they come.
