@@ -79,7 +79,9 @@ def _share_of_engine(store: Store, command: str, engine: str) -> float | None:
 def _of_engine(store: Store, command: str, engine: str) -> Figure:
     asked = f"{command} of {LARGE_BYTES} B reaches {OF_ENGINE} of {engine}"
     share = _share_of_engine(store, command, engine)
-    return Figure(asked, "no values" if share is None else f"{share:.3f}", share and share >= OF_ENGINE)
+    if share is None:
+        return Figure(asked, "no values", None)
+    return Figure(asked, f"{share:.3f}", share >= OF_ENGINE)
 
 
 def _reads(store: Store) -> Figure:
