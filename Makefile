@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras explore,notebook,sweep >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -100,6 +100,10 @@ damage: build ## Truncate, flip and zero a store in 560 ways, and have commands 
 	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
 
+.PHONY: sweep-kills
+sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed now and then, and compare with a serial sweep (minutes)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
+
 .PHONY: hostile-text
 hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium)
 	$(BIN)/python -m pytest tests/report/test_hostile_text.py
@@ -130,6 +134,10 @@ format: $(VENV)/.installed ## Format Rust and Python
 $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
+
+.PHONY: gpu
+gpu: build ## Measure with this machine's NVIDIA GPU, and hold it against what it should reach (half an hour)
+	$(BIN)/python bench/gpu_figures.py
 
 BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric -p pcie-bench
 

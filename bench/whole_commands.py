@@ -15,6 +15,7 @@ from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
 from estimates import EstimateCommand, estimates
 from examinations import ExaminationCommand, examinations
+from pages import Waiting, waitings
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
 from pcielab.devices.running import available_cores
@@ -70,13 +71,14 @@ def main() -> None:
         Format.TABLE,
         "A device written in Python: what a transaction costs, by slice",
     )
+    waited = waitings()
+    print_rows([asdict(one) for one in waited], Format.TABLE, "pcielab explore: from a slider's move, in Chromium")
     if arguments.record:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            history.write(
-                json.dumps(_line(started, measured, in_rtl, ran, estimated, examined, crossed, results)) + "\n"
-            )
+            line = _line(started, measured, in_rtl, ran, estimated, examined, crossed, waited, results)
+            history.write(json.dumps(line) + "\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -95,6 +97,7 @@ def _line(
     estimated: list[EstimateCommand],
     examined: list[ExaminationCommand],
     crossed: list[Bridge],
+    waited: list[Waiting],
     results: dict[str, float],
 ) -> dict[str, object]:
     """Three digits: no figure here is better than that."""
@@ -110,6 +113,7 @@ def _line(
         "estimates": [_rounded(asdict(command)) for command in estimated],
         "examinations": [_rounded(asdict(command)) for command in examined],
         "bridge": [_rounded(asdict(way)) for way in crossed],
+        "pages": [_rounded(asdict(one)) for one in waited],
         "criterion": _rounded(results),
     }
 
