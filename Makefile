@@ -79,6 +79,10 @@ rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core in one line at a time
 rtl-synthesis: $(VENV)/.rtl-installed ## Synthesize the FPGA core with Yosys, and write what it takes into rtl/README.md (minutes)
 	$(BIN)/python rtl/synthesize.py
 
+.PHONY: rtl-figure
+rtl-figure: build target/rtl/pcielab-rtl ## Draw figure 4 of the paper with the FPGA core in it, for rtl/README.md
+	$(BIN)/python bench/rtl_figure.py
+
 .PHONY: rtl-registers
 rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.rdl: constants, C header, reference page
 	$(BIN)/python rtl/generate_registers.py

@@ -27,6 +27,7 @@ PARAMETERS = {
     "id_pool": {"COUNT": 8},
     "latency_recorder": {"RECORDS": 4096},
     "completion_tracker": {"DATA_WIDTH": 256, "TAGS": 32},
+    "message_receiver": {"DATA_WIDTH": 256},
     "request_engine": {"DATA_WIDTH": 256, "TAGS": 64},
     CORE: {"DATA_WIDTH": 256, "TAGS": 64},
 }

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pcielab import _core
-from pcielab.devices import cpu
+from pcielab.devices import cpu, rtl
 from pcielab.errors import InputError
 from pcielab.profiles.part import Part
 from pcielab.validation import explain, suggestion
@@ -41,14 +41,24 @@ class Kind:
     present: Callable[[], Sequence[tuple[str, str]]]
 
 
-_CPU = Kind(
-    "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
+_SHIPPED = (
+    Kind(
+        "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
+    ),
+    Kind("rtl", rtl.TITLE, rtl.RtlOptions, rtl.make, rtl.present),
+    Kind(
+        "fpga",
+        "The FPGA core on a board, by its PCI address",
+        rtl.BoardOptions,
+        rtl.make_board,
+        rtl.present_boards,
+    ),
 )
 
 
 def kinds() -> dict[str, Kind]:
     """Every kind but `sim`, whose options are the profile of a system, by name."""
-    found = {_CPU.name: _CPU}
+    found = {kind.name: kind for kind in _SHIPPED}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         found.setdefault(entry.name, _loaded(entry))
     return found
