@@ -68,11 +68,11 @@ rtl-check: $(VENV)/.rtl-installed
 	PCIELAB_RTL_SEED=$(or $(PCIELAB_RTL_SEED),1) $(BIN)/python -m pytest rtl/tb
 
 .PHONY: rtl-test
-rtl-test: $(VENV)/.rtl-installed ## Run every bench of the FPGA core, in all its sizes (minutes)
+rtl-test: build target/rtl/pcielab-rtl ## Run every bench of the FPGA core, in all its sizes (minutes)
 	PCIELAB_RTL_TESTS=60 $(BIN)/python -m pytest rtl/tb -m ''
 
 .PHONY: rtl-mutants
-rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core in one line at a time: its benches have to notice (a quarter of an hour)
+rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core in one line at a time: its benches have to notice (minutes)
 	$(BIN)/python rtl/tb/mutants.py
 
 .PHONY: rtl-synthesis
