@@ -236,6 +236,9 @@ def run_fabric(
     ] = 200.0,
     seed: Annotated[int, typer.Option("--seed", help="Names the draws of random arrivals.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
+    repeat_damaged: Annotated[
+        bool, typer.Option("--repeat-damaged", help="With --resume: do tests again whose numbers are damaged.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
@@ -250,6 +253,7 @@ def run_fabric(
     """
     from pcielab import fabric
     from pcielab.cli.progress import Bar
+    from pcielab.cli.stores import tell_damaged
     from pcielab.store import open_store
 
     chosen = fabric.load(file)
@@ -267,6 +271,8 @@ def run_fabric(
     else:
         name = flows or chosen.file.flows.default or "flows"
         points = fabric.flow_set(chosen.flows(flows), name, discipline.value, duration_us)
+    if repeat_damaged:
+        tell_damaged(output)
     with Bar() as bar:
         fabric.run(
             chosen,
@@ -275,6 +281,7 @@ def run_fabric(
             suite=name,
             seed=seed,
             resume=resume,
+            repeat_damaged=repeat_damaged,
             overwrite=overwrite,
             progress=bar.update,
         )

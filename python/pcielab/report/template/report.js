@@ -29,7 +29,10 @@
       const apart = node.resolve?.scale?.y === "independent" ? AXIS : GAP;
       const room = width - AXIS - END;
       const fitting = Math.floor((room + apart) / (LEAST_PANEL + apart));
-      node.columns = Math.max(1, Math.min(node.columns ?? 1, fitting));
+      const panels = node.facet.sort?.length ?? fitting;
+      const most = Math.max(1, Math.min(node.columns ?? 1, fitting));
+      // Rows of four and one would leave most of the second one empty.
+      node.columns = Math.ceil(panels / Math.ceil(panels / most));
       node.spec.width = Math.max(120, Math.floor((room - apart * (node.columns - 1)) / node.columns));
     } else if (node.layer || node.mark) {
       const labels = node.usermeta?.labels ?? 0;
