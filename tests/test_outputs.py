@@ -173,11 +173,19 @@ def test_the_worst_rows_of_a_twin_are_drawn(folder: Path) -> None:
     assert page.count("data-figure=") > 1
 
 
-def test_the_tree_of_a_fabric_is_drawn(folder: Path) -> None:
-    succeed_in(folder, *arguments("fabric explain", "tree"))
-    drawn = (folder / "tree.svg").read_text()
-    assert "MODELLED" in drawn
-    assert "host" in drawn
+@pytest.mark.parametrize("command", ["fabric explain", "explain"])
+def test_pictures_are_drawn_for_light_and_for_dark_pages(command: str, folder: Path) -> None:
+    drawn = {}
+    for theme in ("light", "dark"):
+        succeed_in(folder, *arguments(command, theme), "--theme", theme)
+        drawn[theme] = output(command, folder, theme).read_text()
+    word = "MODELLED" if command == "fabric explain" else "What moves each test"
+    assert word in drawn["light"]
+    assert word in drawn["dark"]
+    assert 'fill="#ffffff"' in drawn["light"].split(">")[1] + drawn["light"].split(">")[2]
+    assert "#12161c" in drawn["dark"]
+    # Ink of the one theme cannot be read on the page of the other.
+    assert "#1f2933" not in drawn["dark"]
 
 
 def succeed_in(folder: Path, *words: str) -> str:

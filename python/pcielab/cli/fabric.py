@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names, suite_names
-from pcielab.cli.output import Cell, Format, print_frame, print_rows
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_frame, print_rows
 from pcielab.errors import InputError
 from pcielab.wording import named
 
@@ -133,6 +133,7 @@ def explain(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the tree with the loads on its edges.")
     ] = None,
+    theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
@@ -161,14 +162,14 @@ def explain(
     else:
         print_frame(changes, output_format)
     if picture is not None:
-        _draw(chosen, found, picture, overwrite=overwrite)
+        _draw(chosen, found, picture, theme=theme, overwrite=overwrite)
 
 
-def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, overwrite: bool) -> None:
+def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, overwrite: bool) -> None:
     from pcielab.fabric.picture import tree
     from pcielab.report import save_figure
 
-    save_figure(tree(chosen, found), path, overwrite=overwrite)
+    save_figure(tree(chosen, found), path, theme=theme.value, overwrite=overwrite)
     typer.echo(f"wrote {path}", err=True)
 
 

@@ -73,9 +73,7 @@ def latency_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
             rows = rows.sort_values("size_bytes")
             first, last = rows.iloc[0], rows.iloc[-1]
             per_byte = (last["median"] - first["median"]) / (last["size_bytes"] - first["size_bytes"])
-            ends = " and ".join(
-                f"{end['median']:,.0f} ns at {size_text(end['size_bytes'])} B" for end in (first, last)
-            )
+            ends = " and ".join(f"{end['median']:,.0f} ns at {end['size_bytes']:,} B" for end in (first, last))
             yield f"{run.label}, {test}: {ends}, {per_byte:.2f} ns for each byte more."
 
 

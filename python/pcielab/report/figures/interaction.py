@@ -50,9 +50,8 @@ def modelled_interactions(sources: Sources) -> Figure:
         )
         .add_params(picked)
     )
-    figure = panels(
-        [_ethernet_line(), lines], data, "link", columns=[link_text(link) for link in links], height=320
-    )
+    behind = [_ethernet_line()] if "reference" in data else []
+    figure = panels([*behind, lines], data, "link", columns=[link_text(link) for link in links], height=320)
     title = "Figure 1: what a NIC gets out of the link, over Ethernet frame size"
     note = f"{MODELLED} for the link of {', '.join(run.label for run in runs if link_of(run) is not None)}"
     return titled(figure, title, [], note, findings=[one for link in links for one in _findings(link, data)])

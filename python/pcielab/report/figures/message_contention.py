@@ -15,6 +15,7 @@ from pcielab.report.series import Dimension, Series, label_rows
 _WAYS = WAYS | {"write-combined-fenced": "stores, write-combined, fenced"}
 _SHARINGS = {"own-queues": "a queue for each core", "one-queue": "one queue"}
 _EVICTIONS = {"in-order": "the oldest buffer leaves", "random": "any buffer leaves"}
+_NOTICED_PERCENT = 1.0
 _BANDWIDTH = {"bandwidth": "bandwidth (Gb/s)"}
 
 
@@ -55,7 +56,7 @@ def message_evictions(sources: Sources) -> Figure:
         raise MissingDataError("tests of messages with evictions (pcielab run --suite kpio)")
     x = alt.X("pressure:Q", title="share of the stores with an eviction", axis=alt.Axis(format=".0%"))
     findings = [*_change_findings(data, "pressure", "bandwidth", "a share of {:.0%}")]
-    figure = _panels(runs, data, x, _BANDWIDTH | {"downstream_bytes": "bytes to the device, for each message"})
+    figure = _panels(runs, data, x, _BANDWIDTH | {"downstream_bytes": "bytes to the device for a message"})
     return titled(figure, "Buffers evicted before they are full", runs, findings=findings)
 
 
@@ -107,9 +108,9 @@ def _panels(runs: Sequence[Run], data: pd.DataFrame, x: alt.X, metrics: Mapping[
     lines = list(dict.fromkeys(data["line"]))
     series = Series(runs, Dimension("line", "messages", lines))
     folded = pd.concat(
-        [data.assign(value=data[metric], panel=data["place"] + ": " + title) for metric, title in metrics.items()]
+        [data.assign(value=data[metric], panel=data["place"] + " · " + title) for metric, title in metrics.items()]
     )
-    names = [f"{place}: {title}" for place in dict.fromkeys(data["place"]) for title in metrics.values()]
+    names = [f"{place} · {title}" for place in sorted(set(data["place"])) for title in metrics.values()]
     y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
     swept = str(x.shorthand).partition(":")[0]
     kept = [swept, "line", "value", "panel", "run", "role"]
@@ -125,6 +126,6 @@ def _change_findings(data: pd.DataFrame, swept: str, metric: str, place: str) ->
         for line, rows in drawn.groupby("line", sort=False):
             first, last = rows.iloc[0], rows.iloc[-1]
             change = 100 * (last[metric] / first[metric] - 1)
-            told.append(f"{line}: {change:+.0f} %")
+            told.append(f"{line}: {change:+.0f} %" if abs(change) >= _NOTICED_PERCENT else f"{line}: the same")
         last_place = place.format(drawn[swept].max())
-        yield f"{run}, {where}, {metric} at {last_place} against the first point: {'; '.join(told)}."
+        yield f"{run}, {where}, {metric} at {last_place} against the first point, within 1 %: {'; '.join(told)}."

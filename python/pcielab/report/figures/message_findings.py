@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from pcielab.report.axes import size_text
-
 _MOST_RUNS = 2
 
 
@@ -35,7 +33,7 @@ def _where(ahead: pd.Series) -> str:
         return f"at every one of {len(ahead)} sizes"
     if sizes.empty:
         return f"at none of {len(ahead)} sizes"
-    last = f"{size_text(sizes.max())} B"
+    last = f"{sizes.max():,} B"
     if ahead[: sizes.max()].all():
         return f"up to {last}"
     return f"at {len(sizes)} of {len(ahead)} sizes, {last} the largest of them"

@@ -8,7 +8,7 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
   // What stands beside the panels: an axis with its labels and title, and half a label at the other end.
-  const AXIS = 64, END = 18, GAP = 22, LEAST_PANEL = 235, NARROW = 640;
+  const AXIS = 64, END = 18, GAP = 22, LEAST_PANEL = 235, NARROW = 640, MENU = 70;
 
   // A text in as many lines as it needs, by the average width of a letter.
   const wrapped = (text, width, letter) => [text].flat().flatMap((line) => {
@@ -71,7 +71,7 @@
     const configuration = structuredClone(configurations[theme]);
     fit(specification, width);
     if (specification.title) {
-      specification.title.text = wrapped(specification.title.text, width - 30, 8.4);
+      specification.title.text = wrapped(specification.title.text, width - MENU, 8.4);
       specification.title.subtitle = wrapped(specification.title.subtitle ?? "", width - 10, 6.4);
     }
     if (width < NARROW) narrow(specification, configuration, width);
