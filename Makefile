@@ -100,9 +100,14 @@ hostile-text: build ## Open pages with hostile text in every field in a browser 
 test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
 	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
 
+FUZZED := target/fuzz/python
+
 .PHONY: fuzz
 fuzz: build ## Change inputs of every kind and look whether all are accepted or refused (COUNT=1000000, MINUTES=60)
-	$(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
+	cargo build -p pcie-python --profile fuzz --features pyo3/extension-module --quiet
+	rm -rf $(FUZZED) && mkdir -p $(FUZZED) && cp -RL python/pcielab $(FUZZED)/
+	cp target/fuzz/lib_core.so $(FUZZED)/pcielab/_core.abi3.so
+	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
 
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module

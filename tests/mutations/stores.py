@@ -1,5 +1,6 @@
 """Stores as strangers send them: sound files, with digests that match, that say anything."""
 
+import copy
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ import mutate
 from pcielab import fabric, model, profiles, simulation, suites
 from pcielab._core import StoreWriter
 from pcielab.compare import compare
-from pcielab.compare import draw as draw_comparison
+from pcielab.compare.picture import families, runs_of_comparison
 from pcielab.doctor.stores import tree_of_store
 from pcielab.explain import explain_run
 from pcielab.explain.checks import checks
@@ -22,13 +23,16 @@ from pcielab.exporters import EXPORTERS, export
 from pcielab.importers import import_pcie_bench
 from pcielab.report.catalogue import CATALOGUE
 from pcielab.report.doctor import machines
-from pcielab.report.page import render
+from pcielab.report.provenance import provenance
 from pcielab.report.run import runs_of
 from pcielab.report.selection import MissingDataError
+from pcielab.report.summary import summary
+from pcielab.report.table import family_tables
 from pcielab.store import Store, open_store
 
 Draw = random.Random
 _SEEDS = "seeds"
+_DEEPER, _LEFT_OUT = 0.8, 0.15
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def stores(draw: Draw, folder: Path) -> None:
 
 def _write(draw: Draw, seed: _Seed, path: Path) -> None:
     what = draw.random()
-    manifest = mutate.table(draw, seed.manifest) if what < 0.7 else seed.manifest
+    manifest = _changed(draw, seed.manifest) if what < 0.7 else seed.manifest
     with StoreWriter.create(path, json.dumps(manifest, default=str), overwrite=True) as writer:
         for record in seed.records:
             parameters = mutate.table(draw, record["parameters"]) if 0.6 < what < 0.95 else record["parameters"]
@@ -90,9 +94,39 @@ def _write(draw: Draw, seed: _Seed, path: Path) -> None:
             writer.attach(name, changed.replace("\0", ""))
 
 
+def _changed(draw: Draw, manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest with one or two values changed; every level has its share, however many keys are below it."""
+    changed = copy.deepcopy(manifest)
+    for _ in range(draw.choice([1, 1, 2])):
+        place = changed
+        key = draw.choice([*place])
+        while isinstance(place[key], dict) and place[key] and draw.random() < _DEEPER:
+            place = place[key]
+            key = draw.choice([*place])
+        if draw.random() < _LEFT_OUT:
+            del place[key]
+        else:
+            place[key] = mutate.value(draw, place[key])
+        if not changed:
+            break
+    return changed
+
+
 def _figure(store: Store, draw: Draw, _folder: Path) -> None:
     with suppress(MissingDataError):
         draw.choice(CATALOGUE).draw(runs_of(store), None).to_dict(validate=False)
+
+
+def _told(store: Store, _draw: Draw, _folder: Path) -> None:
+    [run] = runs_of(store)
+    provenance(run), summary([run]), [*family_tables(run)]
+
+
+def _compared(store: Store, _draw: Draw, _folder: Path) -> None:
+    found = compare(store, store)
+    assert found.system_differences == []
+    for figure in families(found, *runs_of_comparison(found)):
+        figure.to_dict(validate=False)
 
 
 def _export(store: Store, draw: Draw, folder: Path) -> None:
@@ -102,10 +136,10 @@ def _export(store: Store, draw: Draw, folder: Path) -> None:
 USES: tuple[Callable[[Store, Draw, Path], object], ...] = (
     _figure,
     _export,
-    lambda store, _draw, _folder: render(runs_of(store), [], []),
+    _told,
+    _compared,
     lambda store, _draw, _folder: machines(runs_of(store)),
     lambda store, _draw, _folder: checks(store, explain_run(store)),
-    lambda store, _draw, _folder: draw_comparison(compare(store, store)),
     lambda store, _draw, _folder: tree_of_store(store),
     lambda store, _draw, _folder: fabric.compare_with_published(store),
 )

@@ -46,17 +46,8 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
         title: What it is called.
         notes: Lines below the title.
     """
-    first, second = runs_of([comparison.a, comparison.b])
-    a = replace(first, label=f"A: {first.label}", measured_overlay=True)
-    b = replace(second, label=f"B: {second.label}")
-    latency = comparison.rows["name"].str.startswith("LAT_").rename("latency")
-    latency |= comparison.rows["name"].str.endswith("_ALONE")
-    figures = {
-        f"family-{number}": _family(rows, str(name), a, b, latency=bool(timed))
-        for number, ((name, timed), rows) in enumerate(
-            comparison.rows.groupby(["family", latency], sort=False), start=1
-        )
-    }
+    a, b = runs_of_comparison(comparison)
+    figures = {f"family-{number}": one for number, one in enumerate(families(comparison, a, b), start=1)}
     return html_page(
         "comparison.html.j2",
         figures,
@@ -68,6 +59,23 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
         summary=_summary(comparison),
         pictured=figures,
     )
+
+
+def runs_of_comparison(comparison: Comparison) -> tuple[Run, Run]:
+    """A, which is drawn as points, and B."""
+    first, second = runs_of([comparison.a, comparison.b])
+    a = replace(first, label=f"A: {first.label}", measured_overlay=True)
+    return a, replace(second, label=f"B: {second.label}")
+
+
+def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
+    """A figure for each family that both have numbers of: its bandwidths, or its latencies."""
+    rows = comparison.rows
+    # A stream of messages has both.
+    latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
+    value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
+    groups = rows[value.notna()].groupby(["family", latency.rename("latency")], sort=False)
+    return [_family(group, str(name), a, b, latency=bool(timed)) for (name, timed), group in groups]
 
 
 def _summary(comparison: Comparison) -> Summary:
@@ -135,7 +143,7 @@ def _parts(points: pd.DataFrame, axis: str) -> pd.Series:
     ]
     if not varying:
         return points["name"]
-    return points[varying].astype(str).agg(", ".join, axis=1)
+    return points[varying].map(str).agg(", ".join, axis=1)
 
 
 def _tooltip(axis: str) -> list[alt.Tooltip]:

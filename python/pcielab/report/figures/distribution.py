@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import altair as alt
 import numpy as np
@@ -23,6 +23,7 @@ _CDF_SHOWN_TO = 0.999
 _SHARES_OF_A_POWER = 8
 
 
+_Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
 _POWERS = [10.0**-power for power in range(10)]
 
 
@@ -125,14 +126,14 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
     tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
     height = PANEL_HEIGHT if len(tests) == 1 else 200
 
-    def drawn(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
+    def in_panels(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
         return panels(layers, rows, "window", columns=windows, row="test", rows=tests, height=height)
 
     residual = Residual("latency_ns", ["operation", "cache", "window_bytes", curve.field], "ns")
     figure = with_residuals(
-        drawn(layers, data, height),
+        in_panels(layers, data, height),
         residual.rows(_at_shares(data, curve.field), measured_of(runs)),
-        lambda rows: drawn(
+        lambda rows: in_panels(
             residual.layers(series, curve.share_axis, points_on_lines=False), rows, RESIDUAL_HEIGHT
         ),
     )
@@ -141,17 +142,19 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
 
 def _at_shares(data: pd.DataFrame, field: str) -> pd.DataFrame:
     """The curves at shares that are the same for all of them, which can be held against one another."""
-    keys = ["run", "role", "operation", "test", "cache", "window_bytes", "window"]
-    parts = [
-        pd.DataFrame(
-            {field: (shares := _shares(rows[field], field)), "latency_ns": _latencies(rows, field, shares)}
-        ).assign(**dict(zip(keys, key, strict=True)))
-        for key, rows in data.groupby(keys, sort=False)
-    ]
+    parts = []
+    for _, rows in data.groupby(["run", "operation", "cache", "window_bytes"], sort=False):
+        shares = _shares(rows[field], field)
+        alike = rows.drop(columns=[field, "latency_ns"]).head(1)
+        parts.append(
+            alike.loc[alike.index.repeat(len(shares))].assign(
+                **{field: shares, "latency_ns": _latencies(rows, field, shares)}
+            )
+        )
     return pd.concat(parts, ignore_index=True)
 
 
-def _shares(reached: pd.Series, field: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def _shares(reached: pd.Series, field: str) -> _Numbers:
     """A hundred shares of the transactions, or of the slowest so many in each power of ten that there are."""
     if field == "cdf":
         return np.arange(1, 100) / 100
@@ -159,11 +162,12 @@ def _shares(reached: pd.Series, field: str) -> "np.ndarray[Any, np.dtype[np.floa
     return 10.0 ** (np.arange(0, _SHARES_OF_A_POWER * lowest - 1, -1) / _SHARES_OF_A_POWER)
 
 
-def _latencies(rows: pd.DataFrame, field: str, shares: "np.ndarray[Any, np.dtype[np.float64]]") -> pd.Series:
+def _latencies(rows: pd.DataFrame, field: str, shares: _Numbers) -> _Numbers:
     """The latency that each share of a curve stands at."""
     ordered = rows.sort_values(field)
     places = np.searchsorted(ordered[field].to_numpy(), shares, side="left").clip(max=len(ordered) - 1)
-    return ordered["latency_ns"].iloc[places].reset_index(drop=True)
+    latencies: _Numbers = ordered["latency_ns"].to_numpy(dtype=np.float64)[places]
+    return latencies
 
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:

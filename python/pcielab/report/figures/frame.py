@@ -62,8 +62,8 @@ def panels(
         names = data[row] + _PART_OF_A_NAME + data[column]
         order = [f"{one}{_PART_OF_A_NAME}{other}" for one in rows for other in columns]
     order = [name for name in order if name in set(names)]
-    rows = _inline(data.assign(**{_PANEL: names}))
-    panel = alt.layer(*_pickers_first(layers), data=rows).properties(width=width, height=height)
+    inline = _inline(data.assign(**{_PANEL: names}))
+    panel = alt.layer(*_pickers_first(layers), data=inline).properties(width=width, height=height)
     facet = alt.Facet(f"{_PANEL}:N", title=None, sort=order)
     figure: alt.FacetChart = panel.facet(facet=facet, columns=across)
     return figure

@@ -1,6 +1,7 @@
 """What stands in the way of messages by stores: other cores, and evictions of buffers that are not full yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -95,7 +96,7 @@ def _evictions(run: Run) -> pd.DataFrame:
     return rows.assign(place=links, line=lines).sort_values("pressure", kind="stable")
 
 
-def _link(run: Run, test: Mapping[str, object]) -> str:
+def _link(run: Run, test: Mapping[Any, Any]) -> str:
     """The link that a message crosses: the one that its test names, or its system's own."""
     if pd.notna(test["generation"]):
         return f"Gen{test['generation']:.0f} x{test['lanes']:.0f}"
