@@ -65,7 +65,7 @@ rtl: target/rtl/pcielab-rtl ## Build pcielab-rtl, the FPGA core as a process (ne
 
 .PHONY: rtl-check
 rtl-check: $(VENV)/.rtl-installed
-	$(BIN)/python -m pytest rtl/tb
+	PCIELAB_RTL_SEED=$(or $(PCIELAB_RTL_SEED),1) $(BIN)/python -m pytest rtl/tb
 
 .PHONY: rtl-test
 rtl-test: $(VENV)/.rtl-installed ## Run every bench of the FPGA core, in all its sizes (minutes)
