@@ -64,7 +64,7 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     ),
     (
         figures.FabricPlot("fig3-latency", "Latency of MMIO, H2D and D2H over the size", "average", panel_words=1),
-        "A command of H2D crosses the fabric four times, one of D2H twice; MMIO needs none.",
+        "Reads of a register or a buffer by MMIO, and commands that bring data to the device and back.",
     ),
     (
         figures.FabricPlot("fig4-d2d-latency", "Latency between devices over the size", "average"),
