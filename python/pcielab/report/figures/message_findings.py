@@ -34,6 +34,6 @@ def _where(ahead: pd.Series) -> str:
     if sizes.empty:
         return f"at none of {len(ahead)} sizes"
     last = f"{sizes.max():,} B"
-    if ahead[: sizes.max()].all():
+    if ahead.loc[: sizes.max()].all():
         return f"up to {last}"
     return f"at {len(sizes)} of {len(ahead)} sizes, {last} the largest of them"

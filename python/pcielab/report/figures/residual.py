@@ -37,7 +37,7 @@ class Residual:
         """The rows of the other runs that have a counterpart, and how far they are from it; maybe none.
 
         Args:
-            data: What the figure draws, labelled with its runs.
+            data: What the figure draws, labelled with its runs; what belongs to none of them is left out.
             reference: The run that the others are held against; None if there is none.
         """
         if reference is None:
@@ -45,7 +45,7 @@ class Residual:
         keys = list(self.keys)
         is_reference = data[RUN_FIELD] == reference.entry
         values = data[is_reference].drop_duplicates(keys, keep="last").set_index(keys)[self.metric]
-        pairs = data[~is_reference].join(values.rename(_REFERENCE), on=keys)
+        pairs = data[~is_reference & data[RUN_FIELD].notna()].join(values.rename(_REFERENCE), on=keys)
         pairs = pairs.dropna(subset=[_REFERENCE, self.metric])
         apart = pairs[self.metric] - pairs[_REFERENCE]
         return pairs.assign(**{_RESIDUAL: 100 * apart / pairs[_REFERENCE] if self.unit == "%" else apart})
