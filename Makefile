@@ -81,15 +81,15 @@ test-slow: build ## Run the published suite, whole, against the published measur
 
 .PHONY: faults
 faults: build ## Kill commands, and fail their writes, at every call by which they change files (an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_faults.py
+	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py
 
 .PHONY: kill-loop
 kill-loop: build ## Kill runs, imports and exports at a hundred moments each, and go on with them (a quarter of an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_killed_commands.py
+	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py
 
 .PHONY: damage
 damage: build ## Truncate, flip and zero a store in 560 ways, and have commands read it (a quarter of an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_damaged_stores.py
+	PCIELAB_DAMAGE_ONE_IN=$(or $(ONE_IN),1) $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
 
 .PHONY: hostile-text

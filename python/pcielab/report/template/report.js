@@ -46,6 +46,9 @@
     ...[...(node.layer ?? []), ...(node.vconcat ?? []), ...(node.spec ? [node.spec] : [])].flatMap(encodings),
   ];
 
+  const valuesOf = (specification) =>
+    specification.data?.values ?? specification.datasets?.[specification.data?.name] ?? [];
+
   // On a narrow card legends stand below one another, and long entries in several lines: none of them is cut.
   const narrow = (specification, configuration, width) => {
     const lines = (letters) =>
@@ -53,14 +56,20 @@
     for (const part of [specification, ...(specification.vconcat ?? [])]) {
       if (part.facet) part.facet.header = { ...part.facet.header, labelExpr: "split(datum.label, ' · ')" };
     }
+    // Legends begin where the plot does, beside its labels.
+    const long = (channel) => channel.axis?.labelLimit > width / 2;
+    const room = width - 40 - (encodings(specification).some(long) ? width * 0.45 : 0);
     for (const channel of encodings(specification)) {
-      if (channel.legend && channel.type === "nominal") {
-        channel.legend.labelExpr = lines(Math.floor((width - 40) / 6.4));
+      if (channel.type === "nominal" && channel.legend !== null && (channel.scale || channel.legend)) {
+        channel.legend = { ...channel.legend, labelExpr: lines(Math.floor(room / 6.4)) };
         if (channel.title) channel.title = wrapped(channel.title, width - 20, 6);
       }
-      if (channel.axis?.labelLimit > width / 2) {
-        // Two lines of a smaller letter stand beside a bar.
-        Object.assign(channel.axis, { labelExpr: lines(24), labelFontSize: 9, labelLineHeight: 10, labelOverlap: false });
+      if (long(channel)) {
+        // Three lines of a smaller letter stand beside a bar.
+        Object.assign(channel.axis, { labelExpr: lines(28), labelFontSize: 8, labelLineHeight: 9, labelOverlap: false });
+        const rows = new Set(valuesOf(specification).map((value) => value[channel.field])).size;
+        const longest = Math.max(0, ...valuesOf(specification).map((value) => String(value[channel.field]).length));
+        specification.height = Math.max(specification.height ?? 0, rows * 9 * Math.ceil(longest / 26) + rows * 3);
       }
     }
     configuration.legend = { ...configuration.legend, layout: { bottom: { direction: "vertical", anchor: "start" } } };
