@@ -38,7 +38,9 @@ pub enum FabricError {
     #[error("node {0}: its links upwards lead back to itself: a fabric is a tree, without a cycle")]
     Cycle(String),
     /// More levels than any fabric has buses.
-    #[error("node {node}: is {level} levels below the root: a fabric has at most {most}, as a tree has 256 buses")]
+    #[error(
+        "node {node}: is {level} levels below the root: a fabric has at most {most}, as a tree has 256 buses"
+    )]
     TooDeep {
         /// The first node that is.
         node: String,

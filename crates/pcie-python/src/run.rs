@@ -77,7 +77,8 @@ fn run_suite(
     let backend = Arc::clone(&backend.get().inner);
     let work = Benchmarks::new(suite, word("samples", samples)?, seed, backend);
     let work = work.map_err(|error| raised(error.into()))?;
-    carry_out(py, Arc::new(work), Options { jobs, resume, repeat_damaged, overwrite }, &path, manifest, &progress)
+    let options = Options { jobs, resume, repeat_damaged, overwrite };
+    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 
 /// Carries out work from Python: signals and exceptions of `progress` stop it.
