@@ -71,6 +71,14 @@ rtl-check: $(VENV)/.rtl-installed
 rtl-test: $(VENV)/.rtl-installed ## Run every bench of the FPGA core, in all its sizes (minutes)
 	PCIELAB_RTL_TESTS=60 $(BIN)/python -m pytest rtl/tb -m ''
 
+.PHONY: rtl-mutants
+rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core in one line at a time: its benches have to notice (a quarter of an hour)
+	$(BIN)/python rtl/tb/mutants.py
+
+.PHONY: rtl-synthesis
+rtl-synthesis: $(VENV)/.rtl-installed ## Synthesize the FPGA core with Yosys, and write what it takes into rtl/README.md (minutes)
+	$(BIN)/python rtl/synthesize.py
+
 .PHONY: rtl-registers
 rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.rdl: constants, C header, reference page
 	$(BIN)/python rtl/generate_registers.py
@@ -131,7 +139,7 @@ $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric
 
 .PHONY: bench
-bench: build $(VENV)/.bench-installed ## Measure speed: ratios against named baselines taken in the same run
+bench: build $(VENV)/.bench-installed target/rtl/pcielab-rtl ## Measure speed: ratios against named baselines taken in the same run
 	mkdir -p target && touch target/bench-started
 	cargo bench $(BENCHED) --quiet -- --quiet
 	$(BIN)/python bench/whole_commands.py --since target/bench-started $(if $(RECORD),--record $(RECORD))

@@ -17,11 +17,13 @@ from examinations import ExaminationCommand, examinations
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
 from pcielab.devices.running import available_cores
+from rtl_reads import RtlReads, rtl_reads
 from starts import Start, starts
 from throughput import Throughput, throughputs
 
 ROOT = Path(__file__).parents[1]
 CRITERION = ROOT / "target" / "criterion"
+RTL_SYSTEM = "snb"
 
 
 def main() -> None:
@@ -38,6 +40,12 @@ def main() -> None:
         [way.row(measured[0]) for way in measured],
         Format.TABLE,
         f"Reads of 64 B, 8 KiB window, {SYSTEM}: transactions simulated a second, ratios to the first row",
+    )
+    in_rtl = rtl_reads(RTL_SYSTEM)
+    print_rows(
+        [asdict(way) for way in in_rtl],
+        Format.TABLE,
+        "Reads of 64 B, 8 KiB window, by the FPGA core in simulation, a second of processor time",
     )
     ran = list(commands(arguments.suites))
     print_rows(
@@ -59,7 +67,7 @@ def main() -> None:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            history.write(json.dumps(_line(started, measured, ran, estimated, examined, results)) + "\n")
+            history.write(json.dumps(_line(started, measured, in_rtl, ran, estimated, examined, results)) + "\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -73,6 +81,7 @@ def _arguments() -> argparse.Namespace:
 def _line(
     started: list[Start],
     measured: list[Throughput],
+    in_rtl: list[RtlReads],
     ran: list[Command],
     estimated: list[EstimateCommand],
     examined: list[ExaminationCommand],
@@ -86,6 +95,7 @@ def _line(
         "cores": available_cores(),
         "starts": {start.command: float(f"{start.of_python:.3g}") for start in started},
         "reads": {way.name: _rounded(way.row(slowest)) for way in measured},
+        "rtl": [_rounded(asdict(way)) for way in in_rtl],
         "commands": [_rounded(asdict(command)) for command in ran],
         "estimates": [_rounded(asdict(command)) for command in estimated],
         "examinations": [_rounded(asdict(command)) for command in examined],

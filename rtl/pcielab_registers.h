@@ -655,6 +655,69 @@ typedef union {
     uint32_t w;
 } pcielab__RETIRED_TAGS_t;
 
+// reg - pcielab::VECTOR_ADDRESS_LO
+#define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bm 0xfffffffc
+#define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bp 2
+#define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bw 30
+#define PCIELAB__VECTOR_ADDRESS_LO__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t :2;
+        uint32_t value :30;
+    } f;
+    uint32_t w;
+} pcielab__VECTOR_ADDRESS_LO_t;
+
+// reg - pcielab::VECTOR_ADDRESS_HI
+#define PCIELAB__VECTOR_ADDRESS_HI__VALUE_bm 0xffffffff
+#define PCIELAB__VECTOR_ADDRESS_HI__VALUE_bp 0
+#define PCIELAB__VECTOR_ADDRESS_HI__VALUE_bw 32
+#define PCIELAB__VECTOR_ADDRESS_HI__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__VECTOR_ADDRESS_HI_t;
+
+// reg - pcielab::VECTOR_DATA
+#define PCIELAB__VECTOR_DATA__VALUE_bm 0xffffffff
+#define PCIELAB__VECTOR_DATA__VALUE_bp 0
+#define PCIELAB__VECTOR_DATA__VALUE_bw 32
+#define PCIELAB__VECTOR_DATA__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__VECTOR_DATA_t;
+
+// reg - pcielab::VECTOR_CONTROL
+#define PCIELAB__VECTOR_CONTROL__MASK_bm 0x1
+#define PCIELAB__VECTOR_CONTROL__MASK_bp 0
+#define PCIELAB__VECTOR_CONTROL__MASK_bw 1
+#define PCIELAB__VECTOR_CONTROL__MASK_reset 0x1
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t mask :1;
+        uint32_t :31;
+    } f;
+    uint32_t w;
+} pcielab__VECTOR_CONTROL_t;
+
+// reg - pcielab::VECTOR_PENDING
+#define PCIELAB__VECTOR_PENDING__VALUE_bm 0x1
+#define PCIELAB__VECTOR_PENDING__VALUE_bp 0
+#define PCIELAB__VECTOR_PENDING__VALUE_bw 1
+#define PCIELAB__VECTOR_PENDING__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :1;
+        uint32_t :31;
+    } f;
+    uint32_t w;
+} pcielab__VECTOR_PENDING_t;
+
 // mem - pcielab::PIECE_TABLE
 typedef struct __attribute__ ((__packed__)) {
     uint32_t mem[2048];
@@ -726,7 +789,14 @@ typedef struct __attribute__ ((__packed__)) {
     pcielab__TIMED_OUT_COUNT_t TIMED_OUT_COUNT;
     pcielab__DATA_MISMATCH_COUNT_t DATA_MISMATCH_COUNT;
     pcielab__RETIRED_TAGS_t RETIRED_TAGS;
-    uint8_t RESERVED_dc_3fff[0x3f24];
+    uint8_t RESERVED_dc_1fff[0x1f24];
+    pcielab__VECTOR_ADDRESS_LO_t VECTOR_ADDRESS_LO;
+    pcielab__VECTOR_ADDRESS_HI_t VECTOR_ADDRESS_HI;
+    pcielab__VECTOR_DATA_t VECTOR_DATA;
+    pcielab__VECTOR_CONTROL_t VECTOR_CONTROL;
+    uint8_t RESERVED_2010_27ff[0x7f0];
+    pcielab__VECTOR_PENDING_t VECTOR_PENDING;
+    uint8_t RESERVED_2804_3fff[0x17fc];
     pcielab__PIECE_TABLE_t PIECE_TABLE;
     pcielab__UNITS_t UNITS;
     uint8_t RESERVED_6100_7fff[0x1f00];

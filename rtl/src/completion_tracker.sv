@@ -27,6 +27,7 @@ module completion_tracker #(
     input  logic rx_eop,
     input  logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
     input  logic [2:0] rx_status,
+    // Beside any beat.
     input  logic rx_poisoned,
     input  logic [12:0] rx_byte_count,
     input  logic [6:0] rx_lower_address,
@@ -129,7 +130,7 @@ module completion_tracker #(
         ? (TAGS == 2 ** TAG_WIDTH || rx_tag < TAG_WIDTH'(TAGS)) && in_flight[tag] && !retired[tag]
         : held_known;
     assign is_error = rx_sop ? rx_status != 3'b000 : held_is_error;
-    assign poisoned = rx_sop ? rx_poisoned : held_poisoned;
+    assign poisoned = rx_poisoned || (!rx_sop && held_poisoned);
     assign dwords_left = rx_sop ? rx_dwords : held_dwords_left;
     assign payload = rx_sop ? (is_last_completion ? rx_byte_count : carried) : held_payload;
     assign beat_malformed = (dwords_left <= 11'(LANES)) != rx_eop && !is_error;

@@ -3,7 +3,7 @@
 // Three streams and a few wires of configuration are all that it has to do with the world. Requests leave on tx, their
 // completions come in on rx, and software's register accesses come in on reg. Headers stand beside the first beat; the
 // payload starts in the lowest double word of the first beat, whatever its address, and fills every beat but the last.
-// rx is always taken: a requester must have room for what it has asked for.
+// rx_poisoned may stand beside any beat. rx is always taken: a requester must have room for what it has asked for.
 module pcielab_core #(
     // 256 or 512.
     parameter DATA_WIDTH = 256,
@@ -24,6 +24,9 @@ module pcielab_core #(
     input  logic function_reset,
     // For one clock when a function-level reset is done with.
     output logic function_reset_done,
+    // What the MSI-X capability's control register holds.
+    input  logic msix_enable,
+    input  logic msix_mask,
 
     output logic tx_valid,
     input  logic tx_ready,
@@ -86,6 +89,9 @@ module pcielab_core #(
     logic [$clog2(RECORDS)-1:0] record_address;
     logic [31:0] bin_count, record;
     logic [ID_WIDTH:0] retired_count;
+    logic vector_mask, vector_pending;
+    logic [63:0] vector_address;
+    logic [31:0] vector_data;
     // Reserved codes are taken for the largest size there is.
     logic [2:0] payload_code, read_request_code;
     assign payload_code = max_payload > 3'd5 ? 3'd5 : max_payload;
@@ -98,14 +104,14 @@ module pcielab_core #(
         .memory_data, .state, .result, .max_payload, .max_read_request, .bus_master, .transactions, .elapsed,
         .bytes_read, .bytes_written, .samples, .minimum, .maximum, .sum, .error_status_count, .poisoned_count,
         .wrong_length_count, .unknown_tag_count, .timed_out_count, .data_mismatch_count,
-        .retired_tags(9'(retired_count)), .bin_address, .bin_count, .record_address, .record
+        .retired_tags(9'(retired_count)), .vector_mask, .vector_address, .vector_data, .vector_pending, .bin_address, .bin_count, .record_address, .record
     );
 
     // ---- resets: a request that is being sent goes out whole first
     // Everything of the test before is forgotten when one starts.
     logic prepare;
     logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
-    assign engine_rst = rst || (reset_pending && !tx_valid);
+    assign engine_rst = rst || (reset_pending && !dma_valid);
     assign test_rst = engine_rst || prepare;
     always_ff @(posedge clk) begin
         function_reset_before <= function_reset && !rst;
@@ -146,13 +152,16 @@ module pcielab_core #(
         .out_last(part_last), .out_parts(parts)
     );
     assign part_valid = split_valid && !drop && !reset_pending;
-    assign quiet = !split_valid && !tx_valid && tracker_quiet;
+    assign quiet = !split_valid && !dma_valid && tracker_quiet;
 
     // ---- requests and completions
     logic tag_valid, slot_valid, issue, issue_first, free_tag, free_slot, tags_filled, slots_filled, tracker_ready;
     logic [ID_WIDTH-1:0] tag, slot, issue_slot, freed_tag, freed_slot;
-    logic [LENGTH_WIDTH-1:0] tx_bytes, received_bytes, expected_bytes;
-    logic tx_starts_transfer, tx_ends_transfer, tx_taken, write_done;
+    logic [LENGTH_WIDTH-1:0] dma_bytes, received_bytes, expected_bytes;
+    logic dma_starts_transfer, dma_ends_transfer, dma_taken, write_done;
+    logic dma_valid, dma_ready, dma_sop, dma_eop, vector_valid, vector_ready;
+    request_t dma_request, vector_request, tx_request;
+    logic [DATA_WIDTH-1:0] dma_data;
     logic [OFFSET_WIDTH-1:0] expected_offset;
     logic expected_data, completion_fault, timed_out, mismatch;
     result_t completion_kind;
@@ -170,11 +179,26 @@ module pcielab_core #(
     request_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) requester (
         .clk, .rst(engine_rst), .data_key, .part_valid, .part_ready(engine_ready), .part, .part_first, .part_last,
         .tag_valid, .tag, .slot_valid, .slot, .issue, .issue_first, .issue_slot,
-        .tx_valid, .tx_ready, .tx_sop, .tx_eop, .tx_write, .tx_address, .tx_dwords, .tx_first_be, .tx_last_be,
-        .tx_tag, .tx_data, .tx_starts_transfer, .tx_ends_transfer, .tx_bytes
+        .tx_valid(dma_valid), .tx_ready(dma_ready), .tx_sop(dma_sop), .tx_eop(dma_eop), .tx_write(dma_request.write),
+        .tx_address(dma_request.address), .tx_dwords(dma_request.dwords), .tx_first_be(dma_request.first_be),
+        .tx_last_be(dma_request.last_be), .tx_tag(dma_request.tag), .tx_data(dma_data),
+        .tx_starts_transfer(dma_starts_transfer), .tx_ends_transfer(dma_ends_transfer), .tx_bytes(dma_bytes)
     );
-    assign tx_taken = tx_valid && tx_ready;
-    assign write_done = tx_taken && tx_write && tx_ends_transfer;
+    interrupter interrupt (
+        .clk, .rst, .clear(function_reset_done), .event_happened(test_ended), .enable(msix_enable),
+        .function_mask(msix_mask || !bus_master), .vector_mask, .address(vector_address), .pending(vector_pending),
+        .request_valid(vector_valid), .request_ready(vector_ready), .request(vector_request)
+    );
+    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(2)) way_out (
+        .clk, .rst, .in_valid({vector_valid, dma_valid}), .in_ready({vector_ready, dma_ready}),
+        .in_sop({1'b1, dma_sop}), .in_eop({1'b1, dma_eop}), .in_request({vector_request, dma_request}),
+        .in_data({DATA_WIDTH'(vector_data), dma_data}),
+        .out_valid(tx_valid), .out_ready(tx_ready), .out_sop(tx_sop), .out_eop(tx_eop), .out_request(tx_request),
+        .out_data(tx_data)
+    );
+    assign {tx_write, tx_address, tx_dwords, tx_first_be, tx_last_be, tx_tag} = tx_request;
+    assign dma_taken = dma_valid && dma_ready;
+    assign write_done = dma_taken && dma_request.write && dma_ends_transfer;
 
     completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) tracker (
         .clk, .rst(test_rst), .ready(tracker_ready), .timeout, .issue, .issue_tag(tag), .issue_slot, .issue_parts(parts),
@@ -199,7 +223,7 @@ module pcielab_core #(
     logic is_latency, starts;
     assign is_latency = operation == LAT_RD || operation == LAT_WRRD;
     // A pair counts from its write on.
-    assign starts = tx_taken && tx_starts_transfer && (operation != LAT_WRRD || tx_write);
+    assign starts = dma_taken && dma_starts_transfer && (operation != LAT_WRRD || dma_request.write);
     always_ff @(posedge clk) latency <= starts ? 32'd1 : latency + 32'd1;
 
     latency_recorder #(.RECORDS(RECORDS)) recorder (
@@ -208,9 +232,9 @@ module pcielab_core #(
         .bin_address, .bin_count, .samples, .minimum, .maximum, .sum
     );
     bandwidth_counters counters (
-        .clk, .rst(engine_rst), .clear(prepare), .latch(latch || test_ended), .request_starts(tx_taken && tx_sop),
+        .clk, .rst(engine_rst), .clear(prepare), .latch(latch || test_ended), .request_starts(dma_taken && dma_sop),
         .read_done, .write_done(write_done && operation != LAT_WRRD), .read_bytes(received_bytes),
-        .written_bytes(tx_taken && tx_write && tx_eop ? tx_bytes : '0), .transactions, .elapsed, .bytes_read,
+        .written_bytes(dma_taken && dma_request.write && dma_eop ? dma_bytes : '0), .transactions, .elapsed, .bytes_read,
         .bytes_written
     );
 endmodule

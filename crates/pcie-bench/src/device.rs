@@ -1,6 +1,6 @@
 //! What a device must be able to do to be benchmarked.
 
-use crate::facts::{Condition, DeviceFacts};
+use crate::facts::{Condition, DeviceFacts, Remarks};
 use crate::stop::Stop;
 use pcie_time::{Draws, Stream};
 use pcie_workload::{AddressList, Test};
@@ -54,6 +54,11 @@ pub trait Device {
         test: &Test,
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError>;
+
+    /// What is to be said of the test that was just done, beside its numbers.
+    fn remarks(&mut self) -> Remarks {
+        Remarks::default()
+    }
 
     /// Whether anything of a test, or of what prepared it, can be seen after the host's thrash before the next, so that
     /// tests done elsewhere have to be passed over. Only what is simulated knows that it can.

@@ -43,7 +43,7 @@ pub struct DeviceHardware {
     pub link: Option<LinkFacts>,
     /// Tests that it can carry out, by path and operation: `command lat-rd`.
     pub operations: Vec<String>,
-    /// What is part of a latency, beside the transfer: `doorbell`, `descriptor`, `medium`, `poll`, `interrupt`, `timer`.
+    /// What is part of a latency, beside the transfer: `doorbell`, `descriptor`, `medium`, `poll`, `interrupt`, `processor`, `timer`.
     pub latency_includes: Vec<String>,
     /// A device that is silent for so long is given up, ms.
     pub deadline_ms: Option<u64>,
@@ -85,6 +85,15 @@ impl TimerFacts {
     pub fn as_fraction(self) -> String {
         format!("{}/{}", self.numerator_ns, self.denominator)
     }
+}
+
+/// What a device knows of the test that it has just done, beside its numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Remarks {
+    /// How long a tick of this test was; null for that of the device's facts. Clocks of processors move between tests.
+    pub timer: Option<TimerFacts>,
+    /// What to know of the numbers, on one line.
+    pub message: Option<String>,
 }
 
 /// What a host is.

@@ -3,7 +3,7 @@
 
 use crate::backend::{Backend, Bench, OpenError};
 use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
-use crate::facts::{Condition, DeviceFacts};
+use crate::facts::{Condition, DeviceFacts, Remarks};
 use pcie_store::Origin;
 use pcie_time::{Draws, Stream};
 use pcie_workload::Test;
@@ -172,6 +172,10 @@ impl Device for FaultyDevice {
             let _ = sink(BandwidthSlice { transactions, elapsed_ns: transactions as f64 });
         }
         self.device.bandwidth(test, sink)
+    }
+
+    fn remarks(&mut self) -> Remarks {
+        self.device.remarks()
     }
 
     fn remembers(&self) -> bool {

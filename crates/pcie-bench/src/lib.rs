@@ -27,7 +27,8 @@ pub use backend::{Backend, Bench, OpenError};
 pub use benchmarks::Benchmarks;
 pub use device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
 pub use facts::{
-    CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, TimerFacts,
+    CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, Remarks,
+    TimerFacts,
 };
 pub use faults::{Faults, Faulty};
 pub use host::Host;

@@ -49,6 +49,13 @@ impl Outcome {
         Self::without_numbers(Status::Interrupted, message.to_owned())
     }
 
+    /// Adds what a device says of its numbers.
+    pub(crate) fn with_message(mut self, said: Option<String>) -> Self {
+        let told: Vec<String> = self.message.take().into_iter().chain(said).collect();
+        self.message = (!told.is_empty()).then(|| told.join("; "));
+        self
+    }
+
     fn without_numbers(status: Status, message: String) -> Self {
         Self { status, message: Some(message), scalars: vec![], distributions: vec![], series: vec![] }
     }

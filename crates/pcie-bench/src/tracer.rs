@@ -2,7 +2,7 @@
 
 use crate::backend::{Backend, Bench, OpenError};
 use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
-use crate::facts::{Condition, DeviceFacts};
+use crate::facts::{Condition, DeviceFacts, Remarks};
 use pcie_store::Origin;
 use pcie_workload::Test;
 use serde_json::{Map, Value, json};
@@ -120,6 +120,10 @@ impl Device for Tracer {
             if written.is_err() { ControlFlow::Break(()) } else { sink(slice) }
         })?;
         written
+    }
+
+    fn remarks(&mut self) -> Remarks {
+        self.device.remarks()
     }
 
     fn remembers(&self) -> bool {

@@ -190,6 +190,20 @@ pub const TIMED_OUT_COUNT: u32 = 0xd0;
 pub const DATA_MISMATCH_COUNT: u32 = 0xd4;
 /// Tags that are retired. Their requests timed out, or were answered wrongly. No test starts until a reset takes them back.
 pub const RETIRED_TAGS: u32 = 0xd8;
+/// MSI-X vector, address, lower half. This and the next three are the MSI-X table, of one vector: a test has ended.
+pub const VECTOR_ADDRESS_LO: u32 = 0x2000;
+/// MSI-X vector, address, upper half.
+pub const VECTOR_ADDRESS_HI: u32 = 0x2004;
+/// MSI-X vector, data.
+pub const VECTOR_DATA: u32 = 0x2008;
+/// MSI-X vector, control.
+pub const VECTOR_CONTROL: u32 = 0x200c;
+/// Place of `mask` in VECTOR_CONTROL.
+pub const VECTOR_CONTROL_MASK_SHIFT: u32 = 0x0;
+/// What `mask` can hold.
+pub const VECTOR_CONTROL_MASK_MASK: u32 = 0x1;
+/// MSI-X pending bits.
+pub const VECTOR_PENDING: u32 = 0x2800;
 /// Addresses of the pieces. Lower half, upper half, for each piece of the host buffer; multiples of 4 KiB.
 pub const PIECE_TABLE: u32 = 0x4000;
 /// Entries of PIECE_TABLE.

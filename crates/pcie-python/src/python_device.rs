@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use pcie_bench::{
     Backend, BandwidthSlice, Bench, Condition, Device, DeviceError, DeviceFacts, Host, HostFacts,
-    LatencySlice, OpenError, Start,
+    LatencySlice, OpenError, Remarks, Start,
 };
 use pcie_store::Origin;
 use pcie_workload::Test;
@@ -176,8 +176,12 @@ fn raised(py: Python<'_>, error: &PyErr) -> DeviceError {
 
 impl Drop for PythonBench {
     fn drop(&mut self) {
-        // What cannot be closed is closed with the process; there is nobody left to tell.
-        let _ = self.call("close");
+        Python::attach(|py| {
+            // What cannot be closed is closed with the process; there is nobody left to tell.
+            let _ = self.bench.call_method0(py, "close");
+            // Let go here, in the thread that opened it: without the interpreter's lock it would be later, and anywhere.
+            self.bench = py.None();
+        });
     }
 }
 
@@ -232,6 +236,11 @@ impl Device for PythonDevice {
             Ok(BandwidthSlice { transactions, elapsed_ns })
         };
         self.0.slices("bandwidth", test, read, sink)
+    }
+
+    fn remarks(&mut self) -> Remarks {
+        // What cannot be read is not said.
+        self.0.attached(|_, bench| text_as(bench, "remarks")).unwrap_or_default()
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {

@@ -93,5 +93,7 @@ def _failed(problem: str, code: int) -> int:
     from rich.console import Console
     from rich.markup import escape
 
-    Console(stderr=True).print(f"[bold red]error:[/] {escape(problem)}", highlight=False, soft_wrap=True)
+    Console(stderr=True, emoji=False).print(
+        f"[bold red]error:[/] {escape(problem)}", highlight=False, soft_wrap=True
+    )
     return code

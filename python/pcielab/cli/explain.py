@@ -179,12 +179,22 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
         typer.echo(note, err=True)
     if explanation.facts is None:
         print_rows([], output_format)
+        _print_sweeps(explanation)
         return
     shown = _narrow if output_format is Format.TABLE else _wide
     title = f"{store.title}: {store.origin} values, modelled bounds (spec) for {_link(explanation.facts)}"
     print_rows([shown(row, store.origin) for row in explanation.rows], output_format, title)
     if output_format is Format.TABLE:
         _print_checks(store, explanation)
+    _print_sweeps(explanation)
+
+
+def _print_sweeps(explanation: "Explanation") -> None:
+    """What the rows say together that differ only in how many transfers are in flight."""
+    from pcielab.explain.sweeps import in_words
+
+    for sweep in explanation.sweeps:
+        typer.echo(in_words(sweep), err=True)
 
 
 def _print_checks(store: "Store", explanation: "Explanation") -> None:

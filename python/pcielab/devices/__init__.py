@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pcielab.devices.bridge import bridged
     from pcielab.devices.contract import broken_promises
     from pcielab.devices.cpu import HostOptions
-    from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, LinkFacts, Timer
+    from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, LinkFacts, Remarks, Timer
     from pcielab.devices.host import RealHost
     from pcielab.devices.protocols import (
         Backend,
@@ -45,6 +45,7 @@ __all__ = [
     "LinkFacts",
     "NotSupportedError",
     "RealHost",
+    "Remarks",
     "Start",
     "Stop",
     "Timer",
@@ -64,7 +65,7 @@ __getattr__ = names_on_demand(
         "pcielab.devices.cpu": ["HostOptions"],
         "pcielab.devices.host": ["RealHost"],
         "pcielab.devices.contract": ["broken_promises"],
-        "pcielab.devices.facts": ["Condition", "DeviceFacts", "HostFacts", "LinkFacts", "Timer"],
+        "pcielab.devices.facts": ["Condition", "DeviceFacts", "HostFacts", "LinkFacts", "Remarks", "Timer"],
         "pcielab.devices.registry": ["Kind", "kinds", "open_kind"],
         "pcielab.devices.protocols": [
             "Backend",

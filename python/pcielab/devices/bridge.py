@@ -86,6 +86,9 @@ class _OpenBench:
         finally:
             slices.close()
 
+    def remarks(self) -> str:
+        return json.dumps(asdict(self._device.remarks()))
+
     def recover(self) -> None:
         self._device.recover()
 

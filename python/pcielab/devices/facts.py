@@ -110,3 +110,16 @@ class Condition:
     metric: str
     unit: str
     value: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remarks:
+    """What a device knows of the test that it has just done, beside its numbers.
+
+    Attributes:
+        timer: How long a tick of this test was, where that differs from test to test.
+        message: What to know of the numbers, on one line; None for nothing.
+    """
+
+    timer: Timer | None = None
+    message: str | None = None

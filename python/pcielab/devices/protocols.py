@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pcielab import _core
 from pcielab._core import Stop
-from pcielab.devices.facts import Condition, DeviceFacts, HostFacts
+from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, Remarks
 from pcielab.suites.benchmark import Parameters
 
 LatencySlice: TypeAlias = tuple[NDArray[np.uint32], float]
@@ -92,6 +92,10 @@ class Device(Protocol):
     def conditions(self) -> Sequence[Condition]:
         """What changes about it, read now."""
         return ()
+
+    def remarks(self) -> Remarks:
+        """What is to be said of the test that was just done."""
+        return Remarks()
 
     def recover(self) -> None:
         """Comes back after a failure, or raises."""

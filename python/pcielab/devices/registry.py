@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from pcielab import _core
 from pcielab.devices import cpu
+from pcielab.devices.cuda import options as cuda
 from pcielab.errors import InputError
 from pcielab.profiles.part import Part
 from pcielab.validation import explain, suggestion
@@ -44,11 +45,13 @@ class Kind:
 _CPU = Kind(
     "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
 )
+_CUDA = Kind("cuda", cuda.TITLE, cuda.CudaOptions, cuda.make, cuda.present)
+_SHIPPED = (_CPU, _CUDA)
 
 
 def kinds() -> dict[str, Kind]:
     """Every kind but `sim`, whose options are the profile of a system, by name."""
-    found = {_CPU.name: _CPU}
+    found = {kind.name: kind for kind in _SHIPPED}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         found.setdefault(entry.name, _loaded(entry))
     return found

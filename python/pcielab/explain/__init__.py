@@ -12,6 +12,7 @@ none, from the link and the run's own latencies. Values are what the store says,
 from pcielab.explain.bounds import RoundTrip, TestBounds, bounds_of_tests
 from pcielab.explain.facts import Facts, facts_of
 from pcielab.explain.rows import Explanation, Row, explain_run
+from pcielab.explain.sweeps import Sweep, sweeps_of
 from pcielab.explain.words import in_words
 
 __all__ = [
@@ -19,9 +20,11 @@ __all__ = [
     "Facts",
     "RoundTrip",
     "Row",
+    "Sweep",
     "TestBounds",
     "bounds_of_tests",
     "explain_run",
     "facts_of",
     "in_words",
+    "sweeps_of",
 ]

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pcielab import model
@@ -10,6 +10,7 @@ from pcielab.errors import InputError
 from pcielab.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
 from pcielab.explain.facts import Facts, facts_of, no_link
 from pcielab.explain.reasons import reasons
+from pcielab.explain.sweeps import Sweep, sweeps_of
 from pcielab.store import Store
 
 _NO_LINK = (
@@ -57,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The explained rows of a run, what is known of its machine, and notes on what was left out.
+    """The explained rows of a run, what is known of its machine, notes on what was left out, and sweeps of reads.
 
     Where nothing crossed a PCIe link there are no rows and no facts: no bound of a link holds for memory.
     """
@@ -65,6 +66,7 @@ class Explanation:
     rows: list[Row]
     facts: Facts | None
     notes: list[str]
+    sweeps: list[Sweep] = field(default_factory=list)
 
 
 def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
@@ -78,15 +80,20 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
         InputError: The store does not say which link it is about, or has no test that is asked for.
     """
     store.require_kind("transfers", "explain")
-    if no_link(store):
-        return Explanation([], None, [_NO_LINK])
-    facts = facts_of(store)
     records = list(store.records())
     chosen = _chosen(store, records, tests)
+    if no_link(store):
+        return Explanation([], None, [_NO_LINK], sweeps_of(chosen, {}))
+    facts = facts_of(store)
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
     bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
     rows = [_row(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
-    return Explanation(rows, facts, [*facts.missing, *_left_out(chosen), *_without_tags(rows)])
+    notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows)]
+    return Explanation(rows, facts, notes, sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows}))
+
+
+def _wire_gbps(row: Row) -> float:
+    return min(ceiling.gbps for ceiling in row.answer.ceilings if ceiling.bound.startswith("wire"))
 
 
 def _chosen(store: Store, records: Sequence[Mapping[str, Any]], tests: Sequence[str]) -> list[Mapping[str, Any]]:

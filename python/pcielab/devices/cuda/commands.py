@@ -1,0 +1,197 @@
+"""The path `command`: reads and writes that the card's processors issue themselves, a warp to a transfer."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
+from pcielab.devices.cuda.clocks import Clock, check_events
+from pcielab.devices.cuda.compiler import ReadForm
+from pcielab.devices.cuda.limits import piece_bytes
+from pcielab.devices.cuda.opened import OpenCard, Report
+from pcielab.devices.cuda.pace import Pace
+from pcielab.devices.cuda.pattern import MARK_UNIT, WORD_BYTES, expected_sum
+from pcielab.devices.protocols import BandwidthSlice, LatencySlice, Start
+from pcielab.suites.benchmark import Parameters
+
+_TICKS_MOST = 1 << 16
+"""Latencies of a launch at most."""
+_LATENCY_NS = 1500.0
+_BYTES_PER_NS = 64.0
+_TRANSFER_NS_LEAST = 2.0
+"""What transfers are expected to take, until it is known: a round trip, or their share of a fast link."""
+_WRITES = {"bw-rd": 0, "bw-wr": 1, "bw-rdwr": 2}
+_PROBE_NS = 5e6
+_WARPS_LEAST = 16
+_GAIN_LEAST = 1.01
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the transfers of a test are made of pieces."""
+
+    words: int
+    piece: int
+    pieces: int
+
+    @classmethod
+    def of(cls, test: Parameters, read: ReadForm) -> "Shape":
+        """That of a test."""
+        piece = piece_bytes(test, read)
+        return cls(test.size_bytes // WORD_BYTES, piece, test.size_bytes // piece)
+
+
+class Commands:
+    """Tests on the path `command`."""
+
+    def __init__(self, card: OpenCard, buffer: int, read: ReadForm, warps_most: int) -> None:
+        """On an open card, over the host's buffer as the card sees it."""
+        self._card, self._buffer, self._read, self._warps_most = card, buffer, read, warps_most
+        self._list = card.memory("address list", WORD_BYTES * (LIST_LENGTH + 1))
+        self._ticks = card.memory("ticks", 4 * _TICKS_MOST)
+        self._room = np.empty(LIST_LENGTH + 1, dtype=np.uint32)
+        self._sent = 0
+        self._found: dict[tuple[str, int, int], int] = {}
+
+    def begin(self, start: Start) -> AddressList:
+        """The address list of a test."""
+        self._sent = 0
+        return AddressList(start, self._room)
+
+    def latency(self, start: Start, addresses: AddressList, mark: int, clock: Clock) -> Iterator[LatencySlice]:
+        """Slices of a latency test."""
+        test, shape, done = start.test, Shape.of(start.test, self._read), 0
+        writes = test.operation == "lat-wrrd"
+        kernel = f"latency_{'write_read' if writes else 'read'}_{shape.piece}"
+        pace = Pace(_LATENCY_NS)
+        while done < test.transactions:
+            asked = pace.next_count(min(test.transactions - done, _TICKS_MOST))
+            index, count = addresses.piece(done, asked)
+            words = self._send(addresses, index, count)
+            report = self._card.run(
+                kernel,
+                "latency.cu",
+                1,
+                32,
+                self._buffer,
+                self._list + WORD_BYTES * index,
+                count,
+                shape.pieces,
+                mark,
+                0,
+                self._ticks,
+            )
+            if not self._is_whole(report, count, kernel):
+                return
+            _check_sum(report.sum, words, shape.words, mark if writes else 0, 1 << 32)
+            check_events(report)
+            clock.took(report)
+            pace.took(count, report.elapsed_ns)
+            done += count
+            yield self._card.download(self._ticks, count), report.elapsed_ns
+
+    def bandwidth(self, start: Start, addresses: AddressList, mark: int, warps: int) -> Iterator[BandwidthSlice]:
+        """Slices of a bandwidth test with so many warps in flight."""
+        test, done = start.test, 0
+        pace = Pace(_expected_ns(test))
+        while done < test.transactions:
+            asked = pace.next_count(min(test.transactions - done, LIST_LENGTH), granule=2 * warps)
+            index, count = addresses.piece(done, asked)
+            report = self._transfers(test, addresses, done, index, count, mark, warps)
+            if not self._is_whole(report, count, test.operation):
+                return
+            self._check_reads(test, addresses, done, index, count, report)
+            check_events(report)
+            pace.took(count, report.elapsed_ns)
+            done += count
+            yield count, report.elapsed_ns
+
+    def warps(self, start: Start, addresses: AddressList) -> int:
+        """How many warps a bandwidth test has in flight: as it asks, or doubled until 1 % is gained no more.
+
+        Transfers are made to find it: a test is prepared for afterwards.
+        """
+        test = start.test
+        if test.outstanding is not None:
+            return test.outstanding
+        key = (test.operation, test.size_bytes, test.host_offset_bytes)
+        if key not in self._found:
+            self._found[key] = self._probed(test, addresses)
+        return self._found[key]
+
+    def _probed(self, test: Parameters, addresses: AddressList) -> int:
+        warps, before, transfer_ns = _WARPS_LEAST, 0.0, _expected_ns(test)
+        while warps <= self._warps_most:
+            most = min(test.transactions, LIST_LENGTH)
+            index, count = addresses.piece(0, max(1, min(int(_PROBE_NS / transfer_ns), most)))
+            report = self._transfers(test, addresses, 0, index, count, 0, warps)
+            if report.done < count or report.elapsed_ns <= 0:
+                break
+            rate = count / report.elapsed_ns
+            if rate < _GAIN_LEAST * before:
+                break
+            before, transfer_ns, warps = rate, 1 / rate, 2 * warps
+        return max(warps // 2, min(_WARPS_LEAST, self._warps_most))
+
+    def _transfers(
+        self, test: Parameters, addresses: AddressList, first: int, index: int, count: int, mark: int, warps: int
+    ) -> Report:
+        shape = Shape.of(test, self._read)
+        self._send(addresses, index, count)
+        return self._card.run(
+            f"bandwidth_{shape.piece}",
+            "bandwidth.cu",
+            warps,
+            32,
+            self._buffer,
+            self._list + WORD_BYTES * index,
+            count,
+            shape.pieces,
+            _WRITES[test.operation],
+            (test.transactions - first) & 1,
+            mark,
+        )
+
+    def _send(self, addresses: AddressList, index: int, count: int) -> NDArray[np.uint32]:
+        """Have a part of the list on the card; what is there is not sent again."""
+        words = addresses.words(index, count)
+        if self._sent < index + count:
+            self._card.upload(
+                self._list + WORD_BYTES * self._sent, addresses.words(self._sent, index + count - self._sent)
+            )
+            self._sent = index + count
+        return words
+
+    def _is_whole(self, report: Report, count: int, what: str) -> bool:
+        """Whether a launch did all of it; only one that was told to stop may have done less."""
+        if report.done == count and report.elapsed_ns > 0:
+            return True
+        if self._card.is_stopped:
+            return False
+        raise RuntimeError(f"{what}: {report.done} of {count} transfers were made, in {report.elapsed_ns:.0f} ns")
+
+    def _check_reads(
+        self, test: Parameters, addresses: AddressList, first: int, index: int, count: int, report: Report
+    ) -> None:
+        words = addresses.words(index, count)
+        size_words = test.size_bytes // WORD_BYTES
+        if test.operation == "bw-rd":
+            _check_sum(report.sum, words, size_words, 0, 1 << 32)
+        elif test.operation == "bw-rdwr":
+            # Whether a word was read before or after it was written, nobody knows: its lower half is the same.
+            _check_sum(report.sum, words[(test.transactions - first) & 1 :: 2], size_words, 0, MARK_UNIT)
+
+
+def _expected_ns(test: Parameters) -> float:
+    return max(test.size_bytes / _BYTES_PER_NS, _TRANSFER_NS_LEAST)
+
+
+def _check_sum(found: int, words: NDArray[np.uint32], size_words: int, mark: int, modulus: int) -> None:
+    wanted = expected_sum(words, size_words) + len(words) * size_words * mark
+    if (found - wanted) % modulus:
+        raise RuntimeError(
+            f"wrong data: what {len(words)} transfers of {WORD_BYTES * size_words} bytes read adds up to "
+            f"{found % modulus}, and should to {wanted % modulus}"
+        )

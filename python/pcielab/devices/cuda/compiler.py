@@ -1,0 +1,86 @@
+"""Kernels from their source to the machine code of one architecture, by NVRTC, without driver or card."""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from pcielab.devices.cuda.bindings import INSTALL
+from pcielab.devices.cuda.driver import NoDriverError
+
+SOURCES = Path(__file__).with_name("kernels")
+ReadForm: TypeAlias = Literal["load", "mmio", "volatile", "cv", "bulk"]
+"""The instruction that reads host memory: `ld.relaxed.sys`, `ld.mmio.relaxed.sys`, `ld.volatile`, `ld.cv`, or
+`cp.async.bulk` into shared memory."""
+BULK_FROM = 90
+"""The first architecture with bulk copies."""
+
+
+class CompileError(Exception):
+    """A kernel does not compile; the text is NVRTC's own."""
+
+
+@cache
+def compiled(source: str, architecture: int, read: ReadForm, kind: Literal["CUBIN", "PTX"] = "CUBIN") -> bytes:
+    """What becomes of one file of kernels.
+
+    Args:
+        source: Its name, as `latency.cu`.
+        architecture: Compute capability without the dot.
+        read: The instruction that reads host memory.
+        kind: Machine code, or the text that it is assembled from.
+
+    Raises:
+        CompileError: It does not compile, as on an architecture that NVRTC does not know.
+        NoDriverError: NVRTC is not installed.
+    """
+    nvrtc = _nvrtc()
+    headers = sorted(SOURCES.glob("*.cuh"))
+    program = _checked(
+        nvrtc.nvrtcCreateProgram(
+            (SOURCES / source).read_bytes(),
+            source.encode(),
+            len(headers),
+            [header.read_bytes() for header in headers],
+            [header.name.encode() for header in headers],
+        )
+    )
+    options = [
+        f"--gpu-architecture=sm_{architecture}",
+        f"-DREAD_FORM={get_args(ReadForm).index(read)}",
+        "--std=c++17",
+    ]
+    try:
+        code = nvrtc.nvrtcCompileProgram(program, len(options), [option.encode() for option in options])[0]
+        if int(code) != 0:
+            log = _text(nvrtc, program, "ProgramLog").rstrip(b"\0 \n").decode()
+            raise CompileError(f"{source} for sm_{architecture}: {log or code}")
+        return _text(nvrtc, program, kind)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+@cache
+def _nvrtc() -> Any:
+    try:
+        nvrtc = import_module("cuda.bindings.nvrtc")
+        nvrtc.nvrtcVersion()
+    except Exception as error:
+        # What cuda-bindings raises where the library is not there is a class of one of its own parts.
+        raise NoDriverError(f"CUDA's compiler NVRTC is not installed: {INSTALL}") from error
+    return nvrtc
+
+
+def _checked(result: Any) -> Any:
+    code, *values = result
+    if int(code) != 0:
+        raise CompileError(f"NVRTC: {code}")
+    return values[0] if values else None
+
+
+def _text(nvrtc: Any, program: Any, what: str) -> bytes:
+    size = int(_checked(getattr(nvrtc, f"nvrtcGet{what}Size")(program)))
+    # NVRTC writes into it, as its interface has it.
+    text = b" " * size
+    _checked(getattr(nvrtc, f"nvrtcGet{what}")(program, text))
+    return text

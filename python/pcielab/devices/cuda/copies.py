@@ -1,0 +1,109 @@
+"""The path `dma`: copies by the card's copy engines, one engine for each direction.
+
+Copies are put on a stream behind a gate, a word of the host that the stream waits for, and are let go together: so
+the engine's queue does not run dry, however slowly it is filled. The time is that of the engines' own events.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
+from pcielab.devices.cuda.opened import OpenCard
+from pcielab.devices.cuda.pace import Pace
+from pcielab.devices.cuda.pattern import MARK_UNIT, WORD_BYTES
+from pcielab.devices.protocols import BandwidthSlice, Start
+from pcielab.suites.benchmark import Parameters
+
+_BEHIND_GATE = 256
+"""Copies of a direction that wait behind a gate at most: the driver would wait for room beyond some thousand."""
+_BYTES_PER_NS, _COPY_NS_LEAST = 64.0, 1000.0
+_UNTOUCHED = 0xFFFF * MARK_UNIT
+"""The mark of memory that is to be overwritten."""
+_LISTED_MOST = LIST_LENGTH
+
+
+class Copies:
+    """Tests on the path `dma`."""
+
+    def __init__(self, card: OpenCard, address: int) -> None:
+        """On an open card, over the host's buffer at its address in this process."""
+        self._card, self._address = card, address
+        self._streams = [card.stream, card.driver.stream()]
+        self._events = [(card.driver.event(), card.driver.event()) for _ in self._streams]
+
+    def prepare(self, test: Parameters, mark: int) -> None:
+        """Have the card's side of a test there: what it will write, and something to be overwritten by reads."""
+        words = test.window_bytes // WORD_BYTES
+        for name, content, wanted in (
+            ("window that is read into", _UNTOUCHED, test.operation != "bw-wr"),
+            ("window that is written from", mark, test.operation != "bw-rd"),
+        ):
+            if wanted:
+                pointer = self._card.memory(name, test.window_bytes)
+                self._card.start("fill", "memory.cu", 1024, 256, pointer, 0, words, content, self._card.stop_flag)
+                self._card.wait_for_stream("filling the card's memory")
+
+    def bandwidth(self, start: Start, addresses: AddressList) -> Iterator[BandwidthSlice]:
+        """Slices of a bandwidth test."""
+        test, done = start.test, 0
+        pace = Pace(max(test.size_bytes / _BYTES_PER_NS, _COPY_NS_LEAST))
+        while done < test.transactions and not self._card.is_stopped:
+            wanted = pace.next_count(min(test.transactions - done, _LISTED_MOST))
+            slice_done, slice_ns = 0, 0.0
+            while slice_done < wanted:
+                index, count = addresses.piece(done, min(wanted - slice_done, _BEHIND_GATE))
+                words = addresses.words(index, count)
+                slice_ns += self._batch(test, words, (test.transactions - done) & 1)
+                slice_done += count
+                done += count
+            pace.took(slice_done, slice_ns)
+            yield slice_done, slice_ns
+
+    def _batch(self, test: Parameters, words: NDArray[np.uint32], turn: int) -> float:
+        """Copies behind a gate; the time from the first start to the last end, ns."""
+        driver = self._card.driver
+        gate, gate_on_card = self._card.shared_word
+        gate[0] = 0
+        into, out = (self._card.memory(f"window that is {side}", 0) for side in ("read into", "written from"))
+        reads = [(into + at, self._address + at) for at in _offsets(words, test.operation, turn, writes=False)]
+        writes = [(self._address + at, out + at) for at in _offsets(words, test.operation, turn, writes=True)]
+        at_work = [pair for pair in zip(self._streams, self._events, (reads, writes), strict=True) if pair[2]]
+        try:
+            for stream, (first, last), copies in at_work:
+                driver.hold(stream, gate_on_card, 1)
+                driver.record(first, stream)
+                for destination, source in copies:
+                    driver.copy(destination, source, test.size_bytes, stream)
+                driver.record(last, stream)
+        finally:
+            # Whatever happened: nothing must be left waiting behind it.
+            gate[0] = 1
+        for _, (_, last), _ in at_work:
+            self._card.wait_for(last, "copies")
+        return max(driver.elapsed_ns(first, last) for _, (first, _), _ in at_work for _, (_, last), _ in at_work)
+
+    def wrong_words(self, test: Parameters, read: NDArray[np.uint32]) -> int:
+        """Words that were not read as they stand in the host's memory, of the transfers that began there."""
+        units = np.unique(read)
+        listed = self._card.memory("address list", WORD_BYTES * len(units))
+        self._card.upload(listed, units)
+        into = self._card.memory("window that is read into", 0)
+        # What is written meanwhile may be read before or after it is: its lower half is the same.
+        mask = MARK_UNIT - 1 if test.operation == "bw-rdwr" else (1 << 32) - 1
+        arguments = (into, listed, len(units), test.size_bytes // WORD_BYTES, 0, mask)
+        report = self._card.run("compare", "memory.cu", 1024, 256, *arguments)
+        if report.done < len(units) and not self._card.is_stopped:
+            raise RuntimeError(f"{report.done} of {len(units)} transfers were compared")
+        return report.wrong
+
+
+def _offsets(words: NDArray[np.uint32], operation: str, turn: int, *, writes: bool) -> list[int]:
+    """Where the reads, or the writes, of a batch start, bytes."""
+    if operation == "bw-rdwr":
+        # A counter that runs down decides, as on every other device: an odd one writes.
+        words = words[(turn ^ 1 if writes else turn) :: 2]
+    elif (operation == "bw-wr") != writes:
+        return []
+    return [WORD_BYTES * word for word in words.tolist()]

@@ -1,0 +1,287 @@
+"""A GPU as a card that runs the micro-benchmarks."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcielab import _core
+from pcielab.devices.cuda import pattern
+from pcielab.devices.cuda.addresses import AddressList
+from pcielab.devices.cuda.ceiling import check_ceiling
+from pcielab.devices.cuda.clocks import Clock, measure_steps
+from pcielab.devices.cuda.commands import Commands
+from pcielab.devices.cuda.compiler import ReadForm
+from pcielab.devices.cuda.copies import Copies
+from pcielab.devices.cuda.driver import Card, DriverError
+from pcielab.devices.cuda.host import CudaHost
+from pcielab.devices.cuda.limits import (
+    COMMAND_BYTES_MOST,
+    DMA_BYTES_MOST,
+    WARPS_OF_PROCESSOR,
+    refusal,
+)
+from pcielab.devices.cuda.link import Place, link_state
+from pcielab.devices.cuda.monitor import Monitor
+from pcielab.devices.cuda.opened import OpenCard
+from pcielab.devices.cuda.reach import CachedError, check_reach
+from pcielab.devices.facts import Condition, DeviceFacts, Remarks, Timer
+from pcielab.devices.protocols import BandwidthSlice, Device, LatencySlice, Start
+from pcielab.suites.benchmark import Parameters
+
+_Slice = TypeVar("_Slice", LatencySlice, BandwidthSlice)
+DEADLINE_MS = 9000
+"""A launch that does not end is given up after 4 s: this is for a driver that does not answer itself."""
+_THRASH_BYTES = 128 << 20
+_LINE_BYTES = 64
+_WAKE_LAUNCHES = 50
+_WRITING = ("lat-wrrd", "bw-wr", "bw-rdwr")
+_OPERATIONS = (
+    "command lat-rd",
+    "command lat-wrrd",
+    "command bw-rd",
+    "command bw-wr",
+    "command bw-rdwr",
+    "dma bw-rd",
+    "dma bw-wr",
+    "dma bw-rdwr",
+)
+
+
+class CudaDevice(Device):
+    """An open GPU."""
+
+    def __init__(
+        self,
+        opened: OpenCard,
+        card: Card,
+        host: CudaHost,
+        buffer: int,
+        place: Place,
+        monitor: Monitor,
+        read: ReadForm,
+    ) -> None:
+        """Checks the card. Raises `UnavailableError` where its reads do not reach the host."""
+        self._opened, self._card, self._host, self._buffer = opened, card, host, buffer
+        self._place, self._monitor, self._read = place, monitor, read
+        self._warps_most = WARPS_OF_PROCESSOR * card.processors
+        self._commands = Commands(opened, buffer, read, self._warps_most)
+        self._copies = Copies(opened, host.address)
+        self._nominal = Timer(1_000_000, card.clock_khz)
+        self._start: Start | None = None
+        self._addresses: AddressList | None = None
+        self._clock = Clock(self._nominal)
+        self._warps: int | None = None
+        self._problem: Exception | None = None
+        self._marked_bytes = 0
+        with self._telling():
+            try:
+                check_reach(opened, buffer, read)
+            except CachedError as error:
+                raise _core.UnavailableError(f"--device cuda:{card.number}: {error}") from None
+            self._steps = measure_steps(opened)
+            self._wake()
+        self._link = None if card.coherent or card.integrated else link_state(card.address).facts(place)
+
+    def facts(self) -> DeviceFacts:
+        """What it is. Its link is that of a card at work: idle ones run slower."""
+        kind = ", integrated: not on PCIe" if self._card.integrated else ""
+        kind = ", on a coherent link: not on PCIe" if self._card.coherent else kind
+        return DeviceFacts(
+            name=f"{self._card.name} (sm_{self._card.architecture}{kind})",
+            timer=self._nominal,
+            deadline_ms=DEADLINE_MS,
+            dma_transfer_bytes_most=DMA_BYTES_MOST,
+            command_transfer_bytes_most=COMMAND_BYTES_MOST,
+            outstanding=self._warps_most,
+            address=self._card.address,
+            vendor_id=self._place.vendor_id,
+            device_id=self._place.device_id,
+            driver=self._monitor.driver or "CUDA {}.{}".format(*self._opened.driver.version()),
+            link=self._link,
+            operations=_OPERATIONS,
+            latency_includes=("processor", "timer"),
+        )
+
+    def conditions(self) -> list[Condition]:
+        """What changes about it, and what the last test found of it."""
+        clock, warps = self._clock.clock_mhz, self._warps
+        return [
+            Condition("processor_clock", "MHz", clock),
+            Condition("warps", "1", None if warps is None else float(warps)),
+            Condition("timer_step", "ns", float(self._steps.timer_ns)),
+            Condition("clock_reading", "cycles", float(self._steps.reading_cycles)),
+            *link_state(self._card.address).conditions(),
+            *self._monitor.read().conditions(),
+        ]
+
+    def remarks(self) -> Remarks:
+        """How long a tick of the last test was, and what is to be known of its numbers."""
+        link = None if self._link is None else link_state(self._card.address).remark(self._place)
+        found = [self._clock.remark, link, *self._monitor.read().remarks()]
+        return Remarks(timer=self._clock.timer, message="; ".join(text for text in found if text) or None)
+
+    def begin(self, start: Start) -> None:
+        """Takes over the next test, and finds how many warps it takes."""
+        self._start, self._problem, self._warps = start, None, None
+        self._clock = Clock(self._nominal)
+        self._opened.begin(start.stop)
+        self._restore()
+        self._addresses = self._commands.begin(start)
+        try:
+            with self._telling():
+                if self._refusal(start.test) is None and self._finds_warps(start.test):
+                    self._warps = self._commands.warps(start, self._addresses)
+        except Exception as error:
+            # Told by the test: nobody listens to the beginning of one.
+            self._problem = error.with_traceback(None)
+
+    def thrash(self) -> None:
+        """Writes random lines over the whole buffer."""
+        lines = self._host.buffer.size // _LINE_BYTES
+        seed = 0 if self._start is None else self._start.position
+        self._prepare("scatter", lines, seed, _THRASH_BYTES // _LINE_BYTES)
+
+    def warm(self, window_bytes: int) -> None:
+        """Writes the window, twice."""
+        if window_bytes > self._host.buffer.size:
+            raise _core.NotSupportedError(
+                f"window_bytes = {window_bytes}: the buffer has {self._host.buffer.size} bytes (host.buffer_bytes)"
+            )
+        for _ in range(2):
+            self._prepare("fill", 0, window_bytes // pattern.WORD_BYTES, 0)
+
+    def latency(self, test: Parameters) -> Generator[LatencySlice, None, None]:
+        """Slices of a latency test."""
+        start, addresses = self._begun(test)
+        return self._checked(start, self._commands.latency(start, addresses, _mark(start), self._clock))
+
+    def bandwidth(self, test: Parameters) -> Generator[BandwidthSlice, None, None]:
+        """Slices of a bandwidth test."""
+        start, addresses = self._begun(test)
+        if test.path == "dma":
+            with self._telling():
+                self._copies.prepare(test, _mark(start))
+            slices = self._copies.bandwidth(start, addresses)
+        else:
+            assert self._warps is not None
+            slices = self._commands.bandwidth(start, addresses, _mark(start), self._warps)
+        return self._checked(start, self._below_ceiling(test, slices))
+
+    def recover(self) -> None:
+        """Comes back after a failure, unless the card is gone."""
+        if self._opened.lost:
+            raise _core.DeviceLostError("the card was given up")
+
+    def close(self) -> None:
+        """Gives the card back."""
+        self._opened.close()
+
+    # How tests are carried out.
+
+    def _begun(self, test: Parameters) -> tuple[Start, AddressList]:
+        if reason := self._refusal(test):
+            raise _core.NotSupportedError(reason)
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            raise problem
+        assert self._start is not None
+        assert self._addresses is not None
+        if test.operation in _WRITING:
+            self._marked_bytes = test.window_bytes
+        return self._start, self._addresses
+
+    def _restore(self) -> None:
+        """Has the buffer as it was at the start, where a test has left its mark there."""
+        if self._marked_bytes:
+            self._host.restore(self._marked_bytes)
+            self._marked_bytes = 0
+
+    def _refusal(self, test: Parameters) -> str | None:
+        return refusal(test, self._read, self._host.buffer.size, self._warps_most)
+
+    def _finds_warps(self, test: Parameters) -> bool:
+        return test.path == "command" and test.operation.startswith("bw-")
+
+    def _below_ceiling(self, test: Parameters, slices: Iterator[BandwidthSlice]) -> Iterator[BandwidthSlice]:
+        for transactions, elapsed_ns in slices:
+            check_ceiling(self._link, test.operation, test.size_bytes, transactions, elapsed_ns)
+            yield transactions, elapsed_ns
+
+    def _checked(self, start: Start, slices: Iterator[_Slice]) -> Generator[_Slice, None, None]:
+        """Slices, and the check of memory behind them, wherever they are broken off."""
+        done = 0
+        with self._telling():
+            try:
+                for results, elapsed_ns in slices:
+                    done += len(results) if isinstance(results, np.ndarray) else results
+                    yield results, elapsed_ns
+            except GeneratorExit:
+                self._check_memory(start.test, done)
+                raise
+            self._check_memory(start.test, done)
+
+    def _check_memory(self, test: Parameters, done: int) -> None:
+        """Holds memory against what the transfers that were made should have left there."""
+        assert self._addresses is not None
+        if not done or self._opened.is_stopped:
+            return
+        words = self._addresses.words(0, min(done, self._addresses.length))
+        if test.path == "dma" and test.operation != "bw-wr":
+            read = _of_operation(words, test, writes=False)
+            _refuse_wrong(self._copies.wrong_words(test, read) if len(read) else 0, "read", test)
+        if test.operation in _WRITING:
+            assert self._start is not None
+            written = _of_operation(words, test, writes=True)
+            wrong = self._wrong_in_buffer(test, written, _mark(self._start))
+            self._restore()
+            _refuse_wrong(wrong, "written", test)
+
+    def _wrong_in_buffer(self, test: Parameters, written: NDArray[np.uint32], mark: int) -> int:
+        unit_words = (
+            -(-(test.size_bytes + test.host_offset_bytes) // _LINE_BYTES) * _LINE_BYTES // pattern.WORD_BYTES
+        )
+        window = self._host.words[: test.window_bytes // pattern.WORD_BYTES]
+        return pattern.wrong_words(window, written, test.size_bytes // pattern.WORD_BYTES, unit_words, mark)
+
+    def _prepare(self, kernel: str, *arguments: int) -> None:
+        with self._telling():
+            blocks = self._card.processors * 4
+            self._opened.start(kernel, "memory.cu", blocks, 256, self._buffer, *arguments, self._opened.stop_flag)
+            self._opened.wait_for_stream(kernel)
+
+    def _wake(self) -> None:
+        """Works for a moment: an idle card has its link at a low rate."""
+        for _ in range(_WAKE_LAUNCHES):
+            self._prepare("fill", 0, self._host.buffer.size // pattern.WORD_BYTES // 8, 0)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Says of a failed call whether the card is gone with it."""
+        try:
+            yield
+        except DriverError as error:
+            raise self._opened.failure(error) from error
+
+
+def _mark(start: Start) -> int:
+    """What a test adds to the words that it writes: never nothing, and never that of the test before."""
+    return pattern.MARK_UNIT * (1 + start.position % 0xFFF0)
+
+
+def _of_operation(words: NDArray[np.uint32], test: Parameters, *, writes: bool) -> NDArray[np.uint32]:
+    """Those of a test's transfers that are writes, or reads."""
+    if test.operation != "bw-rdwr":
+        return words
+    # A counter that runs down decides, as on every other device: an odd one writes.
+    first_write = (test.transactions & 1) ^ 1
+    return words[first_write if writes else first_write ^ 1 :: 2]
+
+
+def _refuse_wrong(wrong: int, how: str, test: Parameters) -> None:
+    if wrong:
+        raise RuntimeError(
+            f"wrong data: {wrong} words of the window are not as {test.operation} should have {how} them"
+        )

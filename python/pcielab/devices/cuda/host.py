@@ -1,0 +1,96 @@
+"""The host's side: this machine's buffer, reached by the card and full of the pattern that data are checked by."""
+
+import os
+import resource
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcielab import _core
+from pcielab.devices.cpu import HostOptions
+from pcielab.devices.cuda import pattern
+from pcielab.devices.cuda.link import Place
+from pcielab.devices.facts import HostFacts
+from pcielab.devices.host import RealHost
+from pcielab.profiles.part import Size
+
+_SYSTEM = Path("/sys/devices/system")
+
+
+class CudaHostOptions(HostOptions):
+    """The host's side of a GPU."""
+
+    buffer_bytes: Size = 512 << 20
+    """Size of the buffer, in whole pages; windows that are larger than it are refused."""
+
+
+class CudaHost(RealHost):
+    """This machine, as the host of a GPU.
+
+    Attributes:
+        words: The buffer as words of 4 bytes.
+    """
+
+    words: NDArray[np.uint32]
+
+    def __init__(self, options: HostOptions, place: Place) -> None:
+        """Allocate the buffer and fill it."""
+        super().__init__(options)
+        self._page_bytes, self._place = options.page_bytes, place
+        self.words = self.buffer.view(np.uint32)
+        pattern.fill(self.words)
+
+    def facts(self) -> HostFacts:
+        """What it is, the card's own place in it included."""
+        known = super().facts()
+        socket = None if self._place.node is None else _socket_of(self._place.node)
+        return replace(known, device_socket=socket, iommu=self._place.iommu)
+
+    def warm(self, window_bytes: int) -> None:
+        """Writes the first bytes of the buffer, in whole pages, four times: with what stands there."""
+        for _ in range(4):
+            self.restore(window_bytes)
+
+    def restore(self, window_bytes: int) -> None:
+        """Has the first bytes of the buffer, in whole pages, as they were at the start."""
+        whole = -(-window_bytes // self._page_bytes) * self._page_bytes
+        if whole > self.buffer.size:
+            raise _core.NotSupportedError(
+                f"window_bytes = {window_bytes}: the buffer has {self.buffer.size} bytes (host.buffer_bytes)"
+            )
+        pattern.fill(self.words[: whole // pattern.WORD_BYTES])
+
+
+def _socket_of(node: int) -> int | None:
+    """Socket of a NUMA node, from the first processor on it."""
+    try:
+        processors = (_SYSTEM / f"node/node{node}/cpulist").read_text().strip()
+        first = int(processors.replace(",", "-").split("-")[0])
+        return int((_SYSTEM / f"cpu/cpu{first}/topology/physical_package_id").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def why_not_registered(reason: str, options: HostOptions) -> str:
+    """What to look at where the driver does not let the card reach the buffer."""
+    return (
+        f"the CUDA driver refused to register the buffer: {reason}: {options.buffer_bytes} bytes in pages of "
+        f"{options.page_bytes} (host.buffer_bytes, host.page_bytes); {', '.join(_limits())}"
+    )
+
+
+def _limits() -> Sequence[str]:
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    locked = "none" if soft == resource.RLIM_INFINITY else f"{soft} bytes"
+    found = [f"limit on locked memory (ulimit -l): {locked}"]
+    try:
+        most = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+        found.append(f"memory limit of the container (cgroup): {most}")
+    except OSError:
+        found.append("memory limit of the container: not known")
+    if not os.access("/dev/nvidia-uvm", os.R_OK | os.W_OK):
+        found.append("/dev/nvidia-uvm cannot be opened: pass it into the container")
+    return found

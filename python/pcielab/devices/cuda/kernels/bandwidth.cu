@@ -1,0 +1,64 @@
+// Bandwidth: every warp moves one transfer after the other, and as many warps are at work as transfers are to be in flight.
+//
+// A warp waits for what it reads; what it writes it hands over, and waits for all of it at its end. Warps take two
+// transfers at a time, so that each of them reads and writes by turns in a test of both. A block is one warp.
+#include "transfer.cuh"
+
+struct BandwidthArguments {
+    u64 base, list, count, pieces, writes, turn, mark, report, stop;
+};
+
+// Which transfers are writes.
+enum Writes { NONE, ALL, BY_TURNS };
+
+template <int WORDS> __device__ void bandwidth(const BandwidthArguments &a) {
+    const u32 lane = threadIdx.x;
+#if BULK
+    __shared__ __align__(128) u32 into[TRANSFER_BYTES_MOST / 4];
+    __shared__ __align__(8) u64 barrier;
+    if (lane == 0) bulk_ready(&barrier);
+    __syncwarp();
+    u32 phase = 0;
+#endif
+    u64 *report = (u64 *)a.report;
+    u32 sum = 0, step = 0;
+    u64 done = 0;
+    const u64 first_ns = nanoseconds();
+#pragma unroll 1
+    for (u64 n = 2 * (u64)blockIdx.x; n < a.count; n += (n & 1) ? 2 * (u64)gridDim.x - 1 : 1) {
+        if (step++ % 16 == 0 && is_stopped(a.stop)) break;
+        const u64 word = ((const u32 *)a.list)[n];
+        const Transfer transfer = {a.base + word * 4, word, (u32)a.pieces};
+        if (a.writes == ALL || (a.writes == BY_TURNS && ((a.turn ^ n) & 1))) {
+            write<WORDS>(transfer, lane, (u32)a.mark);
+        } else {
+#if BULK
+            sum += read_bulk<WORDS>(transfer, lane, into, &barrier, phase, a.stop);
+            phase ^= 1;
+#else
+            sum += read<WORDS>(transfer, lane);
+#endif
+        }
+        done++;
+    }
+    if (a.writes != NONE) fence();
+    const u64 last_ns = nanoseconds();
+    atomicAdd(&report[SUM], (u64)sum);
+    if (lane == 0 && done) {
+        atomicAdd(&report[DONE], done);
+        atomicMin(&report[FIRST_NS], first_ns);
+        atomicMax(&report[LAST_NS], last_ns);
+    }
+}
+
+#define BANDWIDTH(NAME, WORDS)                                                                                     \
+    extern "C" __global__ void __launch_bounds__(32) NAME(                                                         \
+        u64 base, u64 list, u64 count, u64 pieces, u64 writes, u64 turn, u64 mark, u64 report, u64 stop) {         \
+        bandwidth<WORDS>({base, list, count, pieces, writes, turn, mark, report, stop});                           \
+    }
+
+BANDWIDTH(bandwidth_4, 1)
+BANDWIDTH(bandwidth_8, 2)
+#if READ_FORM != 1
+BANDWIDTH(bandwidth_16, 4)
+#endif

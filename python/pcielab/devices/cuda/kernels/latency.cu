@@ -1,0 +1,73 @@
+// Latencies: one warp, one transfer at a time, each after the one before it and each timed in cycles of its processor.
+//
+// A lane alone moves 16 bytes or less. The address of a transfer hangs on what the one before it read, by a mask of zeros
+// that the compiler does not know.
+#include "transfer.cuh"
+
+struct LatencyArguments {
+    u64 base, list, count, pieces, mark, zeros, ticks, report, stop;
+};
+
+template <int WORDS, bool WRITES_FIRST> __device__ void latency(const LatencyArguments &a) {
+    const u32 lane = threadIdx.x;
+#if BULK
+    __shared__ __align__(128) u32 into[TRANSFER_BYTES_MOST / 4];
+    __shared__ __align__(8) u64 barrier;
+    if (lane == 0) bulk_ready(&barrier);
+    __syncwarp();
+    u32 phase = 0;
+#endif
+    u64 *report = (u64 *)a.report;
+    const u32 never = (u32)a.zeros + 0x7fffffffu;
+    u32 carried = 0, sum = 0;
+    u64 done = 0;
+    const u64 first_ns = nanoseconds(), first_cycle = cycles();
+#pragma unroll 1
+    for (u64 n = 0; n < a.count; n++) {
+        if (n % 16 == 0 && is_stopped(a.stop)) break;
+        const u64 word = ((const u32 *)a.list)[n] + (carried & (u32)a.zeros);
+        const Transfer transfer = {a.base + word * 4, word, (u32)a.pieces};
+        await((u32)word, never, a.report + 8 * WRONG);
+        const u64 begin = cycles();
+        if (WRITES_FIRST) {
+            write<WORDS>(transfer, lane, (u32)a.mark);
+            fence();
+        }
+#if BULK
+        u32 read_sum = read_bulk<WORDS>(transfer, lane, into, &barrier, phase, a.stop);
+        phase ^= 1;
+#else
+        u32 read_sum = read<WORDS>(transfer, lane);
+#endif
+        await(read_sum, never, a.report + 8 * WRONG);
+        const u64 end = cycles();
+        if (lane == 0) ((u32 *)a.ticks)[n] = (u32)(end - begin);
+        carried = read_sum;
+        sum += read_sum;
+        done++;
+    }
+    const u64 last_cycle = cycles(), last_ns = nanoseconds();
+    atomicAdd(&report[SUM], (u64)sum);
+    if (lane == 0) {
+        report[DONE] = done;
+        report[FIRST_NS] = first_ns;
+        report[LAST_NS] = last_ns;
+        report[FIRST_CYCLE] = first_cycle;
+        report[LAST_CYCLE] = last_cycle;
+    }
+}
+
+#define LATENCY(NAME, WORDS, WRITES_FIRST)                                                                         \
+    extern "C" __global__ void __launch_bounds__(32) NAME(                                                         \
+        u64 base, u64 list, u64 count, u64 pieces, u64 mark, u64 zeros, u64 ticks, u64 report, u64 stop) {         \
+        latency<WORDS, WRITES_FIRST>({base, list, count, pieces, mark, zeros, ticks, report, stop});               \
+    }
+
+LATENCY(latency_read_4, 1, false)
+LATENCY(latency_read_8, 2, false)
+LATENCY(latency_write_read_4, 1, true)
+LATENCY(latency_write_read_8, 2, true)
+#if READ_FORM != 1
+LATENCY(latency_read_16, 4, false)
+LATENCY(latency_write_read_16, 4, true)
+#endif

@@ -1,0 +1,52 @@
+// What is done to memory around tests: it is filled with its pattern, in order or line by line, and held against it.
+#include "link.cuh"
+
+#define LINE_WORDS 16u
+
+// Words `first` to `first + count` of memory in order, with a mark; by plain stores of system scope, as far as the host's
+// memory is meant.
+extern "C" __global__ void fill(u64 base, u64 first, u64 count, u64 mark, u64 stop) {
+    const u64 threads = (u64)gridDim.x * blockDim.x;
+    u32 step = 0;
+#pragma unroll 1
+    for (u64 n = (u64)blockIdx.x * blockDim.x + threadIdx.x; n < count; n += threads) {
+        if (step++ % 64 == 0 && is_stopped(stop)) break;
+        const Piece<1> piece = {{word_at(first + n, (u32)mark)}};
+        store(piece, base + (first + n) * 4);
+    }
+    fence();
+}
+
+// `count` lines of 64 bytes, each anywhere among `lines`: half a warp writes one, with what it should hold.
+extern "C" __global__ void scatter(u64 base, u64 lines, u64 seed, u64 count, u64 stop) {
+    const u64 threads = (u64)gridDim.x * blockDim.x / LINE_WORDS;
+    const u32 word = threadIdx.x % LINE_WORDS;
+    u32 step = 0;
+#pragma unroll 1
+    for (u64 n = ((u64)blockIdx.x * blockDim.x + threadIdx.x) / LINE_WORDS; n < count; n += threads) {
+        if (step++ % 64 == 0 && is_stopped(stop)) break;
+        // SplitMix64, of which any bits will do.
+        u64 drawn = (seed + n + 1) * 0x9e3779b97f4a7c15ull;
+        drawn = (drawn ^ drawn >> 30) * 0xbf58476d1ce4e5b9ull;
+        drawn = (drawn ^ drawn >> 27) * 0x94d049bb133111ebull;
+        const u64 at = __umul64hi(drawn ^ drawn >> 31, lines) * LINE_WORDS + word;
+        const Piece<1> piece = {{word_at(at, 0)}};
+        store(piece, base + at * 4);
+    }
+    fence();
+}
+
+// Words of transfers that differ, in the bits of a mask, from memory in order with a mark.
+extern "C" __global__ void compare(
+    u64 base, u64 list, u64 count, u64 words, u64 mark, u64 mask, u64 report, u64 stop) {
+    u64 wrong = 0;
+#pragma unroll 1
+    for (u64 n = blockIdx.x; n < count; n += gridDim.x) {
+        if (is_stopped(stop)) break;
+        const u64 first = ((const u32 *)list)[n];
+        for (u64 word = first + threadIdx.x; word < first + words; word += blockDim.x)
+            wrong += ((((const volatile u32 *)base)[word] ^ word_at(word, (u32)mark)) & (u32)mask) != 0;
+        if (threadIdx.x == 0) atomicAdd(&((u64 *)report)[DONE], 1ull);
+    }
+    atomicAdd(&((u64 *)report)[WRONG], wrong);
+}

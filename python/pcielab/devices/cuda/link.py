@@ -1,0 +1,132 @@
+"""Where a card is attached, and its PCIe link, as sysfs shows both."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pcielab.devices.facts import Condition, LinkFacts
+from pcielab.errors import InputError
+
+_SYSFS = Path("/sys/bus/pci/devices")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What the kernel says of a card and the port above it; None is not known.
+
+    Attributes:
+        vendor_id: PCI vendor.
+        device_id: PCI device.
+        node: NUMA node.
+        iommu: `off`, `super-pages` or `four-kib-pages`, for the card.
+        mps_bytes: Largest payload that is set.
+        mrrs_bytes: Largest read request that is set.
+        rate_most_gtps: Rate of a lane that both ends can.
+        lanes_most: Lanes that both ends have.
+    """
+
+    vendor_id: int | None = None
+    device_id: int | None = None
+    node: int | None = None
+    iommu: str | None = None
+    mps_bytes: int | None = None
+    mrrs_bytes: int | None = None
+    rate_most_gtps: float | None = None
+    lanes_most: int | None = None
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """A link as it runs now."""
+
+    rate_gtps: float | None
+    lanes: int | None
+
+    def facts(self, place: Place) -> LinkFacts | None:
+        """What a link in this state can do at most; None where nothing is known of it."""
+        if self.rate_gtps is None or self.lanes is None:
+            return None
+        return LinkFacts(
+            rate_gtps=self.rate_gtps,
+            lanes=self.lanes,
+            mps_bytes=place.mps_bytes,
+            mrrs_bytes=place.mrrs_bytes,
+        )
+
+    def conditions(self) -> list[Condition]:
+        """As conditions."""
+        return [
+            Condition("link_rate", "GT/s", self.rate_gtps),
+            Condition("link_lanes", "1", None if self.lanes is None else float(self.lanes)),
+        ]
+
+    def remark(self, place: Place) -> str | None:
+        """That it is below what both ends can."""
+        slower = _is_below(self.rate_gtps, place.rate_most_gtps)
+        narrower = _is_below(self.lanes, place.lanes_most)
+        if not slower and not narrower:
+            return None
+        return (
+            f"the link runs at {self.rate_gtps:g} GT/s x{self.lanes}, and both ends can "
+            f"{place.rate_most_gtps or self.rate_gtps:g} GT/s x{place.lanes_most or self.lanes}"
+        )
+
+
+def _is_below(value: float | None, most: float | None) -> bool:
+    return value is not None and most is not None and value < most
+
+
+def link_state(address: str, root: Path = _SYSFS) -> LinkState:
+    """The link of the card at a bus address, now."""
+    return LinkState(
+        _number(root / address / "current_link_speed"),
+        None if (lanes := _number(root / address / "current_link_width")) is None else int(lanes) or None,
+    )
+
+
+def _number(path: Path) -> float | None:
+    try:
+        found = re.match(r"[\d.]+", path.read_text())
+    except (OSError, UnicodeDecodeError):
+        return None
+    return float(found[0]) if found else None
+
+
+def place_of(address: str, root: Path | None = None) -> Place:
+    """Where the card at a bus address is attached.
+
+    Args:
+        address: Its PCI function, as `0000:18:00.0`.
+        root: A copy of another machine's sysfs; None for this machine.
+    """
+    from pcielab.doctor.sysfs import read_sysfs
+
+    try:
+        tree = read_sysfs(root)
+    except InputError:
+        return Place()
+    # A driver may write the domain with more digits than the kernel does.
+    function = next((one for one in tree.functions if one.slot[-10:] == address[-10:]), None)
+    if function is None:
+        return Place()
+    port = tree.parent(function)
+    ends = [one.link for one in (function, port) if one is not None and one.link is not None]
+    rates = [end.max_speed_gtps for end in ends if end.max_speed_gtps is not None]
+    lanes = [end.max_lanes for end in ends if end.max_lanes]
+    return Place(
+        vendor_id=function.vendor_id,
+        device_id=function.device_id,
+        node=function.numa_node if function.numa_node is not None and function.numa_node >= 0 else None,
+        iommu=_iommu(function.iommu_type, function.iommu_group, tree.host.iommu_pages),
+        mps_bytes=function.control.mps_bytes if function.control else None,
+        mrrs_bytes=function.control.mrrs_bytes if function.control else None,
+        rate_most_gtps=min(rates, default=None),
+        lanes_most=min(lanes, default=None),
+    )
+
+
+def _iommu(kind: str | None, group: int | None, pages: str | None) -> str | None:
+    """The mode for a card: only a group that is translated has pages."""
+    if kind == "identity":
+        return "off"
+    return pages if kind is not None and group is not None else None

@@ -1,0 +1,171 @@
+"""What a sweep of transfers in flight says of a device: its round trip, and how many requests it keeps in flight.
+
+With few transfers in flight each takes its round trip, so that the rate grows with their number; with many,
+something holds it: the wire, the rate at which the device issues requests, or that it keeps no more than N
+requests in flight, which then carry N x size in every round trip T. Fitted is
+
+    rate(n) = n / T x (1 + (n / N)^p)^(-1/p)
+
+a straight line and a level that pass into each other: T, N and p, by least squares over relative differences.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Holds: TypeAlias = Literal["wire", "issue-rate", "in-flight"]
+"""What holds the rate where more in flight gains nothing."""
+
+_POINTS_LEAST = 4
+_OF_WIRE = 0.95
+"""From this share of the wire's bound on, the wire is what holds."""
+_SAME_RATE = 0.05
+"""Requests of different sizes whose rates differ by no more are held by what issues them."""
+_LEVEL_TIMES = 2.0
+"""A level is one only where the sweep goes this far beyond the number in flight that it begins at."""
+_BOUNDS = ((-np.inf, -np.inf, 0.0), (np.inf, np.inf, np.log(64.0)))
+"""Of the logarithms of T, N and p: a knee is never softer than 1, and beyond 64 it is a corner."""
+_KEYS = ("family", "operation", "path", "pattern", "cache", "size_bytes", "window_bytes", "host_offset_bytes")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value, and its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Tests that differ in nothing but how many transfers are in flight.
+
+    Attributes:
+        family: Their family.
+        size_bytes: Transfer size.
+        window_bytes: Window.
+        tests: Their numbers.
+        round_trip_ns: T.
+        in_flight: N.
+        level_gbps: The rate that more in flight would come up to, Gb/s.
+        worst: Largest difference of a test from the fit, as a share of its value.
+        reached: Whether the sweep goes far enough for the level to be seen.
+        holds: What holds the rate there.
+    """
+
+    family: str
+    size_bytes: int
+    window_bytes: int
+    tests: tuple[int, ...]
+    round_trip_ns: Interval
+    in_flight: Interval
+    level_gbps: float
+    worst: float
+    reached: bool
+    holds: Holds
+
+
+def sweeps_of(records: Sequence[Mapping[str, Any]], wire_gbps: Mapping[int, float]) -> list[Sweep]:
+    """The sweeps of reads among the tests of a run.
+
+    Args:
+        records: The tests, as a store has them.
+        wire_gbps: Of tests by number, what the wire of their link allows, Gb/s; those that are known.
+    """
+    groups: defaultdict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+    for record in records:
+        parameters = record["parameters"]
+        if parameters.get("outstanding") and parameters["operation"] == "bw-rd" and _rate(record):
+            groups[tuple({**parameters, "family": record["family"]}[key] for key in _KEYS)].append(record)
+    fitted = [fit for group in groups.values() if (fit := _fitted(group)) is not None]
+    return list(_named(fitted, wire_gbps))
+
+
+def _rate(record: Mapping[str, Any]) -> float | None:
+    """Transfers each second."""
+    found = (row["value"] for row in record["scalars"] if row["metric"] == "rate" and not row["subject"])
+    return next((float(value) for value in found), None)
+
+
+def _model(
+    in_flight: NDArray[np.float64], round_trip: float, most: float, sharpness: float
+) -> NDArray[np.float64]:
+    """Logarithm of the rate, from the logarithms of T, N and p."""
+    p = np.exp(sharpness)
+    over = np.log(in_flight) - most
+    rate: NDArray[np.float64] = np.log(in_flight) - round_trip - np.logaddexp(0, p * over) / p
+    return rate
+
+
+def _fitted(group: Sequence[Mapping[str, Any]]) -> Sweep | None:
+    from scipy.optimize import curve_fit
+    from scipy.stats import t
+
+    in_flight = np.array([float(record["parameters"]["outstanding"]) for record in group])
+    per_ns = np.array([(_rate(record) or 0.0) / 1e9 for record in group])
+    if len(set(in_flight)) < _POINTS_LEAST:
+        return None
+    round_trip = float(np.max(in_flight / per_ns * (in_flight == in_flight.min())))
+    start = (np.log(round_trip), np.log(per_ns.max() * round_trip), np.log(4.0))
+    try:
+        found, covariance = curve_fit(_model, in_flight, np.log(per_ns), p0=start, bounds=_BOUNDS, max_nfev=10_000)
+    except RuntimeError:
+        return None
+    spread = float(t.ppf(0.975, max(len(group) - len(start), 1))) * np.sqrt(np.diag(covariance))
+    difference = np.expm1(np.abs(_model(in_flight, *found) - np.log(per_ns)))
+    round_trip_ns, most = (_interval(found[at], spread[at]) for at in (0, 1))
+    size = int(group[0]["parameters"]["size_bytes"])
+    return Sweep(
+        family=group[0]["family"],
+        size_bytes=size,
+        window_bytes=int(group[0]["parameters"]["window_bytes"]),
+        tests=tuple(int(record["id"]) for record in group),
+        round_trip_ns=round_trip_ns,
+        in_flight=most,
+        level_gbps=8 * size * most.value / round_trip_ns.value,
+        worst=float(difference.max()),
+        reached=bool(in_flight.max() >= _LEVEL_TIMES * most.value),
+        holds="in-flight",
+    )
+
+
+def _interval(logarithm: float, spread: float) -> Interval:
+    return Interval(*(float(np.exp(logarithm + by)) for by in (0.0, -spread, spread)))
+
+
+def _named(found: Sequence[Sweep], wire_gbps: Mapping[int, float]) -> Iterator[Sweep]:
+    for sweep in found:
+        wire = next((wire_gbps[test] for test in sweep.tests if test in wire_gbps), None)
+        rate = sweep.level_gbps / sweep.size_bytes
+        others = [other.level_gbps / other.size_bytes for other in found if other.size_bytes != sweep.size_bytes]
+        holds: Holds = "in-flight"
+        if wire is not None and sweep.level_gbps >= _OF_WIRE * wire:
+            holds = "wire"
+        elif any(abs(other / rate - 1) <= _SAME_RATE for other in others):
+            holds = "issue-rate"
+        yield Sweep(**{**vars(sweep), "holds": holds})
+
+
+def in_words(sweep: Sweep) -> str:
+    """A sweep on one line."""
+    trip, most = sweep.round_trip_ns, sweep.in_flight
+    fit = (
+        f"{sweep.family}, {sweep.size_bytes} B: T {trip.value:.0f} ns ({trip.low:.0f} to {trip.high:.0f}), "
+        f"N {most.value:.1f} ({most.low:.1f} to {most.high:.1f}), level {sweep.level_gbps:.2f} Gb/s, "
+        f"the fit is within {100 * sweep.worst:.1f} %"
+    )
+    if not sweep.reached:
+        return f"{fit}: the sweep ends before a level is seen"
+    return f"{fit}: {_HOLDS[sweep.holds]}"
+
+
+_HOLDS: dict[Holds, str] = {
+    "wire": "held by the wire",
+    "issue-rate": "held by the rate at which the device issues requests, which is that of other sizes too",
+    "in-flight": "held by N requests in flight over T",
+}

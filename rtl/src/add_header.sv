@@ -1,0 +1,47 @@
+// Puts HEADER_DWORDS double words in front of each packet of a stream, and moves its payload up behind them: a hard block's
+// descriptor. A beat a clock; a packet takes one more where its last beat does not have the room.
+module add_header #(
+    parameter DATA_WIDTH = 256,
+    parameter HEADER_DWORDS = 4,
+    parameter LANES = DATA_WIDTH / 32
+) (
+    input  logic clk,
+    input  logic rst,
+    input  logic in_valid,
+    output logic in_ready,
+    input  logic in_sop,
+    input  logic in_eop,
+    // Beside the first beat: the header, and the double words of the payload, which may be none.
+    input  logic [32*HEADER_DWORDS-1:0] in_header,
+    input  logic [10:0] in_dwords,
+    input  logic [DATA_WIDTH-1:0] in_data,
+    output logic out_valid,
+    input  logic out_ready,
+    output logic out_first,
+    output logic out_last,
+    output logic [LANES-1:0] out_keep,
+    output logic [DATA_WIDTH-1:0] out_data
+);
+    localparam HEADER_WIDTH = 32 * HEADER_DWORDS;
+
+    logic flush;
+    logic [HEADER_WIDTH-1:0] carried;
+    logic [11:0] left, held_left;
+
+    assign left = flush || !in_sop ? held_left : 12'(in_dwords) + 12'(HEADER_DWORDS);
+    assign in_ready = out_ready && !flush;
+    assign out_valid = flush || in_valid;
+    assign out_first = in_sop && !flush;
+    assign out_last = left <= 12'(LANES);
+    assign out_data = {in_data[DATA_WIDTH-HEADER_WIDTH-1:0], flush || !in_sop ? carried : in_header};
+    always_comb for (int lane = 0; lane < LANES; lane++) out_keep[lane] = left > 12'(lane);
+
+    always_ff @(posedge clk) begin
+        if (out_valid && out_ready) begin
+            carried <= in_data[DATA_WIDTH-1:DATA_WIDTH-HEADER_WIDTH];
+            held_left <= left - 12'(LANES);
+            flush <= !flush && in_eop && !out_last;
+        end
+        if (rst) flush <= 1'b0;
+    end
+endmodule

@@ -1,0 +1,94 @@
+// Answers the host: reads and writes of BAR 0 become register accesses, of one or two double words; what else it reads is an
+// unsupported request, and what else it writes is dropped. One request at a time.
+//
+// Registers are written whole: a write of single bytes is dropped, and so is one of more than two double words.
+module completer #(
+    parameter DATA_WIDTH = 256
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic host_valid,
+    output logic host_ready,
+    input  logic host_sop,
+    input  logic host_eop,
+    input  pcielab_pkg::host_request_t host_request,
+    input  logic [DATA_WIDTH-1:0] host_data,
+
+    output logic answer_valid,
+    input  logic answer_ready,
+    output pcielab_pkg::host_answer_t answer,
+
+    output logic reg_valid,
+    input  logic reg_ready,
+    output logic reg_write,
+    output logic [16:0] reg_address,
+    output logic [31:0] reg_data,
+    input  logic reg_response_valid,
+    input  logic [31:0] reg_response_data
+);
+    import pcielab_pkg::*;
+
+    typedef enum logic [1:0] {TAKE, ACCESS, RESPONSE, ANSWER} step_t;
+
+    step_t step;
+    host_request_t held;
+    logic [63:0] data;
+    // Which of two double words an access is about.
+    logic second;
+    logic is_read, is_register, is_whole;
+    logic [1:0] lead, behind;
+
+    assign is_read = host_request.kind == HOST_READ;
+    assign is_register = host_request.bar == 3'd0 && host_request.dwords <= 11'd2 && host_request.dwords != '0;
+    assign is_whole = host_request.first_be == 4'b1111 && (host_request.dwords == 11'd1 || host_request.last_be == 4'b1111);
+
+    assign host_ready = step == TAKE;
+    assign reg_valid = step == ACCESS;
+    assign reg_write = held.kind == HOST_WRITE;
+    assign reg_address = held.address[16:0] + {14'b0, second, 2'b00};
+    assign reg_data = data[32*second +: 32];
+
+    // Bytes of the first and the last double word that are not asked for. A read of no bytes is answered as one of one byte.
+    assign lead = held.first_be[0] || held.first_be == '0 ? 2'd0 : held.first_be[1] ? 2'd1 : held.first_be[2] ? 2'd2 : 2'd3;
+    logic [3:0] last_be;
+    assign last_be = held.dwords == 11'd1 ? held.first_be : held.last_be;
+    assign behind = last_be[3] ? 2'd0 : last_be[2] ? 2'd1 : last_be[1] ? 2'd2 : 2'd3;
+
+    assign answer_valid = step == ANSWER;
+    always_comb begin
+        answer.requester = held.requester;
+        answer.status = held.kind == HOST_OTHER_READ ? 3'b001 : 3'b000;
+        answer.byte_count = 13'({held.dwords, 2'b00}) - 13'(lead) - 13'(behind);
+        answer.lower_address = {held.address[6:2], lead};
+        answer.dwords = held.kind == HOST_OTHER_READ ? 2'd0 : 2'(held.dwords);
+        answer.data = data;
+    end
+
+    always_ff @(posedge clk) begin
+        unique case (step)
+            TAKE: if (host_valid && host_sop) begin
+                held <= host_request;
+                data <= host_data[63:0];
+                second <= 1'b0;
+                if (is_register && (is_read || (host_request.kind == HOST_WRITE && is_whole))) step <= ACCESS;
+                else if (is_read || host_request.kind == HOST_OTHER_READ) begin
+                    held.kind <= HOST_OTHER_READ;
+                    step <= ANSWER;
+                end
+            end
+            ACCESS: if (reg_ready) begin
+                if (!reg_write) step <= RESPONSE;
+                else if (second || held.dwords == 11'd1) step <= TAKE;
+                else second <= 1'b1;
+            end
+            RESPONSE: if (reg_response_valid) begin
+                data[32*second +: 32] <= reg_response_data;
+                second <= 1'b1;
+                step <= second || held.dwords == 11'd1 ? ANSWER : ACCESS;
+            end
+            ANSWER: if (answer_ready) step <= TAKE;
+        endcase
+        if (rst) step <= TAKE;
+    end
+endmodule

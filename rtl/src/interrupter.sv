@@ -1,0 +1,36 @@
+// One MSI-X vector: an event becomes a memory write of the vector's data to its address, behind everything that was sent
+// before. While the vector or the function is masked the event is remembered; without MSI-X it is forgotten.
+module interrupter (
+    input  logic clk,
+    input  logic rst,
+    // What is pending is forgotten; a write that has been offered still leaves.
+    input  logic clear,
+    input  logic event_happened,
+    // What the MSI-X capability holds.
+    input  logic enable,
+    input  logic function_mask,
+    input  logic vector_mask,
+    input  logic [63:0] address,
+    output logic pending,
+    output logic request_valid,
+    input  logic request_ready,
+    output pcielab_pkg::request_t request
+);
+    always_comb begin
+        request = '0;
+        request.write = 1'b1;
+        request.address = {address[63:2], 2'b00};
+        request.dwords = 11'd1;
+        request.first_be = 4'b1111;
+    end
+
+    always_ff @(posedge clk) begin
+        pending <= enable && !clear && (event_happened || (pending && !(request_valid && request_ready)));
+        // Once offered it stays, whatever becomes of the masks.
+        request_valid <= request_valid ? !request_ready : pending && enable && !function_mask && !vector_mask;
+        if (rst) begin
+            pending <= 1'b0;
+            request_valid <= 1'b0;
+        end
+    end
+endmodule

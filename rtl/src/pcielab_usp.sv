@@ -1,0 +1,111 @@
+// The core behind the PCIe hard block of an UltraScale+ device ("Integrated Block for PCIe", PG213): connect the ports to
+// those of the same names. rtl/README.md says how the block is to be configured.
+module pcielab_usp #(
+    // 256 or 512.
+    parameter DATA_WIDTH = 256,
+    parameter TAGS = 64,
+    parameter RECORDS = 4096,
+    parameter CLOCK_PS = 4000,
+    parameter KEEP_WIDTH = DATA_WIDTH / 32,
+    parameter RQ_USER_WIDTH = DATA_WIDTH == 512 ? 137 : 62,
+    parameter RC_USER_WIDTH = DATA_WIDTH == 512 ? 161 : 75,
+    parameter CQ_USER_WIDTH = DATA_WIDTH == 512 ? 183 : 88,
+    parameter CC_USER_WIDTH = DATA_WIDTH == 512 ? 81 : 33
+) (
+    input  logic user_clk,
+    input  logic user_reset,
+
+    output logic [DATA_WIDTH-1:0] s_axis_rq_tdata,
+    output logic [KEEP_WIDTH-1:0] s_axis_rq_tkeep,
+    output logic s_axis_rq_tlast,
+    input  logic s_axis_rq_tready,
+    output logic [RQ_USER_WIDTH-1:0] s_axis_rq_tuser,
+    output logic s_axis_rq_tvalid,
+
+    input  logic [DATA_WIDTH-1:0] m_axis_rc_tdata,
+    input  logic [KEEP_WIDTH-1:0] m_axis_rc_tkeep,
+    input  logic m_axis_rc_tlast,
+    output logic m_axis_rc_tready,
+    input  logic [RC_USER_WIDTH-1:0] m_axis_rc_tuser,
+    input  logic m_axis_rc_tvalid,
+
+    input  logic [DATA_WIDTH-1:0] m_axis_cq_tdata,
+    input  logic [KEEP_WIDTH-1:0] m_axis_cq_tkeep,
+    input  logic m_axis_cq_tlast,
+    output logic m_axis_cq_tready,
+    input  logic [CQ_USER_WIDTH-1:0] m_axis_cq_tuser,
+    input  logic m_axis_cq_tvalid,
+    output logic [1:0] pcie_cq_np_req,
+
+    output logic [DATA_WIDTH-1:0] s_axis_cc_tdata,
+    output logic [KEEP_WIDTH-1:0] s_axis_cc_tkeep,
+    output logic s_axis_cc_tlast,
+    input  logic s_axis_cc_tready,
+    output logic [CC_USER_WIDTH-1:0] s_axis_cc_tuser,
+    output logic s_axis_cc_tvalid,
+
+    input  logic [1:0] cfg_max_payload,
+    input  logic [2:0] cfg_max_read_req,
+    input  logic [15:0] cfg_function_status,
+    input  logic [3:0] cfg_flr_in_process,
+    output logic [3:0] cfg_flr_done,
+    input  logic [3:0] cfg_interrupt_msix_enable,
+    input  logic [3:0] cfg_interrupt_msix_mask
+);
+    import pcielab_pkg::*;
+
+    logic tx_valid, tx_ready, tx_sop, tx_eop, tx_write;
+    logic [63:0] tx_address;
+    logic [10:0] tx_dwords, rx_dwords;
+    logic [3:0] tx_first_be, tx_last_be;
+    logic [TAG_WIDTH-1:0] tx_tag, rx_tag;
+    logic [DATA_WIDTH-1:0] tx_data, rx_data, host_data;
+    logic rx_valid, rx_sop, rx_eop, rx_poisoned;
+    logic [2:0] rx_status;
+    logic [12:0] rx_byte_count;
+    logic [6:0] rx_lower_address;
+    logic host_valid, host_ready, host_sop, host_eop, answer_valid, answer_ready;
+    host_request_t host_request;
+    host_answer_t answer;
+    logic reg_valid, reg_ready, reg_write, reg_response_valid;
+    logic [16:0] reg_address;
+    logic [31:0] reg_data, reg_response_data;
+
+    pcielab_core #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) core (
+        .clk(user_clk), .rst(user_reset), .max_payload({1'b0, cfg_max_payload}), .max_read_request(cfg_max_read_req),
+        .bus_master(cfg_function_status[2]), .function_reset(cfg_flr_in_process[0]),
+        .function_reset_done(cfg_flr_done[0]), .msix_enable(cfg_interrupt_msix_enable[0]),
+        .msix_mask(cfg_interrupt_msix_mask[0]),
+        .tx_valid, .tx_ready, .tx_sop, .tx_eop, .tx_write, .tx_address, .tx_dwords, .tx_first_be, .tx_last_be, .tx_tag,
+        .tx_data, .rx_valid, .rx_sop, .rx_eop, .rx_tag, .rx_status, .rx_poisoned, .rx_byte_count, .rx_lower_address,
+        .rx_dwords, .rx_data, .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data, .reg_response_valid,
+        .reg_response_data, .test_ended()
+    );
+    assign cfg_flr_done[3:1] = '0;
+    // The completer takes requests that must be answered as fast as it can.
+    assign pcie_cq_np_req = 2'b11;
+
+    usp_rq #(.DATA_WIDTH(DATA_WIDTH)) requests (
+        .clk(user_clk), .rst(user_reset), .tx_valid, .tx_ready, .tx_sop, .tx_eop, .tx_write, .tx_address, .tx_dwords,
+        .tx_first_be, .tx_last_be, .tx_tag, .tx_data, .s_axis_rq_tdata, .s_axis_rq_tkeep, .s_axis_rq_tlast,
+        .s_axis_rq_tready, .s_axis_rq_tuser, .s_axis_rq_tvalid
+    );
+    usp_rc #(.DATA_WIDTH(DATA_WIDTH)) completions (
+        .clk(user_clk), .rst(user_reset), .m_axis_rc_tdata, .m_axis_rc_tkeep, .m_axis_rc_tlast, .m_axis_rc_tready,
+        .m_axis_rc_tuser, .m_axis_rc_tvalid, .rx_valid, .rx_sop, .rx_eop, .rx_tag, .rx_status, .rx_poisoned,
+        .rx_byte_count, .rx_lower_address, .rx_dwords, .rx_data
+    );
+    usp_cq #(.DATA_WIDTH(DATA_WIDTH)) host_requests (
+        .clk(user_clk), .rst(user_reset), .m_axis_cq_tdata, .m_axis_cq_tkeep, .m_axis_cq_tlast, .m_axis_cq_tready,
+        .m_axis_cq_tuser, .m_axis_cq_tvalid, .host_valid, .host_ready, .host_sop, .host_eop, .host_request, .host_data
+    );
+    completer #(.DATA_WIDTH(DATA_WIDTH)) host_side (
+        .clk(user_clk), .rst(user_reset), .host_valid, .host_ready, .host_sop, .host_eop, .host_request, .host_data,
+        .answer_valid, .answer_ready, .answer, .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data,
+        .reg_response_valid, .reg_response_data
+    );
+    usp_cc #(.DATA_WIDTH(DATA_WIDTH)) answers (
+        .answer_valid, .answer_ready, .answer, .s_axis_cc_tdata, .s_axis_cc_tkeep, .s_axis_cc_tlast, .s_axis_cc_tready,
+        .s_axis_cc_tuser, .s_axis_cc_tvalid
+    );
+endmodule

@@ -1,0 +1,38 @@
+// Answers to the host, for the completer completion interface (CC) of the UltraScale+ hard block: one beat each. PG213,
+// "Completer Completion Descriptor Format".
+module usp_cc #(
+    parameter DATA_WIDTH = 256,
+    parameter LANES = DATA_WIDTH / 32,
+    parameter USER_WIDTH = DATA_WIDTH == 512 ? 81 : 33
+) (
+    input  logic answer_valid,
+    output logic answer_ready,
+    input  pcielab_pkg::host_answer_t answer,
+
+    output logic [DATA_WIDTH-1:0] s_axis_cc_tdata,
+    output logic [LANES-1:0] s_axis_cc_tkeep,
+    output logic s_axis_cc_tlast,
+    input  logic s_axis_cc_tready,
+    output logic [USER_WIDTH-1:0] s_axis_cc_tuser,
+    output logic s_axis_cc_tvalid
+);
+    logic [95:0] descriptor;
+
+    assign descriptor = {
+        1'b0, answer.requester.attributes, answer.requester.traffic_class, 1'b0, 16'b0, answer.requester.tag,
+        answer.requester.id, 1'b0, 1'b0, answer.status, 11'(answer.dwords),
+        3'b0, answer.byte_count, 9'b0, answer.lower_address
+    };
+    assign s_axis_cc_tvalid = answer_valid;
+    assign answer_ready = s_axis_cc_tready;
+    assign s_axis_cc_tlast = 1'b1;
+    assign s_axis_cc_tdata = DATA_WIDTH'({answer.data, descriptor});
+    assign s_axis_cc_tkeep = LANES'({answer.dwords == 2'd2, answer.dwords != 2'd0, 3'b111});
+
+    if (DATA_WIDTH == 512) begin : user
+        // is_sop, is_eop, and the lane of the last double word.
+        assign s_axis_cc_tuser = USER_WIDTH'({4'd2 + 4'(answer.dwords), 2'b01, 4'b0, 2'b01});
+    end else begin : user
+        assign s_axis_cc_tuser = '0;
+    end
+endmodule

@@ -1,0 +1,58 @@
+// What the host asks of the function, from the completer request interface (CQ) of the UltraScale+ hard block: dword-aligned,
+// without straddling. PG213, "Completer Request Descriptor Formats".
+module usp_cq #(
+    parameter DATA_WIDTH = 256,
+    parameter LANES = DATA_WIDTH / 32,
+    parameter USER_WIDTH = DATA_WIDTH == 512 ? 183 : 88
+) (
+    input  logic clk,
+    input  logic rst,
+
+    input  logic [DATA_WIDTH-1:0] m_axis_cq_tdata,
+    input  logic [LANES-1:0] m_axis_cq_tkeep,
+    input  logic m_axis_cq_tlast,
+    output logic m_axis_cq_tready,
+    input  logic [USER_WIDTH-1:0] m_axis_cq_tuser,
+    input  logic m_axis_cq_tvalid,
+
+    output logic host_valid,
+    input  logic host_ready,
+    output logic host_sop,
+    output logic host_eop,
+    output pcielab_pkg::host_request_t host_request,
+    output logic [DATA_WIDTH-1:0] host_data
+);
+    import pcielab_pkg::*;
+
+    localparam LAST_BE = DATA_WIDTH == 512 ? 8 : 4;
+
+    logic [127:0] descriptor;
+    logic [3:0] kind;
+    logic [7:0] byte_enables;
+
+    strip_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(4)) packet (
+        .clk, .rst, .in_valid(m_axis_cq_tvalid), .in_ready(m_axis_cq_tready), .in_last(m_axis_cq_tlast),
+        .in_beyond(m_axis_cq_tkeep[4]), .in_damaged(1'b0), .in_data(m_axis_cq_tdata),
+        .out_valid(host_valid), .out_ready(host_ready), .out_sop(host_sop), .out_eop(host_eop), .out_header(descriptor),
+        .out_damaged(), .out_data(host_data)
+    );
+
+    assign kind = descriptor[78:75];
+    always_comb begin
+        // Requests of the types 11xx are messages, which nobody answers; all others beside memory writes are answered.
+        host_request.kind = kind == 4'b0000 ? HOST_READ : kind == 4'b0001 ? HOST_WRITE
+            : kind[3:2] == 2'b11 ? HOST_OTHER : HOST_OTHER_READ;
+        host_request.bar = descriptor[114:112];
+        host_request.address = {descriptor[63:2], 2'b00};
+        host_request.dwords = descriptor[74:64];
+        {host_request.last_be, host_request.first_be} = byte_enables;
+        host_request.requester.id = descriptor[95:80];
+        host_request.requester.tag = descriptor[103:96];
+        host_request.requester.traffic_class = descriptor[123:121];
+        host_request.requester.attributes = descriptor[126:124];
+    end
+
+    // They stand beside the first beat that goes in, which is held while it comes out.
+    always_ff @(posedge clk)
+        if (m_axis_cq_tvalid && m_axis_cq_tready) byte_enables <= {m_axis_cq_tuser[LAST_BE+:4], m_axis_cq_tuser[3:0]};
+endmodule

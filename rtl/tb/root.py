@@ -1,0 +1,137 @@
+"""A host of other make: cocotbext-pcie's root complex, with the core behind its model of the UltraScale+ block."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from cocotb.triggers import Timer, with_timeout
+from cocotbext.axi import AxiStreamBus
+from cocotbext.pcie.core import RootComplex
+from cocotbext.pcie.core.tlp import TlpType
+from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
+
+from address_list import PAGE
+from core import Core
+from host import check_enables
+
+REGISTERS_BYTES = 128 << 10
+PIECE_BYTES = 1 << 20
+WAIT_US = 20
+
+
+@dataclass
+class CoreBehindBar(Core):
+    """The registers of a core, through its BAR 0."""
+
+    bar: Any = None
+
+    async def write(self, address: int, value: int) -> None:
+        """Writes a register or an entry of a memory."""
+        await with_timeout(self.bar.write_dword(address, value), WAIT_US, "us")
+
+    async def read(self, address: int) -> int:
+        """Reads a register or an entry of a memory."""
+        return int(await with_timeout(self.bar.read_dword(address), WAIT_US, "us"))
+
+
+@dataclass
+class Root:
+    """A root complex that looks closely at what comes up, with one device below it."""
+
+    dut: Any
+    max_payload: int = 256
+    max_read_request: int = 512
+    pieces: list[int] = field(default_factory=list)
+    piece_bytes: int = PIECE_BYTES
+    data_key: int = 0
+    delay_ns: int = 0
+    requests: list[tuple[bool, int, int]] = field(default_factory=list)
+    """Whether it writes, where, and how many bytes."""
+
+    def __post_init__(self) -> None:
+        logging.getLogger("cocotb").setLevel(logging.WARNING)
+        dut = self.dut
+        wide = len(dut.s_axis_rq_tdata) == 512
+        self.complex = RootComplex()
+        self.device = UltraScalePlusPcieDevice(
+            pcie_generation=3,
+            pcie_link_width=16 if wide else 8,
+            user_clk_frequency=250e6,
+            max_payload_size=1024,
+            enable_extended_tag=True,
+            user_clk=dut.user_clk,
+            user_reset=dut.user_reset,
+            rq_bus=AxiStreamBus.from_prefix(dut, "s_axis_rq"),
+            rc_bus=AxiStreamBus.from_prefix(dut, "m_axis_rc"),
+            cq_bus=AxiStreamBus.from_prefix(dut, "m_axis_cq"),
+            cc_bus=AxiStreamBus.from_prefix(dut, "s_axis_cc"),
+            pcie_cq_np_req=dut.pcie_cq_np_req,
+            cfg_max_payload=dut.cfg_max_payload,
+            cfg_max_read_req=dut.cfg_max_read_req,
+            cfg_function_status=dut.cfg_function_status,
+            cfg_interrupt_msix_enable=dut.cfg_interrupt_msix_enable,
+            cfg_interrupt_msix_mask=dut.cfg_interrupt_msix_mask,
+            pf0_msix_enable=True,
+            pf0_msix_table_size=0,
+            pf0_msix_table_bir=0,
+            pf0_msix_table_offset=0x2000,
+            pf0_msix_pba_bir=0,
+            pf0_msix_pba_offset=0x2800,
+        )
+        dut.cfg_flr_in_process.value = 0
+        self.device.functions[0].configure_bar(0, REGISTERS_BYTES)
+        self.complex.max_payload_size = self.max_payload.bit_length() - 8
+        self.complex.max_read_request_size = self.max_read_request.bit_length() - 8
+        self.complex.make_port().connect(self.device)
+        for kind in (TlpType.MEM_READ, TlpType.MEM_READ_64):
+            self.complex.register_rx_tlp_handler(kind, self.take_read)
+        for kind in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64):
+            self.complex.register_rx_tlp_handler(kind, self.take_write)
+
+    async def start(self) -> CoreBehindBar:
+        """Enumerates, and gives the core some of the host's memory."""
+        await with_timeout(self.complex.enumerate(), 200, "us")
+        self.function = self.complex.find_device(self.device.functions[0].pcie_id)
+        await self.function.enable_device()
+        await self.function.set_master()
+        self.memory = [self.complex.mem_pool.alloc_region(self.piece_bytes) for _ in range(2)]
+        self.pieces = [region.get_absolute_address(0) for region in self.memory]
+        return CoreBehindBar(SimpleNamespace(clk=self.dut.user_clk), bar=self.function.bar_window[0])
+
+    def check(self, tlp: Any) -> None:
+        """What every request has to keep to."""
+        write = tlp.fmt_type in (TlpType.MEM_WRITE, TlpType.MEM_WRITE_64)
+        lead, behind = check_enables(tlp.first_be, tlp.last_be, tlp.length)
+        address, length = tlp.address + lead, 4 * tlp.length - lead - behind
+        if self.is_memory(address):
+            limit = self.max_payload if write else self.max_read_request
+            assert length <= limit, f"{tlp} is over {limit}"
+            self.requests.append((write, address, length))
+        assert address // PAGE == (address + length - 1) // PAGE, f"{tlp} crosses 4 KiB"
+        assert (tlp.address >> 32 != 0) == (tlp.fmt_type in (TlpType.MEM_WRITE_64, TlpType.MEM_READ_64))
+
+    def is_memory(self, address: int) -> bool:
+        """Whether an address is in the core's buffer."""
+        return any(piece <= address < piece + self.piece_bytes for piece in self.pieces)
+
+    async def take_read(self, tlp: Any) -> None:
+        """A read of the core's."""
+        self.check(tlp)
+        if self.delay_ns:
+            await Timer(self.delay_ns, "ns")
+        await self.complex.handle_mem_read_tlp(tlp)
+
+    async def take_write(self, tlp: Any) -> None:
+        """A write of the core's."""
+        self.check(tlp)
+        await self.complex.handle_mem_write_tlp(tlp)
+
+    def fill(self) -> None:
+        """Writes the pattern that the core expects into the whole buffer."""
+        for number, region in enumerate(self.memory):
+            first = number * self.piece_bytes
+            words = range(first, first + self.piece_bytes, 4)
+            region.mem[:] = b"".join((word ^ self.data_key).to_bytes(4, "little") for word in words)

@@ -1,0 +1,223 @@
+"""The tracker: what a completion says of its request, in any order, cut anywhere; and every fault by its name."""
+
+import random
+from dataclasses import dataclass
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+import registers as r
+from clocking import settled, start, until
+from simulator import run_bench
+
+TAGS = 32
+LANES = 8
+"""Double words of a beat."""
+RCB = 64
+IDLE = {
+    "timeout": 100_000, "issue": 0, "issue_tag": 0, "issue_slot": 0, "issue_parts": 1, "issue_offset": 0,
+    "issue_length": 1, "rx_valid": 0, "rx_sop": 0, "rx_eop": 0, "rx_tag": 0, "rx_status": 0, "rx_poisoned": 0,
+    "rx_byte_count": 0, "rx_lower_address": 0, "rx_dwords": 0,
+}  # fmt: skip
+
+
+@dataclass
+class Open:
+    """A request in flight."""
+
+    slot: int
+    parts: int
+    offset: int
+    length: int
+    received: int = 0
+
+
+async def issue(dut: Any, tag: int, request: Open) -> None:
+    """Tells of a request, for a clock."""
+    dut.issue.value, dut.issue_tag.value, dut.issue_slot.value = 1, tag, request.slot
+    dut.issue_parts.value = request.parts
+    dut.issue_offset.value, dut.issue_length.value = request.offset, request.length
+    await FallingEdge(dut.clk)
+    dut.issue.value = 0
+
+
+@dataclass
+class Header:
+    """Of a completion."""
+
+    tag: int
+    byte_count: int
+    lower_address: int
+    dwords: int
+    status: int = 0
+    poisoned: int = 0
+    payload: int = 0
+
+
+def next_completion(tag: int, request: Open, cut: bool) -> Header:
+    """The next completion of a request: to the next boundary, or all that is left."""
+    left, at = request.length - request.received, request.offset + request.received
+    payload = min(left, RCB - at % RCB) if cut else left
+    return Header(tag, left, at & 127, (at % 4 + payload + 3) // 4, payload=payload)
+
+
+async def send(dut: Any, header: Header) -> list[dict[str, int]]:
+    """Sends a completion, beat by beat, with gaps; what the tracker says at each."""
+    beats, said = 1 if header.status else max(1, -(-header.dwords // LANES)), []
+    for beat in range(beats):
+        while random.random() < 0.2:
+            dut.rx_valid.value = 0
+            await FallingEdge(dut.clk)
+        dut.rx_valid.value, dut.rx_sop.value = 1, int(beat == 0)
+        dut.rx_eop.value = int(beat == beats - 1)
+        dut.rx_tag.value = header.tag if beat == 0 else random.getrandbits(8)
+        dut.rx_status.value = header.status if beat == 0 else random.getrandbits(3)
+        dut.rx_poisoned.value = header.poisoned if beat == beats - 1 else 0
+        dut.rx_byte_count.value = header.byte_count
+        dut.rx_lower_address.value = header.lower_address
+        dut.rx_dwords.value = header.dwords if beat == 0 else random.getrandbits(11)
+        await settled()
+        names = (
+            "free_tag", "freed_tag", "free_slot", "freed_slot", "transfer_done", "received_bytes",
+            "expected_offset", "expected_data", "expected_bytes", "fault", "fault_kind",
+        )  # fmt: skip
+        said.append({name: int(getattr(dut, name).value) for name in names})
+        await FallingEdge(dut.clk)
+    dut.rx_valid.value = 0
+    return said
+
+
+@cocotb.test()
+async def answers_are_counted_to_their_requests(dut: Any) -> None:
+    """Transfers of several requests, answered in any order, whole or cut; data expected where they should be."""
+    await start(dut, **IDLE)
+    await until(dut, lambda: bool(dut.ready.value), limit=TAGS + 5)
+    seen = set()
+    for _ in range(40):
+        free_tags, free_slots = random.sample(range(TAGS), TAGS), random.sample(range(TAGS), TAGS)
+        flying: dict[int, Open] = {}
+        answered: dict[int, int] = {}
+        for _ in range(random.randint(1, 8)):
+            slot, parts = free_slots.pop(), random.choice([1, 1, 2, 3])
+            for _ in range(parts):
+                tag = free_tags.pop()
+                flying[tag] = Open(slot, parts, random.getrandbits(40), random.choice([1, 3, 64, 200, 512]))
+                await issue(dut, tag, flying[tag])
+        assert not dut.quiet.value
+        while flying:
+            tag = random.choice(list(flying))
+            request = flying[tag]
+            header = next_completion(tag, request, cut=random.random() < 0.6)
+            said = await send(dut, header)
+            assert not any(beat["fault"] for beat in said)
+            place = request.offset + request.received
+            assert said[0]["expected_offset"] == place
+            assert said[0]["expected_bytes"] == header.payload
+            for number, beat in enumerate(said):
+                assert beat["expected_data"]
+                if number:
+                    # Later beats start at whole double words.
+                    at = (place & ~3) + 32 * number
+                    assert beat["expected_offset"] == at
+                    assert beat["expected_bytes"] == place + header.payload - at
+            request.received += header.payload
+            last = said[-1]
+            done = request.received == request.length
+            assert (last["received_bytes"], last["free_tag"]) == (header.payload, int(done))
+            assert all(beat["received_bytes"] == 0 and not beat["free_tag"] for beat in said[:-1])
+            if done:
+                assert last["freed_tag"] == tag
+                del flying[tag]
+                answered[request.slot] = answered.get(request.slot, 0) + 1
+            whole = done and answered[request.slot] == request.parts
+            assert (last["transfer_done"], last["free_slot"]) == (int(whole), int(whole))
+            if whole:
+                assert last["freed_slot"] == request.slot
+            seen.add((done, whole, len(said) > 1))
+        assert dut.quiet.value
+    assert len(seen) == 6, seen
+
+
+FAULTS = {
+    "byte count": r.RESULT_WRONG_LENGTH,
+    "lower address": r.RESULT_WRONG_LENGTH,
+    "no data": r.RESULT_WRONG_LENGTH,
+    "too long": r.RESULT_WRONG_LENGTH,
+    "off a boundary": r.RESULT_WRONG_LENGTH,
+    "status": r.RESULT_ERROR_STATUS,
+    "poisoned": r.RESULT_POISONED,
+    "free tag": r.RESULT_UNKNOWN_TAG,
+    "tag beyond the core": r.RESULT_UNKNOWN_TAG,
+    "retired tag": r.RESULT_UNKNOWN_TAG,
+}
+
+
+@cocotb.test()
+async def every_fault_is_told_by_its_name(dut: Any) -> None:
+    """Once, with the last beat; what does not fit its request retires the tag until a reset."""
+    await start(dut, **IDLE)
+    for kind, result in FAULTS.items():
+        dut.rst.value = 1
+        await FallingEdge(dut.clk)
+        dut.rst.value = 0
+        await until(dut, lambda: bool(dut.ready.value), limit=TAGS + 5)
+        tag = random.randrange(TAGS)
+        request = Open(3, 1, random.getrandbits(30) & ~3, 300)
+        await issue(dut, tag, request)
+        header = next_completion(tag, request, cut=False)
+        match kind:
+            case "byte count":
+                header.byte_count += random.choice([-1, 1, 64])
+            case "lower address":
+                header.lower_address ^= random.choice([4, 64])
+            case "no data":
+                header.dwords = 0
+            case "too long":
+                header.dwords += 1
+            case "off a boundary":
+                header.dwords = 17 - request.offset % 64 // 4 + (request.offset % 64 == 0)
+            case "status":
+                header.status = random.choice([1, 2, 4])
+            case "poisoned":
+                header.poisoned = 1
+            case "free tag":
+                header.tag = (tag + 1) % TAGS
+            case "tag beyond the core":
+                header.tag = tag + TAGS
+            case "retired tag":
+                await send(dut, Header(tag, 1, 0, 1))
+        said = await send(dut, header)
+        assert [beat["fault"] for beat in said] == [0] * (len(said) - 1) + [1], kind
+        assert said[-1]["fault_kind"] == result, kind
+        fits = result != r.RESULT_WRONG_LENGTH
+        retired = int(not fits or kind == "retired tag")
+        assert int(dut.retired_count.value) == retired, kind
+        assert said[-1]["received_bytes"] == (300 if kind == "poisoned" else 0), kind
+        assert bool(dut.quiet.value) == (kind not in ("free tag", "tag beyond the core")), kind
+        assert not said[-1]["expected_data"], kind
+
+
+@cocotb.test()
+async def a_request_without_an_answer_times_out(dut: Any) -> None:
+    """Not before its time, and soon after; one that is answered in time does not."""
+    await start(dut, **{**IDLE, "timeout": 200})
+    await until(dut, lambda: bool(dut.ready.value), limit=TAGS + 5)
+    for tag in (5, 9):
+        await issue(dut, tag, Open(tag, 1, 0, 64))
+    for _ in range(190):
+        await settled()
+        assert not dut.timed_out.value
+        await FallingEdge(dut.clk)
+    assert (await send(dut, next_completion(5, Open(5, 1, 0, 64), cut=False)))[-1]["free_tag"]
+    waited = await until(dut, lambda: int(dut.retired_count.value) == 1, limit=200)
+    assert waited <= 20 + TAGS
+    assert dut.quiet.value
+    late = await send(dut, next_completion(9, Open(9, 1, 0, 64), cut=False))
+    assert late[-1]["fault_kind"] == r.RESULT_UNKNOWN_TAG
+
+
+@pytest.mark.slow
+def test_completion_tracker() -> None:
+    run_bench("completion_tracker", "test_completion_tracker", {"DATA_WIDTH": 256, "TAGS": TAGS})

@@ -1,0 +1,74 @@
+"""The pool: no number is out twice, never more than the limit, and none is lost."""
+
+import random
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+from clocking import settled, start, until
+from simulator import run_bench
+
+COUNT = 8
+
+
+@cocotb.test()
+async def numbers_are_given_out_once(dut: Any) -> None:
+    """Taken and given back at random, under every limit; the one longest free comes first."""
+    await start(dut, limit=COUNT, take=0, give_back=0, given_back=0)
+    assert not dut.valid.value
+    assert await until(dut, lambda: bool(dut.filled.value), limit=COUNT + 2) <= COUNT
+    free, out = list(range(COUNT)), list[int]()
+    for limit in (COUNT, 1, 3, COUNT - 1):
+        dut.take.value = 0
+        for number in out:
+            dut.give_back.value, dut.given_back.value = 1, number
+            await FallingEdge(dut.clk)
+        free, out = free + out, []
+        dut.limit.value = limit
+        most = 0
+        for _ in range(300):
+            returned = random.choice(out) if out and random.random() < 0.4 else None
+            dut.give_back.value, dut.given_back.value = int(returned is not None), returned or 0
+            dut.take.value = 0
+            await settled()
+            assert bool(dut.valid.value) == (len(out) < limit)
+            await FallingEdge(dut.clk)
+            if returned is not None:
+                out.remove(returned)
+                free.append(returned)
+            dut.give_back.value = 0
+            if len(out) < limit and random.random() < 0.6:
+                dut.take.value = 1
+                await settled()
+                assert dut.valid.value
+                assert int(dut.id.value) == free[0]
+                await FallingEdge(dut.clk)
+                out.append(free.pop(0))
+            most = max(most, len(out))
+        assert most == limit
+
+
+@cocotb.test()
+async def one_goes_out_as_another_comes_back(dut: Any) -> None:
+    """In the same clock, over and over."""
+    await start(dut, limit=2, take=0, give_back=0, given_back=0)
+    await until(dut, lambda: bool(dut.filled.value))
+    out = list[int]()
+    for _ in range(40):
+        dut.take.value = 1
+        dut.give_back.value = int(bool(out))
+        dut.given_back.value = out[0] if out else 0
+        await settled()
+        assert dut.valid.value
+        taken = int(dut.id.value)
+        assert taken not in out
+        await FallingEdge(dut.clk)
+        out = [*out[1:], taken]
+    assert len(out) == 1
+
+
+@pytest.mark.slow
+def test_id_pool() -> None:
+    run_bench("id_pool", "test_id_pool", {"COUNT": COUNT})

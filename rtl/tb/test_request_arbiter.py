@@ -1,0 +1,69 @@
+"""The way out: whole requests, by turns, nothing lost, and no clock wasted."""
+
+import random
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+from clocking import settled, start
+from simulator import run_bench
+
+SOURCES = 3
+
+
+@cocotb.test()
+async def requests_leave_whole_and_by_turns(dut: Any) -> None:
+    """Requests of one beat and of several, offered and taken at random."""
+    width, request_width = len(dut.out_data), len(dut.out_request)
+    await start(dut, in_valid=0, in_sop=0, in_eop=0, in_request=0, in_data=0, out_ready=0)
+    for busy, ready in ((100, 100), (60, 100), (100, 50), (30, 70)):
+        # Beats of each source: start, end, header, data.
+        todo: list[list[tuple[int, int, int, int]]] = [[], [], []]
+        for source in range(SOURCES):
+            for _ in range(30):
+                header, beats = random.getrandbits(request_width), random.choice([1, 1, 2, 5])
+                todo[source] += [
+                    (int(n == 0), int(n == beats - 1), header, random.getrandbits(width)) for n in range(beats)
+                ]
+        left = [list(beats) for beats in todo]
+        offered = [False] * SOURCES
+        taken: list[list[tuple[int, int, int, int]]] = [[], [], []]
+        owner, order = None, []
+        for _ in range(4000):
+            if not any(left):
+                break
+            for source in range(SOURCES):
+                mid = bool(left[source]) and not left[source][0][0]
+                offered[source] = bool(left[source]) and (offered[source] or mid or random.randrange(100) < busy)
+            heads = [beats[0] if beats else (0, 0, 0, 0) for beats in left]
+            dut.in_valid.value = sum(int(on) << source for source, on in enumerate(offered))
+            dut.in_sop.value = sum(head[0] << source for source, head in enumerate(heads))
+            dut.in_eop.value = sum(head[1] << source for source, head in enumerate(heads))
+            dut.in_request.value = sum(head[2] << request_width * source for source, head in enumerate(heads))
+            dut.in_data.value = sum(head[3] << width * source for source, head in enumerate(heads))
+            dut.out_ready.value = int(random.randrange(100) < ready)
+            await settled()
+            assert bool(dut.out_valid.value) == (any(offered) if owner is None else offered[owner])
+            grants = int(dut.in_ready.value)
+            assert grants.bit_count() <= 1
+            if dut.out_valid.value and dut.out_ready.value:
+                source = grants.bit_length() - 1
+                assert owner is None or source == owner, "a request was interrupted"
+                names = (dut.out_sop, dut.out_eop, dut.out_request, dut.out_data)
+                assert tuple(int(value.value) for value in names) == heads[source]
+                taken[source].append(left[source].pop(0))
+                order += [source] if heads[source][0] else []
+                owner, offered[source] = (None, False) if heads[source][1] else (source, True)
+            await FallingEdge(dut.clk)
+        dut.in_valid.value = 0
+        assert taken == todo
+        if busy == ready == 100:
+            turns = order[: 3 * 29]
+            assert all(set(turns[n : n + 3]) == {0, 1, 2} for n in range(0, len(turns), 3))
+
+
+@pytest.mark.slow
+def test_request_arbiter() -> None:
+    run_bench("request_arbiter", "test_request_arbiter", {"DATA_WIDTH": 256, "SOURCES": SOURCES})

@@ -1,0 +1,45 @@
+"""The queue: what goes in comes out, in order, and never more than it holds."""
+
+import random
+from collections import deque
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+from clocking import settled, start
+from simulator import run_bench
+
+DEPTH = 4
+
+
+@cocotb.test()
+async def what_goes_in_comes_out(dut: Any) -> None:
+    """Random traffic, full and empty, against a list."""
+    await start(dut, in_valid=0, in_data=0, out_ready=0)
+    held: deque[int] = deque()
+    seen = set()
+    for number in range(2000):
+        busy, eager = ((90, 30), (30, 90), (60, 60))[number // 200 % 3]
+        value = random.getrandbits(8)
+        dut.in_valid.value, dut.in_data.value = int(random.randrange(100) < busy), value
+        dut.out_ready.value = int(random.randrange(100) < eager)
+        await settled()
+        assert int(dut.count.value) == len(held)
+        assert bool(dut.in_ready.value) == (len(held) < DEPTH)
+        assert bool(dut.out_valid.value) == bool(held)
+        seen.add(len(held))
+        if held:
+            assert int(dut.out_data.value) == held[0]
+            if dut.out_ready.value:
+                held.popleft()
+        if dut.in_valid.value and dut.in_ready.value:
+            held.append(value)
+        await FallingEdge(dut.clk)
+    assert seen == set(range(DEPTH + 1))
+
+
+@pytest.mark.slow
+def test_stream_fifo() -> None:
+    run_bench("stream_fifo", "test_stream_fifo", {"WIDTH": 8, "DEPTH": DEPTH})

@@ -1,0 +1,142 @@
+"""The core behind the UltraScale+ hard block, below a root complex of other make: enumeration, BAR, DMA, MSI-X."""
+
+import random
+from typing import Any
+
+import cocotb
+import pytest
+from cocotb.triggers import Timer, with_timeout
+
+import registers as r
+from address_list import AddressList
+from core import OPERATIONS
+from root import WAIT_US, Root
+from simulator import run_bench
+
+
+@cocotb.test()
+async def registers_are_reached_through_the_bar(dut: Any) -> None:
+    """One and two double words, single bytes read, and what is no register access."""
+    root = Root(dut)
+    core = await root.start()
+    assert await core.read(r.ID) == 0x42414C50
+    assert await core.read(r.PARAMETERS) & r.PARAMETERS_DATA_BYTES_MASK == len(dut.s_axis_rq_tdata) // 8
+    assert await core.read(r.LINK) == 1 | 2 << 4 | 1 << 8
+    key = random.getrandbits(64)
+    await core.bar.write_qword(r.KEY_LO, key)
+    assert await with_timeout(core.bar.read_qword(r.KEY_LO), WAIT_US, "us") == key
+    for first, length in ((1, 1), (2, 2), (3, 2), (3, 5), (0, 7)):
+        text = await with_timeout(core.bar.read(r.KEY_LO + first, length), WAIT_US, "us")
+        assert text == key.to_bytes(8, "little")[first : first + length]
+    # Registers are written whole; nothing comes of a part, or of more than two.
+    await core.bar.write(r.KEY_LO + 1, b"\x55")
+    await core.bar.write(r.KEY_LO, bytes(64))
+    assert await with_timeout(core.bar.read_qword(r.KEY_LO), WAIT_US, "us") == key
+    with pytest.raises(Exception, match="Unsuccessful completion"):
+        await with_timeout(core.bar.read(r.KEY_LO, 64), WAIT_US, "us")
+    assert await core.read(r.ID) == 0x42414C50
+
+
+@cocotb.test()
+async def every_operation_moves_the_right_bytes(dut: Any) -> None:
+    """Random sizes, aligned and not, on random limits, with completions cut everywhere and late."""
+    root = Root(dut, max_payload=random.choice([128, 256]), max_read_request=random.choice([128, 512]))
+    core = await root.start()
+    root.complex.split_on_all_rcb = random.random() < 0.5
+    root.delay_ns = random.choice([0, 300])
+    done = set()
+    for operation in OPERATIONS:
+        for size in (1, 4, 64, random.randint(1, 300), random.randint(300, 2000)):
+            root.data_key = random.getrandbits(32)
+            root.fill()
+            host_offset = min(random.choice([0, 0, 1, 63]), 4096 - size)
+            unit = -(-(size + host_offset) // 64) * 64
+            latency = operation.startswith("lat")
+            wanted = AddressList(size=size, host_offset=host_offset, window=max(unit, 16384), is_latency=latency)
+            root.requests = []
+            count = 12
+            await core.describe(wanted, operation, count, root, outstanding=random.choice([1, 32]))
+            assert await core.run() == r.RESULT_COMPLETE, (operation, wanted)
+            assert await core.read(r.TRANSACTIONS) == count
+            await Timer(1, "us")
+            moved = {
+                write: sum(n for is_write, _, n in root.requests if is_write == write) for write in (False, True)
+            }
+            shares = {"bw-rdwr": (count // 2, count // 2), "bw-wr": (0, count), "lat-wrrd": (count, count)}
+            reads, writes = shares.get(operation, (count, 0))
+            assert (moved[False], moved[True]) == (size * reads, size * writes)
+            for region, first in zip(root.memory, (0, root.piece_bytes), strict=True):
+                for place in range(0, 65536, 4096):
+                    expected = (first + place ^ root.data_key).to_bytes(4, "little")
+                    assert region.mem[place : place + 4] == expected
+            done.add(operation)
+    assert done == set(OPERATIONS)
+
+
+@cocotb.test()
+async def a_write_changes_what_it_is_about_and_nothing_else(dut: Any) -> None:
+    """Bytes around a transfer keep what they held."""
+    root = Root(dut)
+    core = await root.start()
+    for size, host_offset in ((1, 3), (5, 2), (64, 0), (67, 1), (700, 5)):
+        root.data_key = random.getrandbits(32)
+        for region in root.memory:
+            region.mem[:] = bytes(root.piece_bytes)
+        wanted = AddressList(size=size, host_offset=host_offset, window=8192, pattern="fixed")
+        await core.describe(wanted, "bw-wr", 1, root)
+        assert await core.run() == r.RESULT_COMPLETE
+        await Timer(1, "us")
+        words = b"".join((word ^ root.data_key).to_bytes(4, "little") for word in range(0, 8192, 4))
+        expected = bytes(host_offset) + words[host_offset : host_offset + size]
+        assert bytes(root.memory[0].mem[:8192]) == expected.ljust(8192, b"\0")
+
+
+@cocotb.test()
+async def the_end_of_a_test_interrupts(dut: Any) -> None:
+    """By MSI-X, once, behind the test's writes; not while the vector is masked, but afterwards."""
+    root = Root(dut)
+    core = await root.start()
+    await root.function.alloc_irq_vectors(1, 1)
+    interrupts = 0
+
+    async def count() -> None:
+        nonlocal interrupts
+        interrupts += 1
+
+    root.function.request_irq(0, count)
+    await core.describe(AddressList(size=256, window=8192), "bw-wr", 20, root)
+    assert await core.run() == r.RESULT_COMPLETE
+    await Timer(2, "us")
+    assert interrupts == 1
+    await core.write(r.VECTOR_CONTROL, 1)
+    assert await core.run() == r.RESULT_COMPLETE
+    await Timer(2, "us")
+    assert interrupts == 1
+    assert await core.read(r.VECTOR_PENDING) == 1
+    await core.write(r.VECTOR_CONTROL, 0)
+    await Timer(2, "us")
+    assert interrupts == 2
+    assert await core.read(r.VECTOR_PENDING) == 0
+
+
+@cocotb.test()
+async def an_address_that_nobody_answers_is_an_error_status(dut: Any) -> None:
+    """What the host does not know it refuses; the core counts it, and runs the next test."""
+    root = Root(dut)
+    core = await root.start()
+    good, root.pieces = root.pieces, [1 << 50]
+    await core.describe(AddressList(size=64, window=8192), "bw-rd", 10, root, outstanding=1)
+    assert await core.run() == r.RESULT_ERROR_STATUS
+    assert await core.read(r.ERROR_STATUS_COUNT) == 1
+    await core.control(r.CONTROL_RESET_SHIFT)
+    root.pieces = good
+    root.fill()
+    await core.describe(AddressList(size=64, window=8192), "bw-rd", 10, root)
+    assert await core.run() == r.RESULT_COMPLETE
+
+
+@pytest.mark.parametrize(
+    "data_width", [pytest.param(256, marks=pytest.mark.slow), pytest.param(512, marks=pytest.mark.slow)]
+)
+def test_usp(data_width: int) -> None:
+    run_bench("pcielab_usp", "test_usp", {"DATA_WIDTH": data_width, "TAGS": 64})

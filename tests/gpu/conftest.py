@@ -1,0 +1,17 @@
+"""A stand-in for the card, wherever a test asks for one."""
+
+import pytest
+
+from pcielab.devices.cuda import bindings, opened
+
+from .stand_in import Faults, StandIn
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """What `--device cuda` finds as its driver, with nothing wrong at first."""
+    driver = StandIn(Faults())
+    monkeypatch.setattr(bindings, "load_driver", lambda: driver)
+    # The stand-in knows a kernel by the file that it is in: nothing is compiled for it.
+    monkeypatch.setattr(opened, "compiled", lambda source, _architecture, _read: source.encode())
+    return driver

@@ -1,0 +1,123 @@
+"""The kernels compile for every architecture, and their machine code accesses host memory as the source says."""
+
+import pytest
+
+from pcielab.devices.cuda.compiler import BULK_FROM, SOURCES, CompileError, ReadForm, compiled
+from pcielab.devices.cuda.driver import NoDriverError
+
+from .machine_code import Instruction, instructions, kernels, ptx_instructions
+
+ARCHITECTURES = (80, 86, 89, 90, 100, 120)
+OTHERS = (75, 87, 88, 103, 110, 121)
+FORMS: tuple[ReadForm, ...] = ("load", "mmio", "volatile", "cv", "bulk")
+IN_PTX = {
+    "load": "ld.relaxed.sys.global",
+    "mmio": "ld.mmio.relaxed.sys.global",
+    "volatile": "ld.volatile.global",
+    "cv": "ld.global.cv",
+    "bulk": "cp.async.bulk.shared::cluster.global",
+}
+VECTORS = {4: ".u32", 8: ".v2.u32", 16: ".v4.u32"}
+TRANSFER_BYTES_MOST, LANES = 4096, 32
+CLOCK = Instruction("clock")
+
+try:
+    compiled("watch.cu", 90, "load")
+except NoDriverError as missing:
+    pytestmark = pytest.mark.skip(reason=f"the CUDA kernels are not compiled: {missing}")
+
+
+def pieces(form: ReadForm) -> list[int]:
+    return [4, 8] if form == "mmio" else [4, 8, 16]
+
+
+def has(architecture: int, form: ReadForm) -> bool:
+    return form != "bulk" or architecture >= BULK_FROM
+
+
+def check(architecture: int, form: ReadForm) -> None:
+    """Compile everything, and look at the kernels that are timed."""
+    names = {source.name: kernels(compiled(source.name, architecture, form)) for source in SOURCES.glob("*.cu")}
+    assert set(names["latency.cu"]) == {
+        f"latency_{kind}_{piece}" for kind in ("read", "write_read") for piece in pieces(form)
+    }
+    assert set(names["bandwidth.cu"]) == {f"bandwidth_{piece}" for piece in pieces(form)}
+    assert {"fill", "scatter", "compare"} == set(names["memory.cu"])
+    assert {"clocks", "watch"} == set(names["watch.cu"])
+    for piece in pieces(form):
+        for kernel in (f"latency_read_{piece}", f"latency_write_read_{piece}"):
+            check_latency(compiled("latency.cu", architecture, form), kernel, piece, form)
+            check_ptx(compiled("latency.cu", architecture, form, "PTX"), kernel, piece, form)
+        check_bandwidth(compiled("bandwidth.cu", architecture, form), f"bandwidth_{piece}", piece, form)
+        check_ptx(compiled("bandwidth.cu", architecture, form, "PTX"), f"bandwidth_{piece}", piece, form)
+
+
+def loads_of_link(form: ReadForm, piece: int) -> list[Instruction]:
+    """As many as the longest transfer takes: none is merged with another, and none left out."""
+    count = 0 if form == "bulk" else TRANSFER_BYTES_MOST // (LANES * piece)
+    return [Instruction("load", piece, ordered=True)] * count
+
+
+STOP_FLAG = Instruction("load", 4, ordered=True)
+LIST = Instruction("load", 4, ordered=False)
+AWAITED = Instruction("store", 4, ordered=True)
+"""What waits for a value is a store that never takes place."""
+
+
+def check_latency(cubin: bytes, kernel: str, piece: int, form: ReadForm) -> None:
+    """Nothing but the transfer lies between the two readings of the clock, and all of it does."""
+    found = instructions(cubin, kernel)
+    clocks = [at for at, one in enumerate(found) if one == CLOCK]
+    assert len(clocks) == 4, found
+    _, begin, end, _ = clocks
+    assert found[clocks[0] + 1 : begin] == [STOP_FLAG, LIST, AWAITED]
+    writes = [Instruction("store", piece, ordered=True)] if "write" in kernel else []
+    # A bulk copy is awaited in a loop that looks at the stop flag.
+    polls = [STOP_FLAG] if form == "bulk" else []
+    assert found[begin + 1 : end] == [*writes, *loads_of_link(form, piece), *polls, AWAITED]
+
+
+def check_bandwidth(cubin: bytes, kernel: str, piece: int, form: ReadForm) -> None:
+    """Loads of the transfer come after the address that they are at: none is taken out of the loop."""
+    found = instructions(cubin, kernel)
+    assert found.count(LIST) == 1
+    after = [one for one in found[found.index(LIST) :] if one.name == "load"]
+    polls = [STOP_FLAG] if form == "bulk" else []
+    assert after == [LIST, *loads_of_link(form, piece), *polls]
+    assert found[: found.index(LIST)].count(STOP_FLAG) == 1
+    assert Instruction("store", piece, ordered=True) in found
+
+
+def check_ptx(ptx: bytes, kernel: str, piece: int, form: ReadForm) -> None:
+    if form == "bulk":
+        wanted, count = f"{IN_PTX[form]}.mbarrier::complete_tx::bytes", 1
+    else:
+        kind = ".u64" if (form, piece) == ("mmio", 8) else VECTORS[piece]
+        wanted, count = IN_PTX[form] + kind, len(loads_of_link(form, piece))
+    extra = 1 if (form, piece) == ("volatile", 4) else 0
+    assert ptx_instructions(ptx, kernel, wanted) == count + extra
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_reads_are_the_loads_that_were_meant(architecture: int) -> None:
+    check(architecture, "load")
+
+
+@pytest.mark.parametrize("form", FORMS[1:])
+def test_other_forms_of_reads_are_too(form: ReadForm) -> None:
+    check(90, form)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ARCHITECTURES + OTHERS)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_on_every_architecture(architecture: int, form: ReadForm) -> None:
+    if has(architecture, form):
+        check(architecture, form)
+
+
+def test_what_does_not_compile_is_told_in_the_compilers_own_words() -> None:
+    with pytest.raises(CompileError, match=r"latency\.cu for sm_80: .*error"):
+        compiled("latency.cu", 80, "bulk")
+    with pytest.raises(CompileError, match=r"watch\.cu for sm_999: .*invalid value"):
+        compiled("watch.cu", 999, "load")

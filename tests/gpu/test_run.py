@@ -1,0 +1,126 @@
+"""`pcielab run --device cuda` from the command to the report, over a stand-in for the driver."""
+
+from pathlib import Path
+
+import pytest
+
+from pcielab import open_store
+
+from .command import command
+from .stand_in import StandIn
+
+SMALL = """
+name = "small"
+title = "Each kind of test of a GPU"
+
+[provenance]
+source = "test"
+
+[[group]]
+family = "lat_cmd_{direction}"
+loop = ["test", "size", "cache"]
+tests = ["LAT_CMD_RD", "LAT_CMD_WRRD"]
+sizes = [8, 64]
+windows = ["64K"]
+caches = ["cold", "host-warm", "device-warm", "device-thrash"]
+patterns = ["random"]
+transactions = 2000
+
+[[group]]
+family = "bw_cmd_{direction}"
+loop = ["test", "size"]
+tests = ["BW_CMD_RD", "BW_CMD_WR", "BW_CMD_RW"]
+sizes = [4, 60, 4096]
+windows = ["1M"]
+caches = ["host-warm"]
+patterns = ["random"]
+transactions = 50000
+
+[[group]]
+family = "bw_cmd_outstanding"
+loop = ["outstanding"]
+tests = ["BW_CMD_RD"]
+sizes = [64]
+windows = ["1M"]
+caches = ["host-warm"]
+patterns = ["random"]
+outstanding = [1, 2, 4, 8, 16, 32, 64]
+transactions = 50000
+
+[[group]]
+family = "bw_dma_{direction}"
+loop = ["test", "size"]
+tests = ["BW_DMA_RD", "BW_DMA_WR", "BW_DMA_RW"]
+sizes = ["4K", "1M"]
+windows = ["4M"]
+caches = ["host-warm"]
+patterns = ["sequential"]
+transactions = 2000
+"""
+TESTS = 38
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def run(suite: Path | str, output: Path, *options: str) -> int:
+    return command("run", "--device", "cuda", "--suite", suite, "-o", output, *options)
+
+
+BUFFER = ("--set", "host.buffer_bytes=8M")
+
+
+def test_a_suite_goes_from_the_command_to_a_report(
+    stand_in: StandIn, suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(suite, tmp_path / "gpu.db", *BUFFER) == 0, capsys.readouterr().err
+    store = open_store(tmp_path / "gpu.db")
+    told = store.tests[store.tests["status"] != "ok"]
+    assert told.empty, list(told["message"])
+    assert len(store.tests) == TESTS
+    assert store.origin == "measured"
+    assert store.manifest["device"]["name"] == "Stand-in (sm_90)"
+    assert stand_in.open_contexts == 0
+    assert command("report", tmp_path / "gpu.db", "-o", tmp_path / "gpu.html") == 0, capsys.readouterr().err
+    page = (tmp_path / "gpu.html").read_text()
+    assert "MEASURED" in page
+    assert "SIMULATED" not in page
+
+
+def test_what_stands_in_the_store_is_what_was_run_on(stand_in: StandIn, suite: Path, tmp_path: Path) -> None:
+    run(suite, tmp_path / "gpu.db", *BUFFER)
+    store = open_store(tmp_path / "gpu.db")
+    device, host = store.manifest["device"], store.manifest["host"]
+    assert device["operations"][0] == "command lat-rd"
+    assert device["latency_includes"] == ["processor", "timer"]
+    assert (host["buffer_bytes"], host["cold"]) == (8 << 20, "thrash")
+    assert store.manifest["backend"]["device"] == {"read": "load"}
+    conditions = store.scalar_rows[store.scalar_rows["subject"] == "condition"]
+    assert set(conditions[conditions["metric"] == "timer_step"]["value"]) == {32.0}
+    assert set(conditions[conditions["metric"] == "clock_reading"]["value"]) == {20.0}
+    latency = store.scalars.query("name == 'LAT_CMD_RD'").iloc[0]
+    # The stand-in's round trip: a tick is a cycle, with the length that it had.
+    assert abs(latency["median"] - stand_in.round_trip_ns) < 2
+
+
+def test_warps_are_doubled_until_more_of_them_gain_nothing(stand_in: StandIn, tmp_path: Path) -> None:
+    one = ("--test", "bw-rd", "--path", "command", "--size", "64", "--window", "1M", "--transactions", "100000")
+    stand_in.round_trip_ns, stand_in.bytes_per_ns = 1000.0, 4.0
+    assert command("run", "--device", "cuda", *one, *BUFFER, "-o", tmp_path / "one.db") == 0
+    rows = open_store(tmp_path / "one.db").scalar_rows
+    # A transfer takes 16 ns of the link, so that 62.5 of them fill a round trip.
+    assert rows[rows["metric"] == "warps"]["value"].iloc[0] == 64
+    assert abs(rows[rows["metric"] == "bandwidth"]["value"].iloc[0] - 32.0) < 0.5
+
+
+def test_latencies_have_the_length_that_a_cycle_had(stand_in: StandIn, tmp_path: Path) -> None:
+    stand_in.faults.slow_clock = 0.9
+    one = ("--test", "lat-rd", "--path", "command", "--size", "8", "--window", "64K", "--samples", "full")
+    count = ("--transactions", "60000")
+    assert command("run", "--device", "cuda", *one, *count, *BUFFER, "-o", tmp_path / "one.db") == 0
+    store = open_store(tmp_path / "one.db")
+    assert "the processor's clock moved between 1782 and 1980 MHz" in store.tests["message"].iloc[0]
