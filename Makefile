@@ -136,6 +136,10 @@ $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
+.PHONY: gpu
+gpu: build ## Measure with this machine's NVIDIA GPU, and hold it against what it should reach (half an hour)
+	$(BIN)/python bench/gpu_figures.py
+
 BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric
 
 .PHONY: bench
