@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras explore,notebook,sweep >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -99,6 +99,10 @@ kill-loop: build ## Kill runs, imports and exports at a hundred moments each, an
 damage: build ## Truncate, flip and zero a store in 560 ways, and have commands read it (a quarter of an hour)
 	PCIELAB_DAMAGE_ONE_IN=$(or $(ONE_IN),1) $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
+
+.PHONY: sweep-kills
+sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed now and then, and compare with a serial sweep (minutes)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
 
 .PHONY: hostile-text
 hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium)

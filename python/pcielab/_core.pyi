@@ -48,6 +48,7 @@ __all__ = [
     "model_sizing",
     "read_manifest",
     "read_store",
+    "run_alone",
     "run_experiments",
     "run_messages",
     "run_suite",
@@ -252,6 +253,7 @@ def run_suite(
     progress: Callable[[int, int, str, str], None],
     repeat_damaged: bool = False,
 ) -> None: ...
+def run_alone(backend: Backend, suite: str, *, seed: int, samples: str, stop: Stop | None = None) -> str: ...
 def run_messages(
     path: str | PathLike[str],
     system: str,

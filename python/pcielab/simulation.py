@@ -5,8 +5,10 @@ manifest that says what was run on what.
 """
 
 import json
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
 from pcielab import __version__, _core
@@ -22,8 +24,9 @@ from pcielab.devices.running import (
 from pcielab.errors import StoppedError
 from pcielab.machine import changed_title
 from pcielab.model import MessageProfile
-from pcielab.profiles import ResolvedSystem, resolve
-from pcielab.suites import MessageSuite, Suite
+from pcielab.profiles import ResolvedSystem, load_system, resolve
+from pcielab.store import Store, open_store
+from pcielab.suites import MessageSuite, Suite, load_suite
 
 Engine: TypeAlias = Literal["fast", "reference"]
 
@@ -33,9 +36,9 @@ def _described(system: ResolvedSystem) -> dict[str, Any]:
 
 
 def simulate(
-    system: ResolvedSystem,
-    suite: Suite,
-    output: Path | str,
+    system: ResolvedSystem | str,
+    suite: Suite | str,
+    output: Path | str | None = None,
     *,
     samples: Samples = "adaptive",
     engine: Engine = "fast",
@@ -45,13 +48,13 @@ def simulate(
     repeat_damaged: bool = False,
     overwrite: bool = False,
     progress: Progress = no_progress,
-) -> None:
-    """Run `suite` on `system` into a new store at `output`.
+) -> Store:
+    """Run `suite` on `system` into a new store at `output`, and open it.
 
     Args:
-        system: What to simulate; see `pcielab.profiles.resolve`.
-        suite: Which tests; see `pcielab.suites.load_suite` and `single_test`.
-        output: Path of the store.
+        system: What to simulate, or the name of it; see `pcielab.load_system`.
+        suite: Which tests, or the name of a suite; see `pcielab.suites.load_suite` and `single_test`.
+        output: Path of the store; without it, one that is gone when nobody uses what is returned any more.
         samples: All transactions that the tests ask for, or as many as stable answers need.
         engine: What simulates bandwidth tests. Both give the same numbers; the reference is slower and simpler.
         seed: Names the run: the same version, system, suite and seed give the same numbers.
@@ -65,10 +68,14 @@ def simulate(
         InputError: The system or suite cannot be run, or the output exists or cannot be written.
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
+    system = load_system(system) if isinstance(system, str) else system
+    suite = load_suite(suite) if isinstance(suite, str) else suite
+    folder = None if output is not None else TemporaryDirectory(prefix="pcielab-")
+    place = Path(folder.name) / "run.db" if folder is not None else Path(str(output))
     run(
         _core.Backend.simulated(system.to_json(), samples=samples, engine=engine),
         suite,
-        output,
+        place,
         title=f"{system.title}, suite {suite.name}",
         described=_described(system),
         samples=samples,
@@ -79,6 +86,10 @@ def simulate(
         overwrite=overwrite,
         progress=progress,
     )
+    store = open_store(place)
+    if folder is not None:
+        weakref.finalize(store, folder.cleanup)
+    return store
 
 
 def simulate_messages(

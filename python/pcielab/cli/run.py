@@ -153,6 +153,9 @@ def run(
     stride: Annotated[int | None, typer.Option("--stride", help="With --test: units, for strided.")] = None,
     outstanding: Annotated[int | None, typer.Option("--outstanding", help="With --test: most in flight.")] = None,
     transactions: Annotated[int | None, typer.Option("--transactions", help="With --test: how many.")] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="With --test, of latency: keep the distribution.")
+    ] = False,
     samples: Annotated[
         Samples, typer.Option("--samples", help="All transactions, or enough of them.")
     ] = Samples.ADAPTIVE,
@@ -207,6 +210,7 @@ def run(
         "stride": stride,
         "outstanding": outstanding,
         "transactions": transactions,
+        "details": details or None,
     }
     kept = {"seed": seed, "resume": resume, "repeat_damaged": repeat_damaged, "overwrite": overwrite}
     if repeat_damaged:

@@ -85,6 +85,18 @@ def facts_of(store: Store) -> Facts:
     return _of_profile(store, system) if system else _of_texts(store)
 
 
+def facts_of_system(system: System) -> Facts:
+    """What a resolved system says of itself: everything."""
+    return Facts(
+        link=system.link,
+        setup=setup_of({"system": system.model_dump(mode="json")}),
+        system=system,
+        chunk_bytes=system.chunk_bytes,
+        chunk_addresses=tuple(system.chunk_addresses),
+        missing=(),
+    )
+
+
 def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
     missing = []
     system = None

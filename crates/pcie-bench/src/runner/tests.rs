@@ -299,3 +299,15 @@ fn results_wait_for_a_slow_store_no_more_than_jobs_allow_and_a_stop_does_not_wai
     let done = carried_out.lock().unwrap().len();
     assert!(done as i64 <= written + 3, "{done} done, {written} written");
 }
+
+#[test]
+fn a_test_alone_is_what_a_run_of_it_keeps() {
+    for happens in [Happens::Works, Happens::Fails] {
+        let (_directory, path) = place();
+        try_run(Rigged::new(&[happens]), &path, false).unwrap();
+        let alone = run_alone(&Rigged::new(&[happens]), &Stop::default()).unwrap();
+        assert_eq!(pcie_store::read(&path).unwrap().tests, [alone], "{happens:?}");
+    }
+    let told = run_alone(&Rigged::new(&[Happens::Works; 2]), &Stop::default()).unwrap_err().to_string();
+    assert!(told.starts_with("2 tests"), "{told}");
+}
