@@ -20,8 +20,15 @@ from shell import pcielab, succeed
 from .blocks import DOCUMENTS, ROOT, Block, Command, add_file, blocks, commands, mentioned
 
 SMALL_SUITES = Path(__file__).with_name("small")
-ELSEWHERE = ("make ", "nvbandwidth ", "pcielab doctor", "pcielab run --device cuda", "sudo pcielab doctor")
-"""What begins like this looks at the machine that it runs on, or is what runs this test."""
+ELSEWHERE = (
+    "make ",
+    "nvbandwidth ",
+    "pcielab doctor",
+    "pcielab explore",
+    "pcielab run --device cuda",
+    "sudo pcielab doctor",
+)
+"""What begins like this looks at the machine that it runs on, is what runs this test, or serves a browser."""
 LSPCI = """\
 3b:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
 \tControl: I/O- Mem+ BusMaster+ SpecCycle-
