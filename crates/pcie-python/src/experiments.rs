@@ -20,7 +20,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// stop; it returns its numbers as JSON. `identity` is what they are carried out on: entries of the manifest, such as `device` and
 /// `host`.
 #[pyfunction]
-#[pyo3(signature = (path, suite, tests, identity, manifest, carry_out, *, resume, overwrite, progress))]
+#[pyo3(signature = (path, suite, tests, identity, manifest, carry_out, *, resume, overwrite, progress, repeat_damaged = false))]
 #[pyo3(name = "run_experiments")]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_experiments(
@@ -34,6 +34,7 @@ fn run_experiments(
     resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
+    repeat_damaged: bool,
 ) -> PyResult<()> {
     let tests: Vec<AskedInPython> = parse("tests", tests)?;
     let tests = tests.into_iter().map(|test| Asked {
@@ -43,7 +44,7 @@ fn run_experiments(
     });
     let identity = parse("identity", identity)?;
     let work = Experiments { suite, tests: tests.collect(), identity, function: Arc::new(carry_out) };
-    let options = Options { jobs: 1, resume, overwrite };
+    let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
     self::carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 

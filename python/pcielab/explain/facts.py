@@ -93,6 +93,7 @@ def facts_of_system(system: System) -> Facts:
     """What a resolved system says of itself: everything."""
     return Facts(
         link=system.link,
+        tags=system.link.tags,
         setup=setup_of({"system": system.model_dump(mode="json")}),
         system=system,
         chunk_bytes=system.chunk_bytes,
@@ -122,6 +123,15 @@ def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
     )
 
 
+def _addresses(store: Store) -> tuple[int, ...]:
+    try:
+        return tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
+    except ValueError as error:
+        raise InputError(
+            f"{store.path}: attachment {_ADDRESSES}: {error}: give addresses as hexadecimal numbers"
+        ) from None
+
+
 def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
     try:
         return Link.model_validate(described.get("link"))
@@ -140,7 +150,7 @@ def _of_texts(store: Store) -> Facts:
     measured = measured_link(store)
     if measured.tags is None:
         missing.append("how many reads the device may have in flight is not known: tags are no bound")
-    addresses = tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
+    addresses = _addresses(store)
     if not addresses:
         missing.append(f"no attachment {_ADDRESSES}: headers are taken to have 64-bit addresses")
     buffer_bytes = (store.manifest.get("host") or {}).get("buffer_bytes")
