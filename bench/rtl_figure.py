@@ -1,6 +1,7 @@
 """Figure 4 of the paper with the FPGA core in it: its RTL and the simulated NetFPGA-SUME on one host.
 
-The grey lines are their bounds. `make rtl-figure` writes `docs/images/rtl-bandwidth-by-size.png`, which `rtl/README.md` shows.
+The grey lines are their bounds. `make rtl-figure` writes `docs/images/rtl-bandwidth-by-size.png`, which
+`rtl/README.md` shows.
 """
 
 import tempfile
