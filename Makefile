@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras explore,notebook,sweep >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -93,16 +93,20 @@ test-slow: build ## Run the published suite, whole, against the published measur
 
 .PHONY: faults
 faults: build ## Kill commands, and fail their writes, at every call by which they change files (an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_faults.py
+	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py
 
 .PHONY: kill-loop
 kill-loop: build ## Kill runs, imports and exports at a hundred moments each, and go on with them (a quarter of an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_killed_commands.py
+	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py
 
 .PHONY: damage
 damage: build ## Truncate, flip and zero a store in 560 ways, and have commands read it (a quarter of an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_damaged_stores.py
+	PCIELAB_DAMAGE_ONE_IN=$(or $(ONE_IN),1) $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
+
+.PHONY: sweep-kills
+sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed now and then, and compare with a serial sweep (minutes)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
 
 .PHONY: hostile-text
 hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium)
@@ -112,9 +116,14 @@ hostile-text: build ## Open pages with hostile text in every field in a browser 
 test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
 	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
 
+FUZZED := target/fuzz/python
+
 .PHONY: fuzz
 fuzz: build ## Change inputs of every kind and look whether all are accepted or refused (COUNT=1000000, MINUTES=60)
-	$(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
+	cargo build -p pcie-python --profile fuzz --features pyo3/extension-module --quiet
+	rm -rf $(FUZZED) && mkdir -p $(FUZZED) && cp -RL python/pcielab $(FUZZED)/
+	cp target/fuzz/lib_core.so $(FUZZED)/pcielab/_core.abi3.so
+	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
 
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
@@ -134,6 +143,10 @@ format: $(VENV)/.installed ## Format Rust and Python
 $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
+
+.PHONY: gpu
+gpu: build ## Measure with this machine's NVIDIA GPU, and hold it against what it should reach (half an hour)
+	$(BIN)/python bench/gpu_figures.py
 
 BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric
 

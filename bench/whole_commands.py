@@ -14,6 +14,7 @@ from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
 from estimates import EstimateCommand, estimates
 from examinations import ExaminationCommand, examinations
+from pages import Waiting, waitings
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
 from pcielab.devices.running import available_cores
@@ -63,11 +64,14 @@ def main() -> None:
     print_rows(
         [asdict(command) for command in examined], Format.TABLE, "pcielab doctor on a machine of 1,000 functions"
     )
+    waited = waitings()
+    print_rows([asdict(one) for one in waited], Format.TABLE, "pcielab explore: from a slider's move, in Chromium")
     if arguments.record:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            history.write(json.dumps(_line(started, measured, in_rtl, ran, estimated, examined, results)) + "\n")
+            line = _line(started, measured, in_rtl, ran, estimated, examined, waited, results)
+            history.write(json.dumps(line) + "\n")
 
 
 def _arguments() -> argparse.Namespace:
@@ -85,6 +89,7 @@ def _line(
     ran: list[Command],
     estimated: list[EstimateCommand],
     examined: list[ExaminationCommand],
+    waited: list[Waiting],
     results: dict[str, float],
 ) -> dict[str, object]:
     """Three digits: no figure here is better than that."""
@@ -99,6 +104,7 @@ def _line(
         "commands": [_rounded(asdict(command)) for command in ran],
         "estimates": [_rounded(asdict(command)) for command in estimated],
         "examinations": [_rounded(asdict(command)) for command in examined],
+        "pages": [_rounded(asdict(one)) for one in waited],
         "criterion": _rounded(results),
     }
 

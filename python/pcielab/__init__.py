@@ -4,50 +4,60 @@ What the command line does, as functions:
 
     import pcielab
 
-    system = pcielab.resolve("snb", ["host.llc.ddio_ways=4"])
-    pcielab.simulate(system, pcielab.load_suite("quick"), "run.db")
-    run = pcielab.open_store("run.db")
-    run.scalars[["name", "size_bytes", "bandwidth"]]
+    system = pcielab.load_system("snb").with_(llc_ddio_ways=4)
+    run = pcielab.simulate(system, "quick")
+    run.frame[["name", "size_bytes", "bandwidth_gbps"]]
+    pcielab.sweep(system, test="bw-rd", window=["64K", "1M", "16M"], size=[64, 512]).plot()
 
-`pcielab.model` has the closed-form bounds, `pcielab.report` figures and reports, `pcielab.exporters` and
-`pcielab.importers` other formats. Names are loaded when they are first used, so that a command that needs no data
-frames does not wait for them.
+`pcielab.bounds` and `pcielab.model` have the closed-form bounds, `pcielab.report` figures and reports,
+`pcielab.exporters` and `pcielab.importers` other formats. Names are loaded when they are first used, so that a
+command that needs no data frames does not wait for them.
 """
 
-from typing import TYPE_CHECKING
-
-from pcielab._core import __version__
-from pcielab.errors import InputError, RunError
 from pcielab.on_demand import names_on_demand
 
+# Not from typing, which takes longer to load than all of this: until `cli.main` runs, Ctrl-C is Python's.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from pcielab.profiles.resolve import ResolvedSystem, resolve
+    from pcielab._core import __version__
+    from pcielab.errors import InputError, RunError
+    from pcielab.profiles.resolve import ResolvedSystem, load_host, load_system, resolve
     from pcielab.simulation import simulate, simulate_messages
     from pcielab.store import Store, open_store
     from pcielab.suites import Suite, load_message_suite, load_suite, single_test
+    from pcielab.sweeps import Results, between, bounds, sweep
 
 __all__ = [
     "InputError",
     "ResolvedSystem",
+    "Results",
     "RunError",
     "Store",
     "Suite",
     "__version__",
+    "between",
+    "bounds",
+    "load_host",
     "load_message_suite",
     "load_suite",
+    "load_system",
     "open_store",
     "resolve",
     "simulate",
     "simulate_messages",
     "single_test",
+    "sweep",
 ]
 
 __getattr__ = names_on_demand(
     __name__,
     {
-        "pcielab.profiles": ["ResolvedSystem", "resolve"],
+        "pcielab._core": ["__version__"],
+        "pcielab.errors": ["InputError", "RunError"],
+        "pcielab.profiles": ["ResolvedSystem", "load_host", "load_system", "resolve"],
         "pcielab.simulation": ["simulate", "simulate_messages"],
         "pcielab.store": ["Store", "open_store"],
         "pcielab.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],
+        "pcielab.sweeps": ["Results", "between", "bounds", "sweep"],
     },
 )

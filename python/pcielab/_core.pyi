@@ -30,7 +30,7 @@ __all__ = [
     "check_new_store",
     "check_suite",
     "check_system",
-    "drop_damaged_tests",
+    "damaged_tests",
     "fabric_check",
     "fabric_check_traffic",
     "fabric_edges",
@@ -48,6 +48,7 @@ __all__ = [
     "model_sizing",
     "read_manifest",
     "read_store",
+    "run_alone",
     "run_experiments",
     "run_messages",
     "run_suite",
@@ -213,7 +214,7 @@ def check_new_store(path: str | PathLike[str], *, overwrite: bool) -> None: ...
 def check_system(system: str) -> None: ...
 def check_message_suite(suite: str) -> None: ...
 def check_suite(suite: str) -> None: ...
-def drop_damaged_tests(path: str | PathLike[str]) -> list[str]: ...
+def damaged_tests(path: str | PathLike[str]) -> list[str]: ...
 def fabric_check(fabric: str) -> None: ...
 def fabric_check_traffic(fabric: str, traffic: str) -> None: ...
 def fabric_edges(fabric: str) -> str: ...
@@ -250,7 +251,9 @@ def run_suite(
     resume: bool,
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
+    repeat_damaged: bool = False,
 ) -> None: ...
+def run_alone(backend: Backend, suite: str, *, seed: int, samples: str, stop: Stop | None = None) -> str: ...
 def run_messages(
     path: str | PathLike[str],
     system: str,
@@ -262,6 +265,7 @@ def run_messages(
     resume: bool,
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
+    repeat_damaged: bool = False,
 ) -> None: ...
 def run_experiments(
     path: str | PathLike[str],
@@ -273,6 +277,7 @@ def run_experiments(
     resume: bool,
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],
+    repeat_damaged: bool = False,
 ) -> None: ...
 def test_bounds(system: str, tests: str) -> str: ...
 def write_file(path: str | PathLike[str], content: bytes, *, overwrite: bool) -> None: ...

@@ -9,17 +9,22 @@ import json
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
 from pcielab.errors import InputError
+from pcielab.extras import needed
 from pcielab.shipped import SuiteKind
 from pcielab.store_shape import MANIFEST, PARAMETERS, check_shape
+from pcielab.store_table import table
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars
 
+_SHOWN_ROWS = 12
 METRICS = (
     "time",
     "bytes",
@@ -59,6 +64,11 @@ class Store:
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
+
+    def _repr_html_(self) -> str:
+        rows = self.frame.head(_SHOWN_ROWS).to_html(index=False, escape=True)
+        about = f"{escape(self.origin)}, {escape(self.extent)}, <code>{escape(str(self.path))}</code>"
+        return f"<div><strong>{escape(self.title)}</strong>, {about}{rows}</div>"
 
     @property
     def origin(self) -> str:
@@ -174,6 +184,16 @@ class Store:
         return self.tests.rename(columns={"transactions": "transactions_asked"}).join(wide, on="id")
 
     @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """One row per test, units in the names: origin, test, parameters, status, metrics such as `median_ns`."""
+        return table(self)
+
+    def polars(self) -> "polars.DataFrame":
+        """`frame`, for polars (`pcielab[notebook]`)."""
+        frame: polars.DataFrame = needed("polars", "notebook").from_pandas(self.frame)
+        return frame
+
+    @cached_property
     def units(self) -> dict[str, str]:
         """The unit of each metric: `{"median": "ns", "bandwidth": "Gb/s", ...}`; `1` for a count."""
         return dict(zip(self.scalar_rows["metric"], self.scalar_rows["unit"], strict=True))
@@ -230,19 +250,16 @@ class Store:
             yield record
 
 
-def drop_damaged_tests(path: str | Path) -> list[str]:
-    """Take damaged tests out of a store, so that `resume` does them again; nothing else is lost.
+def damaged_tests(path: str | Path) -> list[str]:
+    """Which tests of a store are damaged, in words: those that `resume` with `repeat_damaged` does again.
 
     Args:
         path: The store's file.
 
-    Returns:
-        Which ones, in words.
-
     Raises:
-        InputError: More than tests is damaged, another process has the store open, or it is none.
+        InputError: More than tests is damaged, or it is no store.
     """
-    return _core.drop_damaged_tests(path)
+    return _core.damaged_tests(path)
 
 
 def open_store(path: str | Path) -> Store:

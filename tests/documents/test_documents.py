@@ -20,8 +20,15 @@ from shell import pcielab, succeed
 from .blocks import DOCUMENTS, ROOT, Block, Command, add_file, blocks, commands, mentioned
 
 SMALL_SUITES = Path(__file__).with_name("small")
-ELSEWHERE = ("make ", "sudo pcielab doctor", "pcielab doctor")
-"""What begins like this looks at the machine that it runs on, or is what runs this test."""
+ELSEWHERE = (
+    "make ",
+    "nvbandwidth ",
+    "pcielab doctor",
+    "pcielab explore",
+    "pcielab run --device cuda",
+    "sudo pcielab doctor",
+)
+"""What begins like this looks at the machine that it runs on, is what runs this test, or serves a browser."""
 LSPCI = """\
 3b:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
 \tControl: I/O- Mem+ BusMaster+ SpecCycle-
@@ -68,6 +75,8 @@ def folder(tmp_path: Path, measurements: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in FOLDERS:
         shutil.copytree(measurements, tmp_path / name)
     (tmp_path / "pack.csv").write_text(PACK, encoding="utf-8")
+    # In the place of what a GPU would have measured: what looks at it is what is tried.
+    shutil.copy(measurements.parent / "run.db", tmp_path / "gpu.db")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

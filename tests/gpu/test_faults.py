@@ -99,7 +99,7 @@ class Link:
     def facts(self, _place: object) -> devices.LinkFacts:
         return self._facts
 
-    def conditions(self) -> list[devices.Condition]:
+    def conditions(self, _name: str) -> list[devices.Condition]:
         return []
 
     def remark(self, _place: object) -> str:

@@ -1,10 +1,11 @@
 """`pcielab run --device cuda` from the command to the report, over a stand-in for the driver."""
 
+import time
 from pathlib import Path
 
 import pytest
 
-from pcielab import open_store
+from pcielab import RunError, devices, load_suite, open_store
 
 from .command import command
 from .stand_in import StandIn
@@ -124,3 +125,27 @@ def test_latencies_have_the_length_that_a_cycle_had(stand_in: StandIn, tmp_path:
     assert command("run", "--device", "cuda", *one, *count, *BUFFER, "-o", tmp_path / "one.db") == 0
     store = open_store(tmp_path / "one.db")
     assert "the processor's clock moved between 1782 and 1980 MHz" in store.tests["message"].iloc[0]
+
+
+def test_a_run_that_is_interrupted_anywhere_leaves_a_free_card_and_is_gone_on_with(
+    stand_in: StandIn, suite: Path, tmp_path: Path
+) -> None:
+    tests = load_suite(str(suite))
+    for place in range(1, TESTS, 4):
+        output = tmp_path / f"{place}.db"
+
+        def stop(done: int, *_state: object, place: int = place) -> None:
+            if done >= place:
+                raise KeyboardInterrupt
+
+        backend = devices.open_kind("cuda", sets={"host.buffer_bytes": 4 << 20})
+        with pytest.raises(RunError, match="--resume goes on"):
+            devices.run(backend, tests, output, progress=stop)
+        until = time.monotonic() + 5
+        while stand_in.open_contexts and time.monotonic() < until:
+            time.sleep(0.01)
+        assert stand_in.open_contexts == 0
+        stored = open_store(output)
+        assert place <= (stored.tests["status"] == "ok").sum() < TESTS
+    devices.run(backend, tests, output, resume=True)
+    assert set(open_store(output).tests["status"]) == {"ok"}

@@ -34,7 +34,7 @@ pub use faults::{Faults, Faulty};
 pub use host::Host;
 pub use messages::{Crossed, MessageDevice, MessageResult, Messages};
 pub use outcome::Outcome;
-pub use runner::{Options, Progress, RunError, run};
+pub use runner::{Options, Progress, RunError, run, run_alone};
 pub use sampling::Samples;
 pub use statistics::Histogram;
 pub use stop::Stop;

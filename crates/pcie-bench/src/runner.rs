@@ -4,6 +4,7 @@
 //! the others, so that each test finds the state that the ones before it left, whoever carried them out. The store has a
 //! thread of its own too. Neither can hold up the run: what does not end in time after it was told to stop is left behind.
 
+mod alone;
 mod events;
 mod identity;
 mod job;
@@ -11,6 +12,7 @@ mod opening;
 mod pulse;
 mod recorder;
 
+pub use alone::run_alone;
 pub use pulse::Pulse;
 
 use crate::backend::OpenError;
@@ -42,6 +44,8 @@ pub struct Options {
     pub jobs: usize,
     /// Go on with a store that is there.
     pub resume: bool,
+    /// When going on with a store, do tests again whose numbers are damaged.
+    pub repeat_damaged: bool,
     /// Replace a store that is there.
     pub overwrite: bool,
 }
@@ -84,6 +88,12 @@ pub enum RunError {
         most: usize,
         /// What carries them out.
         kind: String,
+    },
+    /// A test that was to be carried out by itself is not one test.
+    #[error("{tests} tests: give a suite of one: this is about a test by itself")]
+    NotAlone {
+        /// Tests of the suite.
+        tests: usize,
     },
     /// The store that was to be gone on with is of another run.
     #[error(

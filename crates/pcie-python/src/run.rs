@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pcie_bench::{Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Work, run};
+use pcie_bench::{
+    Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Work, run, run_alone as alone,
+};
 use pcie_bench_sim::SimulatedMessages;
 use pcie_sim::Machine;
 use pcie_sim::profile::System;
@@ -13,7 +15,7 @@ use pcie_workload::{MessageSuite, Suite};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Stop};
 use crate::error::{InputError, RunError};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -21,6 +23,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
     module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
     module.add_function(wrap_pyfunction!(run_suite, module)?)?;
+    module.add_function(wrap_pyfunction!(run_alone, module)?)?;
     module.add_function(wrap_pyfunction!(run_messages, module)?)
 }
 
@@ -57,7 +60,7 @@ pub(crate) fn word<T: DeserializeOwned>(what: &str, word: &str) -> PyResult<T> {
 /// Runs a suite on a back end into a store. `progress` is called with the tests done, their total, and the family and name of
 /// the last one; an exception from it, or a signal, stops the run.
 #[pyfunction]
-#[pyo3(signature = (path, backend, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress))]
+#[pyo3(signature = (path, backend, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress, repeat_damaged = false))]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_suite(
     py: Python<'_>,
@@ -71,12 +74,34 @@ fn run_suite(
     resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
+    repeat_damaged: bool,
 ) -> PyResult<()> {
     let suite: Suite = parse("suite", suite)?;
     let backend = Arc::clone(&backend.get().inner);
     let work = Benchmarks::new(suite, word("samples", samples)?, seed, backend);
     let work = work.map_err(|error| raised(error.into()))?;
-    carry_out(py, Arc::new(work), Options { jobs, resume, overwrite }, &path, manifest, &progress)
+    let options = Options { jobs, resume, repeat_damaged, overwrite };
+    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
+}
+
+/// Runs the only test of a suite on a back end, in this thread, and returns its record as JSON; `stop` ends it early.
+#[pyfunction]
+#[pyo3(signature = (backend, suite, *, seed, samples, stop=None))]
+fn run_alone(
+    py: Python<'_>,
+    backend: Bound<'_, Backend>,
+    suite: &str,
+    seed: u64,
+    samples: &str,
+    stop: Option<Bound<'_, Stop>>,
+) -> PyResult<String> {
+    let suite: Suite = parse("suite", suite)?;
+    let backend = Arc::clone(&backend.get().inner);
+    let work = Benchmarks::new(suite, word("samples", samples)?, seed, backend);
+    let work = work.map_err(|error| raised(error.into()))?;
+    let stop = stop.map(|stop| stop.get().inner.clone()).unwrap_or_default();
+    let record = py.detach(|| alone(&work, &stop)).map_err(raised)?;
+    serde_json::to_string(&record).map_err(|error| RunError::new_err(error.to_string()))
 }
 
 /// Carries out work from Python: signals and exceptions of `progress` stop it.
@@ -111,6 +136,7 @@ fn raised(error: Failure) -> PyErr {
         | Failure::MessageSuite(_)
         | Failure::OtherRun { .. }
         | Failure::TooManyJobs { .. }
+        | Failure::NotAlone { .. }
         | Failure::Open(OpenError::Unavailable(_)) => InputError::new_err(error.to_string()),
         error => RunError::new_err(error.to_string()),
     }
@@ -125,7 +151,7 @@ fn check_message_suite(suite: &str) -> PyResult<()> {
 
 /// Runs a suite of messages on a simulated system into a store; see `run_suite`.
 #[pyfunction]
-#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, resume, overwrite, progress))]
+#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, resume, overwrite, progress, repeat_damaged = false))]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_messages(
     py: Python<'_>,
@@ -138,12 +164,13 @@ fn run_messages(
     resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
+    repeat_damaged: bool,
 ) -> PyResult<()> {
     let suite: MessageSuite = parse("suite", suite)?;
     let backend = SimulatedMessages::new(parse("system", system)?, parse("profile", profile)?, seed)
         .map_err(|error| InputError::new_err(error.to_string()))?;
     let work = Messages::new(suite, Arc::new(backend)).map_err(|error| raised(error.into()))?;
-    let options = Options { jobs: 1, resume, overwrite };
+    let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
     carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 

@@ -85,6 +85,18 @@ def facts_of(store: Store) -> Facts:
     return _of_profile(store, system) if system else _of_texts(store)
 
 
+def facts_of_system(system: System) -> Facts:
+    """What a resolved system says of itself: everything."""
+    return Facts(
+        link=system.link,
+        setup=setup_of({"system": system.model_dump(mode="json")}),
+        system=system,
+        chunk_bytes=system.chunk_bytes,
+        chunk_addresses=tuple(system.chunk_addresses),
+        missing=(),
+    )
+
+
 def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
     missing = []
     system = None
@@ -103,6 +115,15 @@ def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
         chunk_addresses=addresses,
         missing=tuple(missing),
     )
+
+
+def _addresses(store: Store) -> tuple[int, ...]:
+    try:
+        return tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
+    except ValueError as error:
+        raise InputError(
+            f"{store.path}: attachment {_ADDRESSES}: {error}: give addresses as hexadecimal numbers"
+        ) from None
 
 
 def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
@@ -129,7 +150,7 @@ def _of_texts(store: Store) -> Facts:
     functions = lspci.parse(text)
     published = [function for function in functions if function.matches(_PUBLISHED_CARD)]
     link = lspci.find(functions, _PUBLISHED_CARD if published else None).link()
-    addresses = tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
+    addresses = _addresses(store)
     if not addresses:
         missing.append(f"no attachment {_ADDRESSES}: headers are taken to have 64-bit addresses")
     buffer_bytes = (store.manifest.get("host") or {}).get("buffer_bytes")

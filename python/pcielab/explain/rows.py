@@ -87,7 +87,7 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     facts = facts_of(store)
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
     bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
-    rows = [_row(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
+    rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
     notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows)]
     return Explanation(rows, facts, notes, sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows}))
 
@@ -115,7 +115,8 @@ def _means(wanted: str, record: Mapping[str, Any]) -> bool:
     return wanted.lower() in f"{record['family']} {record['name']}".lower()
 
 
-def _row(facts: Facts, record: Mapping[str, Any], found: TestBounds) -> Row:
+def row_of(facts: Facts, record: Mapping[str, Any], found: TestBounds) -> Row:
+    """A record of a bandwidth test beside its bounds."""
     parameters, bounds, round_trip = record["parameters"], found.answer, found.round_trip
     value_gbps = float(scalar(record, "bandwidth") or 0.0)
     why = []

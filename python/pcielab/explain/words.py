@@ -37,7 +37,7 @@ def in_words(store: Store, test: int) -> Iterator[str]:
             yield f"adds to it: {'; '.join(found)}"
         return
     for row in explain_run(store, [str(test)]).rows:
-        yield from _of_bounds(row)
+        yield from bound_sentences(row)
 
 
 def asked(parameters: Mapping[str, Any]) -> str:
@@ -59,7 +59,8 @@ def asked(parameters: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _of_bounds(row: Row) -> Iterator[str]:
+def bound_sentences(row: Row) -> Iterator[str]:
+    """What binds a test, what else may hold it back, and what would help."""
     binding = row.answer
     yield f"binds: {binding.bound}, at {binding.gbps:.2f} Gb/s; the value is {100 * row.share:.0f} % of that"
     if row.reasons:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from pcielab.exporters.exporter import Exporter
-from pcielab.exporters.table import table
 from pcielab.outputs import check_file, write_file
 from pcielab.spreadsheet import guarded_frame
 from pcielab.store import Store
@@ -11,7 +10,7 @@ from pcielab.store import Store
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
     check_file(output, overwrite=overwrite)
-    text = guarded_frame(table(store)).to_csv(index=False, lineterminator="\n")
+    text = guarded_frame(store.frame).to_csv(index=False, lineterminator="\n")
     write_file(output, text.encode(), overwrite=overwrite)
 
 

@@ -12,7 +12,7 @@ Topologies are TOML files, the shipped ones found by name. The arithmetic is Rus
 from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influences, rounds
 from pcielab.fabric.experiments import FabricSuite, Point, load_fabric_suite, suite_names
 from pcielab.fabric.files import FabricFile, Flow, json_schema
-from pcielab.fabric.load import Fabric, load, names
+from pcielab.fabric.load import Fabric, check_ends, load, names
 from pcielab.fabric.published import compare_with_published
 from pcielab.fabric.run import flow_set, run
 from pcielab.fabric.runtime import POLICIES, Policy, PolicyName, Runtime, Trace, Waiting
@@ -37,6 +37,7 @@ __all__ = [
     "Simulated",
     "Trace",
     "Waiting",
+    "check_ends",
     "compare_with_published",
     "estimate",
     "flow_set",

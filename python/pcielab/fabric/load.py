@@ -53,10 +53,10 @@ class Fabric:
             raise InputError(f"{self.path}: name a set of flows (--flows): known: {', '.join(known) or 'none'}")
         if chosen in sets.sets:
             where = f"{self.path}: flows {named(chosen)}"
-            return _on(self, frame_of(sets.sets[chosen], where), where)
+            return check_ends(self, frame_of(sets.sets[chosen], where), where)
         if chosen in sets.files or chosen.endswith((".csv", ".parquet")):
             path = given_path(sets.files[chosen], self.path.parent) if chosen in sets.files else given_path(chosen)
-            return _on(self, read_flows(path), str(path))
+            return check_ends(self, read_flows(path), str(path))
         raise InputError(
             f"--flows {named(chosen)}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by "
             "its path (*.csv, *.parquet)"
@@ -97,7 +97,7 @@ def load(name_or_path: str) -> Fabric:
     return fabric
 
 
-def _on(fabric: Fabric, flows: pd.DataFrame, where: str) -> pd.DataFrame:
+def check_ends(fabric: Fabric, flows: pd.DataFrame, where: str) -> pd.DataFrame:
     """The flows, if their ends are nodes of the fabric."""
     nodes = pd.Index([node.name for node in fabric.file.node])
     for key in ("source", "destination"):

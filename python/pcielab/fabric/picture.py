@@ -20,7 +20,7 @@ _LABEL_PLACE = 0.6
 
 def tree(fabric: Fabric, estimate: Estimate) -> Figure:
     """The tree, root on top; links are coloured by the share of their fuller direction that is used."""
-    places = _places(fabric)
+    places = places_of(fabric)
     loads = {edge["edge"]: edge for edge in estimate.edges.to_dict("records")}
     nodes = pd.DataFrame([{"node": name, "x": x, "level": level} for name, (x, level) in places.items()])
     lines, labels = [], []
@@ -58,7 +58,7 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         )
     )
     carried = alt.Chart(pd.DataFrame(labels)).encode(x=across, y=downwards, text="text:N")
-    halo = carried.mark_text(lineBreak="\n", fontSize=11, stroke="white", strokeWidth=5)
+    halo = carried.mark_text(lineBreak="\n", fontSize=11, style="halo")
     written = carried.mark_text(lineBreak="\n", fontSize=11)
     points = alt.Chart(nodes).mark_circle(size=500, opacity=1).encode(x=across, y=downwards)
     named = (
@@ -81,7 +81,7 @@ def _load(edge: Mapping[Hashable, Any]) -> str:
     return f"{edge['load_gbytes_per_s']:.2f} / {edge['capacity_gbytes_per_s']:.2f}"
 
 
-def _places(fabric: Fabric) -> dict[str, tuple[float, int]]:
+def places_of(fabric: Fabric) -> dict[str, tuple[float, int]]:
     """Where each node stands: leaves side by side, the others above the middle of what is below them."""
     below: dict[str, list[str]] = {node.name: [] for node in fabric.file.node}
     for link in fabric.file.link:

@@ -9,7 +9,7 @@ from pcielab.profiles.files import KINDS, Kind, json_schema
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
 from pcielab.profiles.read import names
-from pcielab.profiles.resolve import ResolvedSystem, check_file, resolve
+from pcielab.profiles.resolve import ResolvedSystem, check_file, load_host, load_system, resolve
 from pcielab.profiles.system import System
 
 __all__ = [
@@ -22,6 +22,8 @@ __all__ = [
     "System",
     "check_file",
     "json_schema",
+    "load_host",
+    "load_system",
     "names",
     "resolve",
 ]

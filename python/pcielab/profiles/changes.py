@@ -45,6 +45,12 @@ def apply(raw: Table, changes: Mapping[str, object], where: str) -> Table:
     return raw
 
 
+def replaced(table: Table, key: str, value: object) -> Table:
+    """A copy of nested tables with the value of a dotted key replaced."""
+    changed: Table = _with(table, key.split("."), value, key, "")
+    return changed
+
+
 def known_keys(model: type[BaseModel] = System, prefix: str = "") -> Iterator[str]:
     """Every dotted key that a system has."""
     for name, field in model.model_fields.items():

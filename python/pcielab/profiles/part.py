@@ -4,7 +4,7 @@ Units are the last word of a key (`walk_ns`, `llc_bytes`). A number is a number 
 written as people say them (`"15M"`).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -19,6 +19,17 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+    def with_(self, **changes: object) -> Self:
+        """This part with changes, by any end of a key that only one key of it has: `llc_ddio_ways=4`.
+
+        Raises:
+            InputError: No key is called so, several are, or the value cannot be.
+        """
+        # Which keys there are is known once every part is.
+        from pcielab.profiles.naming import part_with
+
+        return part_with(self, changes)
 
 
 def _size(value: object) -> object:

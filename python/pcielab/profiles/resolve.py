@@ -1,7 +1,7 @@
 """From the name of a system to the complete description that the simulator takes."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +12,12 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.machine import changed_title
 from pcielab.profiles import changes, read
+from pcielab.profiles.card import Card
 from pcielab.profiles.files import FILE_MODELS, PARTS, Document, Kind
+from pcielab.profiles.host import Host
+from pcielab.profiles.link import Link
+from pcielab.profiles.naming import key_of
+from pcielab.profiles.part import Part
 from pcielab.profiles.provenance import Provenance
 from pcielab.profiles.read import Table
 from pcielab.profiles.system import System
@@ -24,9 +29,9 @@ _FILE_ONLY = ("base", "provenance", "set")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ResolvedSystem:
-    """A complete, checked system, and what it was made from."""
+    """A complete, checked system, and what it was made from; never changed, as `with_` makes another one."""
 
     system: System
     overrides: dict[str, Any]
@@ -44,6 +49,54 @@ class ResolvedSystem:
         own = self.overrides.get("title")
         return str(own) if own else changed_title(self.system.name, self.system.title, self.overrides)
 
+    @property
+    def link(self) -> Link:
+        """The negotiated link."""
+        return self.system.link
+
+    @property
+    def host(self) -> Host:
+        """The host; its values are attributes, such as `host.llc.ddio_ways`."""
+        return self.system.host
+
+    @property
+    def device(self) -> Card:
+        """The card."""
+        return self.system.device
+
+    def with_(
+        self, changes_by_key: Mapping[str, object] | None = None, /, **changes_by_name: object
+    ) -> "ResolvedSystem":
+        """This system with changes, which come on top of those that it has already.
+
+        Args:
+            changes_by_key: By dotted key, such as `{"host.llc.ddio_ways": 4}`.
+            changes_by_name: By any end of a key that only one key has, such as `llc_ddio_ways=4`; `link`, `host`
+                and `device` take the name of a profile, or another system's part.
+
+        Raises:
+            InputError: No key is called so, several are, or the value cannot be.
+        """
+        named = {key_of(name): value for name, value in changes_by_name.items()}
+        asked = {**(changes_by_key or {}), **named}
+        single = {key: value for key, value in asked.items() if not isinstance(value, Part)}
+        parts = {
+            changed: new
+            for key, value in asked.items()
+            if isinstance(value, Part)
+            for changed, new in _differences(value.model_dump(), self.system.model_dump()[key], key)
+        }
+        return resolve(str(self.files["system"]), {**self.overrides, **parts, **single})
+
+    def __repr__(self) -> str:
+        return f"<System {self.title}>"
+
+    def _repr_html_(self) -> str:
+        # Loaded here because only notebooks ask for it.
+        from pcielab.profiles.display import html_of
+
+        return html_of(self)
+
     def to_json(self) -> str:
         """The resolved system as canonical JSON: keys sorted, no spaces, every key present."""
         return json.dumps(self.system.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
@@ -59,6 +112,25 @@ class ResolvedSystem:
             if key.startswith(f"{kind}.") and kind in self.provenance:
                 return self.provenance[kind].of(key.removeprefix(f"{kind}."))
         return ""
+
+
+def load_system(name_or_path: str) -> ResolvedSystem:
+    """The system of that name, such as `hsw2620`, or in that file (`*.toml`); `with_` makes others of it.
+
+    Raises:
+        InputError: There is no such system, or something in it is wrong.
+    """
+    return resolve(name_or_path)
+
+
+def load_host(name_or_path: str) -> Host:
+    """The host of that name, such as `snb-e5-2630`, or in that file; `with_` makes others of it, for systems.
+
+    Raises:
+        InputError: There is no such host, or something in it is wrong.
+    """
+    content, path, _ = _part("host", name_or_path, Path())
+    return _validated(Host, content, path, "host.")
 
 
 def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> ResolvedSystem:
@@ -96,6 +168,15 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
     resolved = ResolvedSystem(system, overrides, own_changes, provenance, files)
     _check(resolved)
     return resolved
+
+
+def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:
+    """The values in which two parts differ, by dotted key."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        for name in new:
+            yield from _differences(new[name], old.get(name), f"{key}.{name}")
+    elif new != old:
+        yield key, new
 
 
 def _check(resolved: ResolvedSystem) -> None:

@@ -89,7 +89,8 @@ impl Recorder {
     }
 }
 
-fn record(position: usize, test: &Asked, outcome: Outcome) -> TestRecord {
+/// What the store keeps of a test.
+pub(super) fn record(position: usize, test: &Asked, outcome: Outcome) -> TestRecord {
     TestRecord {
         id: position as u64,
         family: test.family.clone(),

@@ -48,7 +48,7 @@ class CudaBackend(Backend):
             raise _core.UnavailableError(f"--device cuda: a kernel does not compile: {error}") from None
 
     def _opened(self, driver: Driver, card: Card) -> tuple[Device, Host]:
-        place = place_of(card.address)
+        place, monitor = place_of(card.address), load_monitor(card.address)
         host = CudaHost(self._options.host, place)
         try:
             opened = OpenCard(driver, card.number, card.architecture, self._options.device.read)
@@ -59,7 +59,7 @@ class CudaBackend(Backend):
                 buffer = opened.register(host.address, host.buffer.size)
             except DriverError as error:
                 raise _core.UnavailableError(why_not_registered(str(error), self._options.host)) from None
-            monitor = load_monitor(card.address)
+            monitor.opened()
             return CudaDevice(opened, card, host, buffer, place, monitor, self._options.device.read), host
         except BaseException:
             with suppress(DriverError):

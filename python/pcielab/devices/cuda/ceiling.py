@@ -5,6 +5,7 @@ from functools import cache
 from pcielab.devices.facts import LinkFacts
 
 _OF_RATE = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
+_FLITS_FROM = 6
 _MARGIN = 1.002
 """A bound may be passed by so much: by the steps of a clock, over some milliseconds."""
 _READ = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
@@ -18,8 +19,10 @@ def ceiling_gbps(link: LinkFacts, operation: str, size_bytes: int) -> float | No
     if link.rate_gtps not in _OF_RATE or link.lanes is None:
         return None
     # Larger payloads and requests than those that are set would allow more: so they do where nothing is known.
+    generation = _OF_RATE[link.rate_gtps]
     asked = model.Link(
-        generation=_OF_RATE[link.rate_gtps],
+        generation=generation,
+        flit_mode=generation >= _FLITS_FROM,
         lanes=link.lanes,
         mps_bytes=link.mps_bytes or 4096,
         mrrs_bytes=link.mrrs_bytes or 4096,

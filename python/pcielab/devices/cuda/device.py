@@ -37,6 +37,8 @@ DEADLINE_MS = 9000
 _THRASH_BYTES = 128 << 20
 _LINE_BYTES = 64
 _WAKE_LAUNCHES = 50
+_CLOCK_KHZ = 1_000_000
+"""Of a driver that does not say: a tick of each test is found in any case."""
 _WRITING = ("lat-wrrd", "bw-wr", "bw-rdwr")
 _OPERATIONS = (
     "command lat-rd",
@@ -69,20 +71,21 @@ class CudaDevice(Device):
         self._warps_most = WARPS_OF_PROCESSOR * card.processors
         self._commands = Commands(opened, buffer, read, self._warps_most)
         self._copies = Copies(opened, host.address)
-        self._nominal = Timer(1_000_000, card.clock_khz)
+        self._nominal = Timer(1_000_000, card.clock_khz or _CLOCK_KHZ)
         self._start: Start | None = None
         self._addresses: AddressList | None = None
         self._clock = Clock(self._nominal)
         self._warps: int | None = None
         self._problem: Exception | None = None
         self._marked_bytes = 0
+        self._idle_link = link_state(card.address)
         with self._telling():
+            self._wake()
+            self._steps = measure_steps(opened)
             try:
                 check_reach(opened, buffer, read)
             except CachedError as error:
                 raise _core.UnavailableError(f"--device cuda:{card.number}: {error}") from None
-            self._steps = measure_steps(opened)
-            self._wake()
         self._link = None if card.coherent or card.integrated else link_state(card.address).facts(place)
 
     def facts(self) -> DeviceFacts:
@@ -113,7 +116,8 @@ class CudaDevice(Device):
             Condition("warps", "1", None if warps is None else float(warps)),
             Condition("timer_step", "ns", float(self._steps.timer_ns)),
             Condition("clock_reading", "cycles", float(self._steps.reading_cycles)),
-            *link_state(self._card.address).conditions(),
+            *self._idle_link.conditions("idle_link"),
+            *link_state(self._card.address).conditions("link"),
             *self._monitor.read().conditions(),
         ]
 

@@ -5,6 +5,7 @@ from pcielab.devices.cuda.pattern import WORD_BYTES
 from pcielab.suites.benchmark import Parameters
 
 COMMAND_BYTES_MOST = 4096
+WINDOW_BYTES_MOST = WORD_BYTES << 32
 DMA_BYTES_LEAST, DMA_BYTES_MOST = 4096, 64 << 20
 WARPS_OF_PROCESSOR = 16
 """Warps of a processor that are at work at the same time on every architecture from sm_75 on, one to a block."""
@@ -21,6 +22,8 @@ def refusal(test: Parameters, read: ReadForm, buffer_bytes: int, warps_most: int
     """Why a test cannot be carried out; None where it can."""
     if test.window_bytes > buffer_bytes:
         return f"window_bytes = {test.window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
+    if test.window_bytes > WINDOW_BYTES_MOST:
+        return f"window_bytes = {test.window_bytes}: {WINDOW_BYTES_MOST} at most: words are counted in 32 bits"
     return _of_dma(test) if test.path == "dma" else _of_command(test, read, warps_most)
 
 

@@ -53,11 +53,11 @@ class LinkState:
             mrrs_bytes=place.mrrs_bytes,
         )
 
-    def conditions(self) -> list[Condition]:
-        """As conditions."""
+    def conditions(self, name: str) -> list[Condition]:
+        """As conditions, whose names begin with that of the state."""
         return [
-            Condition("link_rate", "GT/s", self.rate_gtps),
-            Condition("link_lanes", "1", None if self.lanes is None else float(self.lanes)),
+            Condition(f"{name}_rate", "GT/s", self.rate_gtps),
+            Condition(f"{name}_lanes", "1", None if self.lanes is None else float(self.lanes)),
         ]
 
     def remark(self, place: Place) -> str | None:

@@ -62,6 +62,10 @@ class Monitor(Protocol):
     driver: str | None
     """Version of the driver, such as 580.159.03."""
 
+    def opened(self) -> None:
+        """This process has just opened the card: what has appeared on it is its own."""
+        ...
+
     def read(self) -> Reading:
         """The card, now."""
         ...
@@ -71,6 +75,9 @@ class Unknown:
     """Where there is nothing to read a card with."""
 
     driver: str | None = None
+
+    def opened(self) -> None:
+        """Nothing is known."""
 
     def read(self) -> Reading:
         """Nothing is known."""
@@ -94,21 +101,30 @@ class _Library:
         self._card = library.nvmlDeviceGetHandleByPciBusId(address.encode())
         version = library.nvmlSystemGetDriverVersion()
         self.driver: str | None = version.decode() if isinstance(version, bytes) else str(version)
+        self._before = self._processes() or frozenset()
+        self._own = frozenset({os.getpid()})
+
+    def _known(self, name: str, *arguments: Any) -> Any:
+        call: Callable[..., Any] | None = getattr(self._library, name, None)
+        try:
+            return None if call is None else call(self._card, *arguments)
+        except self._library.NVMLError:
+            return None
+
+    def _processes(self) -> frozenset[int] | None:
+        found = self._known("nvmlDeviceGetComputeRunningProcesses")
+        return None if found is None else frozenset(process.pid for process in found)
+
+    def opened(self) -> None:
+        # In a container the numbers of processes may be those of the host, of which this process knows nothing.
+        self._own |= (self._processes() or frozenset()) - self._before
 
     def read(self) -> Reading:
-        library, card = self._library, self._card
-
-        def known(name: str, *arguments: Any) -> Any:
-            call: Callable[..., Any] | None = getattr(library, name, None)
-            try:
-                return None if call is None else call(card, *arguments)
-            except library.NVMLError:
-                return None
-
+        library, known = self._library, self._known
         reasons = known("nvmlDeviceGetCurrentClocksEventReasons")
         if reasons is None:
             reasons = known("nvmlDeviceGetCurrentClocksThrottleReasons")
-        processes = known("nvmlDeviceGetComputeRunningProcesses")
+        processes = self._processes()
         power = known("nvmlDeviceGetPowerUsage")
         return Reading(
             processor_clock_mhz=known("nvmlDeviceGetClockInfo", library.NVML_CLOCK_SM),
@@ -118,7 +134,5 @@ class _Library:
             throttled=None
             if reasons is None
             else tuple(name for bit, name in _THROTTLED.items() if reasons & bit),
-            other_processes=None
-            if processes is None
-            else sum(process.pid != os.getpid() for process in processes),
+            other_processes=None if processes is None else len(processes - self._own),
         )

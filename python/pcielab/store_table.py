@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from pcielab.store import Store
-
 if TYPE_CHECKING:
     import pandas as pd
+
+    from pcielab.store import Store
 
 SUFFIXES = {"ns": "_ns", "B": "_bytes", "Gb/s": "_gbps", "1/s": "_per_second", "1": ""}
 """What the unit of a metric adds to its name."""
@@ -14,7 +14,7 @@ COUNTS = ("B", "1")
 """The units of metrics that are whole numbers."""
 
 
-def table(store: Store) -> "pd.DataFrame":
+def table(store: "Store") -> "pd.DataFrame":
     """One row per test, in suite order: origin, test, parameters, status, metrics such as `median_ns`."""
     frame = store.scalars.copy()
     for metric, unit in store.units.items():
@@ -24,9 +24,10 @@ def table(store: Store) -> "pd.DataFrame":
         frame["outstanding"] = frame["outstanding"].astype("Int64")
     frame["message"] = frame["message"].astype("string")
     frame.insert(0, "origin", store.origin)
-    return frame.rename(columns={metric: _named(metric, unit) for metric, unit in store.units.items()})
+    return frame.rename(columns={metric: column_of(metric, unit) for metric, unit in store.units.items()})
 
 
-def _named(metric: str, unit: str) -> str:
+def column_of(metric: str, unit: str) -> str:
+    """The column of a metric, with its unit last: `median_ns`, `bandwidth_gbps`."""
     suffix = SUFFIXES.get(unit, f"_{unit}")
     return metric if suffix == f"_{metric}" else metric + suffix

@@ -1,0 +1,21 @@
+//! A test by itself: what a sweep over many systems, or a live question, asks for. No store is written.
+
+use super::{RunError, recorder};
+use crate::outcome::Outcome;
+use crate::stop::Stop;
+use crate::work::{Pulse, Work};
+use pcie_store::TestRecord;
+
+/// Carries out the only test of `work` in this thread, and returns what a store would keep of it.
+///
+/// The numbers are those of a run of a suite of this one test.
+///
+/// # Errors
+/// There is not one test, or nothing to carry it out with. A test that fails is not an error: its record says so.
+pub fn run_alone(work: &dyn Work, stop: &Stop) -> Result<TestRecord, RunError> {
+    let tests = work.tests()?;
+    let [test] = tests.as_slice() else { return Err(RunError::NotAlone { tests: tests.len() }) };
+    let mut worker = work.open()?;
+    let outcome = worker.carry_out(0, stop, &Pulse::default()).unwrap_or_else(Outcome::from);
+    Ok(recorder::record(0, test, outcome))
+}

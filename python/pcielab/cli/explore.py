@@ -1,0 +1,39 @@
+"""`pcielab explore`: the live instrument in a browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def explore(
+    given: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="RUN|SYSTEM...", help="Stores (*.db) and systems (*.toml) that pages may show."),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0: any that is free.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser, or only print the address.")] = True,
+    stay: Annotated[bool, typer.Option("--stay", help="Go on when the last page is closed.")] = False,
+) -> None:
+    """Explore systems in a browser: move a slider, and see what changes.
+
+    A server listens on the loopback address, for this user's browser alone, and ends with Ctrl-C or when its last
+    page is closed. It reads the stores and systems that it is given, and what is shipped; it writes nothing.
+
+    For example:
+
+        pcielab explore
+
+        pcielab explore measured.db snb.db mine.toml
+    """
+    from pcielab.extras import needed
+
+    needed("uvicorn", "explore")
+    needed("starlette", "explore")
+    from pcielab.explore.serve import serve
+
+    def tell(address: str) -> None:
+        typer.echo(address)
+        typer.echo("serving this machine only; Ctrl-C ends it", err=True)
+
+    serve(given or [], port=port, browse=browser, stay=stay, tell=tell)

@@ -1,0 +1,57 @@
+"""`pcielab runs`: the stores of a folder."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pcielab.cli.output import Cell, Format, print_rows
+
+if TYPE_CHECKING:
+    from pcielab.store import Store
+
+
+def runs(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look; folders in it too.")] = Path(),
+    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+) -> None:
+    """The stores of a folder, oldest first: what each is of, where its numbers come from, how far it is.
+
+    For example:
+
+        pcielab runs
+
+        pcielab runs results --format json
+    """
+    from pcielab.errors import InputError
+
+    if not folder.is_dir():
+        raise InputError(f"{folder}: is no folder: give one with stores (*.db)")
+    rows = [_row(path, folder) for path in sorted(folder.rglob("*.db")) if path.is_file()]
+    print_rows(sorted(rows, key=lambda row: str(row["started"] or "")), output_format)
+    typer.echo(f"{len(rows)} stores in {folder}", err=True)
+
+
+def _row(path: Path, folder: Path) -> dict[str, Cell]:
+    from pcielab.errors import InputError
+    from pcielab.store import open_store
+
+    name = str(path.relative_to(folder))
+    unknown: dict[str, Cell] = dict.fromkeys(("started", "origin", "kind", "tests", "state", "version", "title"))
+    try:
+        return {"run": name, **unknown, **_told(open_store(path))}
+    except InputError as error:
+        return {"run": name, **unknown, "state": "cannot be read", "title": str(error).removeprefix(f"{path}: ")}
+
+
+def _told(store: "Store") -> dict[str, Cell]:
+    started = store.manifest.get("started")
+    return {
+        "started": started if isinstance(started, str) else None,
+        "origin": store.origin,
+        "kind": store.kind,
+        "tests": store.extent.removesuffix(" tests").removesuffix(" test"),
+        "state": "incomplete" if store.incomplete else "complete",
+        "version": store.manifest.get("version"),
+        "title": store.title,
+    }

@@ -1,0 +1,64 @@
+"""A driver that is missing or too old is told with what to install; errors of calls keep their names."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pcielab.devices.cuda import bindings
+from pcielab.devices.cuda.driver import DriverError, NoDriverError
+
+
+def module(version: int, start: int = 0) -> Any:
+    """As much of cuda.bindings.driver as is looked at first."""
+
+    def cuInit(_flags: int) -> tuple[int]:  # noqa: N802
+        return (start,)
+
+    return SimpleNamespace(
+        cuInit=cuInit,
+        cuDriverGetVersion=lambda: (0, version),
+        cuGetErrorName=lambda _code: (0, b"CUDA_ERROR_NO_DEVICE"),
+        cuGetErrorString=lambda _code: (0, b"no CUDA-capable device is detected"),
+    )
+
+
+def found(monkeypatch: pytest.MonkeyPatch, package: str, cuda: Any) -> Any:
+    monkeypatch.setattr(bindings, "version", lambda _name: package)
+    monkeypatch.setattr(bindings, "import_module", lambda _name: cuda)
+    return bindings.load_driver()
+
+
+def test_a_driver_that_is_too_old_is_told_with_both_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NoDriverError, match=r"knows CUDA 12\.4.*cuda-bindings 13\.5\.0.*pcielab\[cuda12\]"):
+        found(monkeypatch, "13.5.0", module(12040))
+    assert found(monkeypatch, "12.9.10", module(12040)).version() == (12, 4)
+    assert found(monkeypatch, "12.9.10", module(13000)).version() == (13, 0)
+
+
+def test_a_driver_that_does_not_start_is_told_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NoDriverError, match=r"CUDA driver does not start: cuInit: no CUDA-capable device"):
+        found(monkeypatch, "13.5.0", module(13000, start=100))
+
+
+def test_a_call_that_fails_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = module(13000)
+    driver = found(monkeypatch, "13.5.0", cuda)
+
+    def cuMemAlloc(_size: int) -> tuple[int, int]:  # noqa: N802
+        return 100, 0
+
+    cuda.cuMemAlloc = cuMemAlloc
+    with pytest.raises(DriverError, match="cuMemAlloc: no CUDA-capable device is detected") as caught:
+        driver.allocate(5)
+    assert caught.value.code == "CUDA_ERROR_NO_DEVICE"
+
+
+def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_name: str) -> Any:
+        raise ImportError
+
+    monkeypatch.setattr(bindings, "version", lambda _name: "13.5.0")
+    monkeypatch.setattr(bindings, "import_module", missing)
+    with pytest.raises(NoDriverError, match=r"cuda-bindings is not installed: pip install 'pcielab\[cuda13\]'"):
+        bindings.load_driver()

@@ -1,0 +1,25 @@
+"""Launches take 5 to 100 ms, however fast the transfers are."""
+
+import pytest
+
+from pcielab.devices.cuda.pace import Pace
+
+
+@pytest.mark.parametrize("transfer_ns", [0.5, 20.0, 1500.0, 3e4])
+def test_launches_come_to_last_as_long_as_they_should(transfer_ns: float) -> None:
+    pace = Pace(1500.0)
+    for _ in range(6):
+        count = pace.next_count(1 << 40)
+        pace.took(count, count * transfer_ns)
+    assert 5e6 <= pace.next_count(1 << 40) * transfer_ns <= 1e8
+
+
+def test_counts_are_whole_rounds_of_warps_where_there_are_enough() -> None:
+    pace = Pace(1000.0)
+    assert pace.next_count(1 << 20, granule=128) % 128 == 0
+    assert pace.next_count(100, granule=128) == 100
+    assert pace.next_count(1) == 1
+
+
+def test_one_transfer_is_made_however_long_it_takes() -> None:
+    assert Pace(1e9).next_count(5) == 1

@@ -1,0 +1,140 @@
+"""What the model says to a question, in closed form: fast enough to follow a slider."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from pcielab import _core, model
+from pcielab.explain.bounds import bounds_of_tests
+from pcielab.explain.facts import Facts, facts_of_system
+from pcielab.explain.reasons import reasons
+from pcielab.explain.rows import row_of
+from pcielab.explain.words import asked, bound_sentences
+from pcielab.explore.question import Question
+from pcielab.profiles import ResolvedSystem
+from pcielab.report.bounds import ethernet_need, ethernet_rates, link_text
+from pcielab.suites.benchmark import Parameters, impossible
+
+SIZES = (
+    8,
+    16,
+    32,
+    63,
+    64,
+    65,
+    96,
+    128,
+    192,
+    256,
+    257,
+    384,
+    512,
+    513,
+    768,
+    1024,
+    1025,
+    1280,
+    1500,
+    1536,
+    2048,
+    3072,
+    4096,
+)
+"""Transfer sizes, with the places where bandwidth jumps."""
+WINDOWS = tuple(1 << power for power in range(12, 27))
+"""Windows: 4 KiB to 64 MiB."""
+_SHOWN_CEILINGS = 5
+_PAGE_BYTES = {"super-pages": 2 << 20, "four-kib-pages": 4096}
+
+
+def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
+    """Everything that a page draws without simulating.
+
+    Raises:
+        InputError: The test cannot be.
+    """
+    facts = facts_of_system(system.system)
+    of_sizes, of_windows = _tests(question, "size", SIZES), _tests(question, "window", WINDOWS)
+    sizes, windows = [test.size_bytes for test in of_sizes], [test.window_bytes for test in of_windows]
+    tests = json.dumps([asdict(test) for test in (*of_sizes, *of_windows)])
+    found = json.loads(_core.test_bounds(system.to_json(), tests))
+    bounds = [one["answer"] if one else None for one in found]
+    link = facts.model_link(question.window)
+    alone = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}[question.bandwidth]
+    rows = model.bandwidth(link, sizes, offset_bytes=question.host_offset)
+    return {
+        "title": system.title,
+        "link": link_text(link),
+        "sizes": _curve("size", sizes, bounds[: len(sizes)]),
+        "windows": _curve("window", windows, bounds[len(sizes) :]),
+        "references": [
+            {"name": "link alone", "size": row.size_bytes, "gbps": getattr(row, alone).gbps} for row in rows
+        ]
+        + [
+            {"name": f"{rate}G Ethernet", "size": int(need["size_bytes"]), "gbps": need["bandwidth"]}
+            for rate in ethernet_rates([link])
+            for need in ethernet_need(sizes, rate).to_dict("records")
+        ],
+        "edges": edges(system),
+    }
+
+
+def _tests(question: Question, word: str, values: Sequence[int]) -> list[Parameters]:
+    """The question's test with each value of a word that makes one that can be, its own among them."""
+    own = question.suite(question.bandwidth).entries[0].parameters
+    key = f"{word}_bytes"
+    tests = [replace(own, **{key: value}) for value in sorted({*values, getattr(own, key)})]
+    return [test for test in tests if impossible(test) is None]
+
+
+def _curve(word: str, values: Sequence[int], bounds: Sequence[Any]) -> list[dict[str, Any]]:
+    return [
+        {word: value, "gbps": one["gbps"], "binds": one["bound"], "ceilings": one["ceilings"][:_SHOWN_CEILINGS]}
+        for value, one in zip(values, bounds, strict=True)
+        if one is not None
+    ]
+
+
+def edges(system: ResolvedSystem) -> list[dict[str, Any]]:
+    """Windows at which something is full: name and bytes."""
+    cache = system.host.llc
+    found = [
+        {"name": "DDIO's share", "window": cache.llc_bytes * cache.ddio_ways // cache.ways},
+        {"name": "last-level cache", "window": cache.llc_bytes},
+    ]
+    page_bytes = _PAGE_BYTES.get(system.system.iommu)
+    if page_bytes is not None:
+        found.append({"name": "IO-TLB", "window": system.host.iommu.tlb.entries * page_bytes})
+    return found
+
+
+def why(question: Question, system: ResolvedSystem, operation: str, value: float | None) -> list[str]:
+    """Sentences about a test: what was asked, what binds it, what else may hold it back, what would help.
+
+    Args:
+        question: The system and the test.
+        system: The system, resolved.
+        operation: The test's operation.
+        value: What was simulated, in Gb/s; None where it was not.
+
+    Raises:
+        InputError: The test cannot be.
+    """
+    facts = facts_of_system(system.system)
+    parameters = asdict(question.suite(operation).entries[0].parameters)
+    sentences = [f"asked: {asked(parameters)}"]
+    if operation.startswith("lat-"):
+        found = reasons(facts, parameters, tags_charged=True)
+        return [*sentences, f"adds to it: {'; '.join(found)}"] if found else sentences
+    return [*sentences, *_of_bandwidth(facts, parameters, value)]
+
+
+def _of_bandwidth(facts: Facts, parameters: Mapping[str, Any], value: float | None) -> list[str]:
+    [bounds] = bounds_of_tests(facts, [parameters])
+    if bounds is None:
+        return ["this system cannot carry it out"]
+    gbps = bounds.answer.gbps if value is None else value
+    scalars = [{"subject": "", "metric": "bandwidth", "unit": "Gb/s", "value": gbps}]
+    record = {"id": 0, "family": "", "name": "", "status": "ok", "parameters": parameters, "scalars": scalars}
+    return list(bound_sentences(row_of(facts, record, bounds)))

@@ -1,0 +1,196 @@
+"""The routes of the server: pages, and the questions that they ask."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, TypeAlias
+
+import jinja2
+import vl_convert
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from pcielab import __version__
+from pcielab.errors import InputError
+from pcielab.explore import answers, fabrics
+from pcielab.explore.live import Live
+from pcielab.explore.presence import Presence
+from pcielab.explore.question import Systems, question_of
+from pcielab.explore.stores import Stores
+from pcielab.explore.taking_out import taken_out
+from pcielab.profiles.keys import keys_of
+from pcielab.report.style import BOUND_COLOURS, configuration
+
+Ask: TypeAlias = Callable[[Any], object]
+
+_PAGES = {"/": "explore", "/stores": "stores", "/fabrics": "fabrics"}
+_KINDS = {"js": "text/javascript", "css": "text/css"}
+_FILES = resources.files("pcielab.explore") / "pages"
+_MOST_NAME = 200
+
+
+@dataclass
+class Server:
+    """What the pages of one server share.
+
+    Attributes:
+        systems: The systems that may be asked about.
+        stores: The stores that may be looked into.
+        presence: Which pages are open.
+        live: What is being simulated.
+    """
+
+    systems: Systems
+    stores: Stores
+    presence: Presence
+    live: Live = field(default_factory=Live)
+
+    def routes(self) -> list[Route]:
+        """Every route."""
+        asks: dict[str, Ask] = {
+            "system": self._system,
+            "answer": self._answer,
+            "why": self._why,
+            "take-out": lambda asked: taken_out(question_of(asked), self.systems),
+            "stores": lambda _asked: self.stores.listed(),
+            "tests": self.stores.tests,
+            "compare": self.stores.compared,
+            "distribution": self.stores.distribution,
+            "overlay": self.stores.overlay,
+            "fabrics": lambda _asked: fabrics.listed(),
+            "fabric": fabrics.estimated,
+        }
+        return [
+            *(Route(path, _page(name)) for path, name in _PAGES.items()),
+            Route("/pages/{name}", _named_file),
+            Route("/vega.js", _vega),
+            Route("/api/setting", self._setting),
+            Route("/api/presence", self._presence),
+            Route("/api/points", self._points, methods=["POST"]),
+            *(Route(f"/api/{name}", _asking(ask), methods=["POST"]) for name, ask in asks.items()),
+        ]
+
+    def _setting(self, _request: Request) -> Response:
+        themes = {theme: configuration(theme) for theme in ("light", "dark")}
+        return JSONResponse(
+            {
+                "version": __version__,
+                "systems": self.systems.names,
+                "themes": themes,
+                "bounds": BOUND_COLOURS,
+                "sizes": answers.SIZES,
+                "windows": answers.WINDOWS,
+            }
+        )
+
+    def _system(self, asked: Any) -> object:
+        system = self.systems.resolved(question_of(asked))
+        return {"title": system.title, "keys": [asdict(key) | {"group": key.group} for key in keys_of(system)]}
+
+    def _answer(self, asked: Any) -> object:
+        question = question_of(asked)
+        return answers.answer(question, self.systems.resolved(question))
+
+    def _why(self, asked: Any) -> object:
+        fields = _table(asked)
+        question, value = question_of(fields.get("question")), fields.get("gbps")
+        operation = fields.get("operation")
+        if operation not in (question.bandwidth, question.latency):
+            raise InputError("operation: give one of the question's own")
+        if value is not None and not isinstance(value, int | float):
+            raise InputError("gbps: give a number")
+        return {"sentences": answers.why(question, self.systems.resolved(question), str(operation), value)}
+
+    def _presence(self, _request: Request) -> Response:
+        return StreamingResponse(self.presence.held(), media_type="text/plain")
+
+    async def _points(self, request: Request) -> Response:
+        try:
+            fields = _table(await _asked(request))
+            page = fields.get("page")
+            if not isinstance(page, str) or not 1 <= len(page) <= _MOST_NAME:
+                raise InputError("page: give a short name")
+            question = question_of(fields.get("question"))
+            # Refuses what no point could be simulated of.
+            question.suite(question.bandwidth)
+            system = await run_in_threadpool(self.systems.resolved, question)
+        except InputError as error:
+            return _problem(error)
+        if self.live.is_full:
+            return JSONResponse({"problem": "too many pages are open: close some"}, 429)
+        return StreamingResponse(self.live.stream(page, question, system), media_type="application/x-ndjson")
+
+
+def application(server: Server) -> Starlette:
+    """The server's routes as an ASGI application, without its guard."""
+    return Starlette(routes=server.routes())
+
+
+def _asking(ask: Ask) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            return JSONResponse(await run_in_threadpool(ask, await _asked(request)))
+        except InputError as error:
+            return _problem(error)
+
+    return endpoint
+
+
+async def _asked(request: Request) -> Any:
+    body = await request.body()
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise InputError("the question is not JSON") from None
+
+
+def _table(asked: Any) -> Mapping[str, Any]:
+    if not isinstance(asked, dict):
+        raise InputError("give an object")
+    return asked
+
+
+def _problem(error: InputError) -> Response:
+    return JSONResponse({"problem": str(error)}, 422)
+
+
+def _page(name: str) -> Callable[[Request], Response]:
+    def endpoint(_request: Request) -> Response:
+        return HTMLResponse(_templates().get_template(f"{name}.html.j2").render(name=name, pages=_PAGES))
+
+    return endpoint
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    loader = jinja2.FunctionLoader(lambda name: (_FILES / name).read_text(encoding="utf-8"))
+    return jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, undefined=jinja2.StrictUndefined)
+
+
+def _named_file(request: Request) -> Response:
+    name = request.path_params["name"]
+    if name not in _served():
+        return JSONResponse({"problem": "there is no such file"}, 404)
+    return Response((_FILES / name).read_bytes(), media_type=_KINDS[name.rpartition(".")[2]])
+
+
+@cache
+def _served() -> frozenset[str]:
+    """The files that belong to pages: nothing else is ever opened by a name that came over the wire."""
+    return frozenset(file.name for file in _FILES.iterdir() if file.name.rpartition(".")[2] in _KINDS)
+
+
+def _vega(_request: Request) -> Response:
+    return Response(_bundle(), media_type=_KINDS["js"], headers={"Cache-Control": "private, max-age=3600"})
+
+
+@cache
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`; bundling takes a second."""
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return bundle

@@ -1,0 +1,96 @@
+"""Fabrics as a page sees them: the tree, flows on it, what each gets, and who limits whom."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, get_args
+
+from pydantic import ValidationError
+
+from pcielab import fabric, shipped
+from pcielab.errors import InputError
+from pcielab.fabric.files import Flow
+from pcielab.fabric.flows import flows_of, frame_of
+from pcielab.fabric.picture import places_of
+from pcielab.validation import explain, suggestion
+from pcielab.wording import shown
+
+FLOWS_MOST = 200
+NODES_MOST = 400
+
+
+def listed() -> list[dict[str, Any]]:
+    """The shipped fabrics: name, title, and the sets of flows that each has in its file."""
+    return [
+        {"name": name, "title": shipped.title(path), "sets": list(_loaded(name).file.flows.sets)}
+        for name, path in shipped.profile_files("fabric").items()
+        if len(_loaded(name).file.node) <= NODES_MOST
+    ]
+
+
+def estimated(asked: Any) -> dict[str, Any]:
+    """A fabric with flows: its tree, what each flow gets, what each edge carries, and what would change.
+
+    Args:
+        asked: `name` of a fabric, `flows` (a list of tables with the keys of a flow) or `set` (the name of a set),
+            `method`.
+
+    Raises:
+        InputError: Something of that is wrong.
+    """
+    if not isinstance(asked, Mapping):
+        raise InputError("give an object")
+    loaded = _loaded(str(asked.get("name")))
+    method = asked.get("method", "max-min")
+    if method not in get_args(fabric.Method):
+        raise InputError(f"method {shown(method)}: {suggestion(str(method), get_args(fabric.Method))}")
+    flows = _flows(loaded, asked)
+    if not flows:
+        return {**_tree(loaded), "flows": [], "edges": [], "influences": []}
+    frame = frame_of(flows, "flows")
+    fabric.check_ends(loaded, frame, "flows")
+    found = fabric.estimate(loaded, frame, method)
+    named = [flow.model_dump(mode="json") for flow in flows_of(frame, "flows")]
+    shares = found.flows.astype(object).where(found.flows.notna(), None).to_dict("records")
+    return {
+        **_tree(loaded),
+        "flows": [
+            {**flow, "gbytes_per_s": share["gbytes_per_s"], "limit": share["limit"]}
+            for flow, share in zip(named, shares, strict=True)
+        ],
+        "edges": found.edges.to_dict("records"),
+        "influences": fabric.influences(loaded, frame, method).to_dict("records") if len(flows) <= 40 else [],
+    }
+
+
+def _flows(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> list[Flow]:
+    given = asked.get("flows")
+    if given is None:
+        known = loaded.file.flows.sets
+        name = asked.get("set") or loaded.file.flows.default or next(iter(known), None)
+        return list(known.get(str(name), []))[:FLOWS_MOST]
+    if not isinstance(given, list) or len(given) > FLOWS_MOST:
+        raise InputError(f"flows: give a list of {FLOWS_MOST} at most")
+    try:
+        return [Flow.model_validate(flow) for flow in given]
+    except ValidationError as error:
+        raise explain(error, Flow, "flows") from None
+
+
+def _tree(loaded: fabric.Fabric) -> dict[str, Any]:
+    at = places_of(loaded)
+    nodes = [
+        {"node": node.name, "kind": node.kind, "x": at[node.name][0], "level": at[node.name][1]}
+        for node in loaded.file.node
+    ]
+    links = [
+        {"upper": link.upper, "lower": link.lower, "text": f"Gen{link.generation} x{link.lanes}"}
+        for link in loaded.file.link
+    ]
+    return {"name": loaded.name, "title": loaded.title, "nodes": nodes, "links": links}
+
+
+@lru_cache(maxsize=32)
+def _loaded(name: str) -> fabric.Fabric:
+    if name not in fabric.names():
+        raise InputError(f"fabric {shown(name)}: {suggestion(name, fabric.names())}")
+    return fabric.load(name)

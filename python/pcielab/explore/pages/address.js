@@ -1,0 +1,66 @@
+// The state of the page as an address, and back: what is shared, reloaded, and gone back to.
+
+export const START = {
+  system: "hsw2620", sets: {}, bandwidth: "bw-rd", latency: "lat-rd", size: 64, window: 8192, cache: "cold",
+  pattern: "random", host_offset: 0, device_offset: 0, outstanding: null, seed: 1,
+};
+const NUMBERS = ["size", "window", "host_offset", "device_offset", "outstanding", "seed"];
+const PINS_MOST = 6;
+
+const value = (text) => {
+  try {
+    const read = JSON.parse(text);
+    return typeof read === "object" && read !== null ? text : read;
+  } catch {
+    return text;
+  }
+};
+
+const written = (question) => {
+  const words = new URLSearchParams();
+  for (const [word, start] of Object.entries(START)) {
+    if (word !== "sets" && question[word] !== start && question[word] !== null) words.set(word, question[word]);
+  }
+  for (const [key, one] of Object.entries(question.sets)) words.append("set", `${key}=${JSON.stringify(one)}`);
+  return words.toString();
+};
+
+const read = (text) => {
+  const words = new URLSearchParams(text);
+  const question = { ...START, sets: {} };
+  for (const word of Object.keys(START)) {
+    if (word === "sets" || !words.has(word)) continue;
+    const given = words.get(word);
+    question[word] = NUMBERS.includes(word) ? Number(given) || START[word] : given;
+  }
+  for (const change of words.getAll("set")) {
+    const at = change.indexOf("=");
+    if (at > 0) question.sets[change.slice(0, at)] = value(change.slice(at + 1));
+  }
+  return question;
+};
+
+export const toAddress = (state) => {
+  const words = new URLSearchParams(written(state.question));
+  for (const pin of state.pins) words.append("pin", written(pin));
+  if (state.overlay !== "") words.set("overlay", state.overlay);
+  const text = words.toString();
+  return text ? `?${text}` : location.pathname;
+};
+
+export const fromAddress = (search) => {
+  const words = new URLSearchParams(search);
+  return {
+    question: read(search),
+    pins: words.getAll("pin").slice(0, PINS_MOST).map(read),
+    overlay: words.get("overlay") ?? "",
+  };
+};
+
+// What a question differs in from the unchanged system and the test that the page starts with, in a few words.
+export const named = (question) => {
+  const changes = Object.entries(question.sets).map(([key, one]) => `${key.split(".").pop()}=${one}`);
+  const other = ["bandwidth", "latency", "cache", "pattern", "host_offset", "device_offset", "outstanding"]
+    .filter((word) => question[word] !== START[word]).map((word) => question[word]);
+  return [question.system, ...other, ...changes].join(" ");
+};

@@ -1,0 +1,162 @@
+// The controls: every value of the system, and the words of the test. What they are comes from the server.
+import { bytes, element } from "./session.js";
+
+const STEPS = 400;
+const OCTAVES = 5;
+
+// A slider's places as values: by ratios around a value, or evenly from 0 where that is 0.
+const scaleOf = (key, own) => {
+  const least = key.least ?? 0, most = key.most ?? Number.MAX_SAFE_INTEGER;
+  const whole = key.kind === "whole";
+  const round = (value) => (whole ? Math.round(value) : Number(value.toPrecision(4)));
+  if (!(own > 0)) {
+    const top = Math.min(most, own === 0 ? 1000 : 1);
+    return { at: (place) => round(least + ((top - least) * place) / STEPS), place: (value) => Math.round((STEPS * (value - least)) / (top - least)) };
+  }
+  const low = Math.max(least, own / 2 ** OCTAVES, whole ? 1 : 0), high = Math.min(most, own * 2 ** OCTAVES);
+  return {
+    at: (place) => Math.min(most, Math.max(least, round(low * (high / low) ** (place / STEPS)))),
+    place: (value) => Math.round((STEPS * Math.log(Math.max(value, low) / low)) / Math.log(high / low || 2)),
+  };
+};
+
+export class Controls {
+  constructor(setting, changed) {
+    this.setting = setting;
+    this.changed = changed;
+    this.own = {};
+    for (const name of setting.systems) document.getElementById("system").append(element("option", { value: name, textContent: name }));
+    for (const word of ["size", "window"]) document.getElementById(word).max = this.places(word).length - 1;
+    document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
+    document.getElementById("search").addEventListener("input", () => this.search());
+  }
+
+  places(word) {
+    return this.setting[`${word}s`];
+  }
+
+  listen(question) {
+    for (const word of ["system", "bandwidth", "latency", "cache", "pattern"]) {
+      document.getElementById(word).addEventListener("change", (event) => {
+        const more = word === "system" ? { sets: {} } : {};
+        this.changed({ ...question(), ...more, [word]: event.target.value }, true);
+      });
+    }
+    for (const word of ["size", "window"]) {
+      const node = document.getElementById(word);
+      const moved = (done) => this.changed({ ...question(), [word]: this.places(word)[Number(node.value)] }, done);
+      node.addEventListener("input", () => moved(false));
+      node.addEventListener("change", () => moved(true));
+    }
+    for (const word of ["host_offset", "device_offset", "outstanding"]) {
+      document.getElementById(word).addEventListener("change", (event) => {
+        const value = event.target.value === "" ? null : Number(event.target.value);
+        this.changed({ ...question(), [word]: value ?? (word === "outstanding" ? null : 0) }, true);
+      });
+    }
+    document.getElementById("reset").addEventListener("click", () => this.changed({ ...question(), sets: {} }, true));
+    this.question = question;
+  }
+
+  set(key, value, done) {
+    const { [key]: _old, ...sets } = this.question().sets;
+    if (value !== this.own[key]) sets[key] = value;
+    this.changed({ ...this.question(), sets }, done);
+  }
+
+  // Shows a question in the controls of the test.
+  show(question, title) {
+    for (const word of ["system", "bandwidth", "latency", "cache", "pattern", "host_offset", "device_offset"]) {
+      document.getElementById(word).value = question[word];
+    }
+    document.getElementById("outstanding").value = question.outstanding ?? "";
+    for (const word of ["size", "window"]) {
+      const places = this.places(word);
+      const nearest = places.findIndex((place) => place >= question[word]);
+      document.getElementById(word).value = nearest < 0 ? places.length - 1 : nearest;
+      document.getElementById(`${word}-text`).textContent = `${bytes(question[word])} B`;
+    }
+    document.getElementById("title").textContent = title;
+  }
+
+  // Makes the controls of every value anew, for another system; `own` are those that it has unchanged.
+  build(keys, own) {
+    this.own = Object.fromEntries(own.map((key) => [key.key, key.value]));
+    this.rows = {};
+    const groups = new Map();
+    for (const key of keys) {
+      if (key.key === "name" || key.key === "title") continue;
+      if (!groups.has(key.group)) groups.set(key.group, []);
+      groups.get(key.group).push(this.row(key));
+    }
+    const made = [...groups].map(([group, rows]) => element("details", { className: "group" }, element("summary", { textContent: group || "placement" }), ...rows));
+    document.getElementById("keys").replaceChildren(...made);
+    this.search();
+  }
+
+  row(key) {
+    const inputs = this.inputs(key);
+    const undo = element("button", { type: "button", textContent: "↺", title: `Back to ${this.own[key.key]}` });
+    undo.setAttribute("aria-label", `undo ${key.key}`);
+    undo.addEventListener("click", () => this.set(key.key, this.own[key.key], true));
+    const about = [key.meaning, key.source && `Source: ${key.source}`].filter(Boolean);
+    const row = element("div", { className: "key" }, element("code", { textContent: key.key + (key.unit ? ` (${key.unit})` : "") }),
+      element("div", { className: "values" }, ...inputs, undo), ...about.map((text) => element("p", { textContent: text })));
+    row.dataset.text = `${key.key} ${key.meaning}`.toLowerCase();
+    row.dataset.key = key.key;
+    this.rows[key.key] = { row, inputs, undo, scale: key.kind === "number" || key.kind === "whole" ? scaleOf(key, this.own[key.key]) : null };
+    return row;
+  }
+
+  inputs(key) {
+    const label = (node) => (node.setAttribute("aria-label", key.key), node);
+    if (key.kind === "choice") {
+      const words = key.choices.map((one) => element("option", { value: JSON.stringify(one), textContent: String(one) }));
+      const select = label(element("select", {}, ...words));
+      select.addEventListener("change", () => this.set(key.key, JSON.parse(select.value), true));
+      return [select, element("span")];
+    }
+    if (key.kind === "text") {
+      const text = label(element("input", { type: "text" }));
+      text.addEventListener("change", () => this.set(key.key, text.value, true));
+      return [text, element("span")];
+    }
+    const range = label(element("input", { type: "range", min: 0, max: STEPS }));
+    const number = label(element("input", { type: "text", inputMode: "decimal" }));
+    range.addEventListener("input", () => this.set(key.key, this.rows[key.key].scale.at(Number(range.value)), false));
+    range.addEventListener("change", () => this.set(key.key, this.rows[key.key].scale.at(Number(range.value)), true));
+    number.addEventListener("change", () => {
+      const value = number.value.trim();
+      this.set(key.key, value === "" || Number.isNaN(Number(value)) ? value || this.own[key.key] : Number(value), true);
+    });
+    return [range, number];
+  }
+
+  // Shows the values of a question.
+  values(question) {
+    for (const [key, { row, inputs, undo, scale }] of Object.entries(this.rows ?? {})) {
+      const changed = key in question.sets;
+      const value = changed ? question.sets[key] : this.own[key];
+      row.classList.toggle("changed", changed);
+      undo.disabled = !changed;
+      const [first, second] = inputs;
+      if (scale) {
+        if (document.activeElement !== first && typeof value === "number") first.value = scale.place(value);
+        if (document.activeElement !== second || changed) second.value = value ?? "none";
+      } else first.value = first.tagName === "SELECT" ? JSON.stringify(value) : value ?? "none";
+    }
+  }
+
+  search() {
+    const words = document.getElementById("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    for (const group of document.querySelectorAll("#keys .group")) {
+      let found = 0;
+      for (const row of group.querySelectorAll(".key")) {
+        row.hidden = !words.every((word) => row.dataset.text.includes(word));
+        found += row.hidden ? 0 : 1;
+      }
+      group.hidden = found === 0;
+      group.open = words.length > 0 && found > 0;
+    }
+  }
+}

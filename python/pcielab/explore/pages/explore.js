@@ -1,0 +1,333 @@
+// The first page: a question in the address, its answers in pictures.
+import { fromAddress, named, toAddress } from "./address.js";
+import { Charts } from "./charts.js";
+import { Controls } from "./controls.js";
+import { ask, bytes, dark, download, element, Problem, setting, stayConnected, stream } from "./session.js";
+
+const PINS_MOST = 6;
+const SAID = { run: "This bandwidth, simulated by itself", latency: "This latency, simulated by itself", model: "The link alone, in closed form",
+  sweep: "The points over sizes: save as explored.toml, then pcielab sweep explored.toml -o explored", suite: "A suite of all curves", profile: "The changed system" };
+const byId = (id) => document.getElementById(id);
+const NOW = "now";
+
+class Workbench {
+  constructor(found) {
+    this.setting = found;
+    this.state = fromAddress(location.search);
+    this.charts = new Charts(found);
+    this.controls = new Controls(found, (question, done) => this.ask(question, done));
+    this.controls.listen(() => this.state.question);
+    this.runs = new Map();
+    this.waiting = null;
+    this.page = crypto.randomUUID();
+    this.charts.clicked = (_chart, datum) => datum.size && this.explain(datum.size);
+  }
+
+  async start() {
+    stayConnected();
+    await this.offerOverlays();
+    byId("pin").addEventListener("click", () => this.pin());
+    byId("share").addEventListener("click", () => this.share());
+    byId("overlay").addEventListener("change", (event) => this.enter({ ...this.state, overlay: event.target.value }));
+    byId("csv").addEventListener("click", () => download("explored.csv", this.csv(), "text/csv"));
+    for (const node of document.querySelectorAll("[data-picture]")) node.addEventListener("click", () => this.pictures(node.dataset.picture));
+    window.addEventListener("popstate", () => this.enter(fromAddress(location.search), true));
+    window.addEventListener("keydown", (event) => {
+      if (event.key === "p" && !/INPUT|SELECT/.test(document.activeElement.tagName)) this.pin();
+    });
+    const again = () => this.rebuild();
+    dark.addEventListener("change", again);
+    let later, width = window.innerWidth;
+    window.addEventListener("resize", () => {
+      if (window.innerWidth === width) return;
+      width = window.innerWidth;
+      clearTimeout(later);
+      later = setTimeout(again, 200);
+    });
+    byId("take-out").addEventListener("toggle", () => this.takeOut());
+    byId("numbers").addEventListener("toggle", () => this.numbers());
+    await this.enter(this.state, true);
+  }
+
+  async offerOverlays() {
+    const stores = await ask("stores");
+    for (const store of stores.filter((one) => one.kind === "transfers")) byId("overlay").append(element("option", { value: `store:${store.store}`, textContent: `${store.name} (${store.origin})` }));
+    for (const name of this.setting.systems) byId("overlay").append(element("option", { value: `system:${name}`, textContent: `${name}, unchanged (simulated)` }));
+  }
+
+  // Takes on a whole state: from the address, a pin, an overlay.
+  async enter(state, fromHistory = false) {
+    this.state = state;
+    if (!fromHistory) history.pushState(null, "", toAddress(state));
+    byId("overlay").value = state.overlay;
+    this.runs = new Map([[NOW, this.run(NOW, state.question)]]);
+    state.pins.forEach((pin, place) => this.runs.set(`pin-${place}`, this.run(`${String.fromCharCode(65 + place)}: ${named(pin)}`, pin)));
+    if (state.overlay.startsWith("system:")) {
+      const question = { ...state.question, system: state.overlay.slice(7), sets: {} };
+      this.runs.set("overlay", this.run(`${question.system}, unchanged`, question));
+    }
+    this.listPins();
+    await this.charts.build([...this.runs.values()].map((run) => run.name).concat(this.overlaid ? [this.overlaid.name] : []));
+    await this.buildKeys();
+    if (state.overlay.startsWith("store:")) await this.overlay(Number(state.overlay.slice(6)));
+    else this.overlaid = null;
+    await Promise.all([...this.runs.keys()].map((key) => this.answer(key)));
+  }
+
+  run(name, question) {
+    return { name, question, answer: null, points: { size: new Map(), window: new Map() }, cdf: [], stop: null };
+  }
+
+  async overlay(store) {
+    this.overlaid = await ask("overlay", { store });
+    await this.rebuild();
+  }
+
+  async rebuild() {
+    await this.charts.build([...this.runs.values()].map((run) => run.name).concat(this.overlaid ? [this.overlaid.name] : []));
+    await this.draw();
+    this.listPins();
+  }
+
+  async buildKeys() {
+    try {
+      const plain = await ask("system", { ...this.state.question, sets: {} });
+      this.controls.build(plain.keys, plain.keys);
+    } catch (problem) {
+      this.tell(problem);
+    }
+  }
+
+  // A question that a control asked; while a slider moves, it replaces the last one in the history.
+  async ask(question, done) {
+    const began = performance.now();
+    const other = question.system !== this.state.question.system;
+    this.state = { ...this.state, question };
+    if (done) history.pushState(null, "", toAddress(this.state));
+    else history.replaceState(null, "", toAddress(this.state));
+    const run = this.runs.get(NOW);
+    run.question = question;
+    if (other) await this.buildKeys();
+    this.controls.values(question);
+    await this.answer(NOW, began);
+  }
+
+  // One question at a time is asked; of those that come meanwhile, the last one is asked next.
+  async answer(key, began = performance.now()) {
+    const run = this.runs.get(key);
+    run.stop?.abort();
+    if (run.busy) {
+      run.next = began;
+      return;
+    }
+    run.busy = true;
+    const question = run.question;
+    try {
+      run.answer = await ask("answer", question);
+      run.points = { size: new Map(), window: new Map() };
+      run.cdf = [];
+      if (key === NOW) {
+        this.tell(null);
+        this.controls.show(question, `${run.answer.title} · ${run.answer.link}`);
+        this.controls.values(question);
+      }
+      await this.draw();
+      if (key === NOW) document.documentElement.dataset.pictureMs = (performance.now() - began).toFixed(1);
+    } catch (problem) {
+      this.tell(problem);
+      run.busy = false;
+      return;
+    }
+    run.busy = false;
+    if (run.next) {
+      const next = run.next;
+      run.next = null;
+      return this.answer(key, next);
+    }
+    if (key === NOW) {
+      this.explain(question.size);
+      this.takeOut();
+    }
+    this.simulate(key, run, began);
+  }
+
+  async simulate(key, run, began) {
+    const stop = new AbortController();
+    run.stop = stop;
+    let first = true, drawn = performance.now();
+    try {
+      for await (const point of stream("points", { page: `${this.page}-${key}`, question: run.question }, stop.signal)) {
+        if (run.stop !== stop) return;
+        if (point.problem) throw new Problem(point.problem);
+        if (point.done) break;
+        this.take(run, point);
+        if (first || performance.now() - drawn > 60) {
+          drawn = performance.now();
+          await this.draw();
+        }
+        if (first && key === NOW) document.documentElement.dataset.firstPointMs = (performance.now() - began).toFixed(1);
+        first = false;
+      }
+      await this.draw();
+      if (key === NOW) this.settled();
+    } catch (problem) {
+      if (problem.name !== "AbortError") this.tell(problem);
+    }
+  }
+
+  take(run, point) {
+    if (point.panel === "latency") run.cdf = (point.cdf ?? []).map(([ns, share]) => ({ run: run.name, ns, share }));
+    else if (point.gbps !== undefined) run.points[point.panel].set(point[point.panel], point);
+  }
+
+  settled() {
+    byId("state").textContent = "";
+    this.numbers();
+    document.documentElement.dataset.settled = toAddress(this.state);
+    this.explain(this.explained ?? this.state.question.size);
+  }
+
+  async draw() {
+    const runs = [...this.runs.values()].filter((run) => run.answer);
+    const now = this.runs.get(NOW);
+    if (!now.answer) return;
+    const bounds = (panel, word) => runs.flatMap((run) => run.answer[panel].map((row) => ({ run: run.name, [word]: row[word], gbps: row.gbps, binds: row.binds })));
+    const points = (panel) => [
+      ...runs.flatMap((run) => [...run.points[panel].values()].map((point) => ({ run: run.name, kind: "simulated", [panel]: point[panel], gbps: point.gbps }))),
+      ...this.overlayRows(panel),
+    ];
+    await Promise.all([
+      this.charts.show("size", { ribbon: ribbon(now.answer.sizes), references: now.answer.references, bounds: bounds("sizes", "size"), points: points("size") }),
+      this.charts.show("window", { edges: now.answer.edges, bounds: bounds("windows", "window"), points: points("window") }),
+      this.charts.show("latency", { cdf: runs.flatMap((run) => run.cdf) }),
+    ]);
+    if (byId("numbers").open) this.numbers();
+  }
+
+  // Rows of a store that ask for the same but for what is across.
+  overlayRows(panel) {
+    if (!this.overlaid) return [];
+    const { question } = this.state, word = `${panel}_bytes`, other = panel === "size" ? "window_bytes" : "size_bytes";
+    const same = (row) => row.operation === question.bandwidth && row.bandwidth_gbps !== null;
+    const exact = this.overlaid.rows.filter((row) => same(row) && row.cache === question.cache && row[other] === question[other === "size_bytes" ? "size" : "window"]);
+    return exact.map((row) => ({ run: this.overlaid.name, kind: "overlay", [panel]: row[word], gbps: row.bandwidth_gbps }));
+  }
+
+  numbers() {
+    const run = this.runs.get(NOW);
+    const rows = (run.answer?.sizes ?? []).map((row) => {
+      const simulated = run.points.size.get(row.size)?.gbps;
+      const button = element("button", { type: "button", textContent: "why" });
+      button.addEventListener("click", () => this.explain(row.size));
+      const cells = [row.size, row.gbps.toFixed(3), row.binds, simulated === undefined ? "…" : String(simulated)];
+      const made = element("tr", {}, ...cells.map((text) => element("td", { textContent: text })), element("td", {}, button));
+      made.dataset.size = row.size;
+      return made;
+    });
+    document.querySelector("#numbers tbody").replaceChildren(...rows);
+  }
+
+  async explain(size) {
+    this.explained = size;
+    const run = this.runs.get(NOW), row = run.answer?.sizes.find((one) => one.size === size);
+    const most = row ? Math.max(...row.ceilings.map((one) => one.gbps)) : 1;
+    byId("ceilings").replaceChildren(...(row?.ceilings ?? []).map((one) => {
+      const bar = element("div", { className: "bar" });
+      bar.style.width = `${(100 * one.gbps) / most}%`;
+      bar.style.background = this.setting.bounds[one.bound] ?? "currentColor";
+      const slack = one.slack > 0 ? `, ${(100 * one.slack).toFixed(0)} % more` : ", binds";
+      return element("div", { className: "ceiling" }, element("span", { textContent: one.bound }), element("div", {}, bar, element("small", { textContent: `${one.gbps.toFixed(2)} Gb/s${slack}` })));
+    }));
+    document.querySelector("#why h2").textContent = `What binds at ${bytes(size)} B · MODELLED`;
+    const question = { ...run.question, size };
+    try {
+      const found = await ask("why", { question, operation: question.bandwidth, gbps: run.points.size.get(size)?.gbps ?? null });
+      byId("sentences").replaceChildren(...found.sentences.map((text) => element("li", { textContent: text })));
+    } catch (problem) {
+      this.tell(problem);
+    }
+  }
+
+  pin() {
+    const pins = [...this.state.pins, this.state.question].slice(-PINS_MOST);
+    return this.enter({ ...this.state, pins });
+  }
+
+  listPins() {
+    const colours = this.charts.colours();
+    const made = [...this.runs.entries()].filter(([key]) => key.startsWith("pin-")).map(([key, run], place) => {
+      const swatch = element("span", { className: "swatch" });
+      swatch.style.background = colours[(place + 1) % colours.length];
+      const off = element("button", { type: "button", textContent: "×" });
+      off.setAttribute("aria-label", `unpin ${run.name}`);
+      const at = Number(key.slice(4));
+      off.addEventListener("click", () => this.enter({ ...this.state, pins: this.state.pins.filter((_, other) => other !== at) }));
+      const back = element("button", { type: "button", textContent: run.name, title: "Ask this again" });
+      back.addEventListener("click", () => this.enter({ ...this.state, question: run.question }));
+      return element("li", {}, swatch, back, off);
+    });
+    byId("pins").replaceChildren(...made);
+  }
+
+  async share() {
+    const address = location.origin + toAddress(this.state);
+    try {
+      await navigator.clipboard.writeText(address);
+      byId("state").textContent = "copied: it opens in a browser that pcielab explore was opened in";
+    } catch {
+      byId("state").textContent = address;
+    }
+  }
+
+  async takeOut() {
+    if (!byId("take-out").open) return;
+    try {
+      const taken = await ask("take-out", this.state.question);
+      const made = Object.entries(SAID).flatMap(([name, said]) => {
+        const copy = element("button", { type: "button", textContent: "copy" });
+        copy.addEventListener("click", () => navigator.clipboard.writeText(taken[name]));
+        const save = element("button", { type: "button", textContent: "save" });
+        save.addEventListener("click", () => download(name === "sweep" ? "explored.toml" : `${name}.toml`, taken[name], "text/plain"));
+        const isFile = ["profile", "suite", "sweep"].includes(name);
+        return [element("p", { className: "tools" }, element("strong", { textContent: said }), copy, ...(isFile ? [save] : [])), element("pre", { id: `taken-${name}`, textContent: taken[name] })];
+      });
+      byId("taken").replaceChildren(...made);
+    } catch (problem) {
+      this.tell(problem);
+    }
+  }
+
+  async pictures(kind) {
+    for (const name of ["size", "latency", "window"]) {
+      download(`explored-${name}.${kind}`, await this.charts.picture(name, kind), kind === "svg" ? "image/svg+xml" : "image/png");
+    }
+  }
+
+  csv() {
+    const lines = ["run,origin,over,bytes,bandwidth_gbps,binds"];
+    const quoted = (text) => `"${String(text).replace(/^([=+\-@])/, "'$1").replaceAll('"', '""')}"`;
+    for (const run of this.runs.values()) {
+      for (const [panel, rows, word] of [["size", run.answer?.sizes, "size"], ["window", run.answer?.windows, "window"]]) {
+        for (const row of rows ?? []) lines.push([quoted(run.name), "modelled", panel, row[word], row.gbps, row.binds].join(","));
+        for (const point of run.points[panel].values()) lines.push([quoted(run.name), "simulated", panel, point[panel], point.gbps, ""].join(","));
+      }
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  tell(problem) {
+    byId("problem").hidden = !problem;
+    byId("problem").textContent = problem ? problem.message : "";
+    if (problem && !(problem instanceof Problem)) console.error(problem);
+  }
+}
+
+// A piece for each size, half way to its neighbours.
+const ribbon = (rows) => rows.map((row, place) => ({
+  size: row.size, binds: row.binds,
+  slack: row.ceilings.slice(1, 4).map((one) => `${one.bound} +${(100 * one.slack).toFixed(0)} %`).join(", "),
+  from: place ? Math.sqrt(row.size * rows[place - 1].size) : row.size,
+  to: place < rows.length - 1 ? Math.sqrt(row.size * rows[place + 1].size) : row.size,
+}));
+
+new Workbench(await setting()).start();

@@ -1,0 +1,204 @@
+// The third page: a fabric as a tree, flows that are drawn with the pointer, and who limits whom.
+import { ask, dark, element, fill, Problem, setting, stayConnected, theme } from "./session.js";
+
+const byId = (id) => document.getElementById(id);
+const LEVEL = 92, LEAF = 108, EDGE = 34, RADIUS = 13, BESIDE = 5;
+const KINDS = { host: "H", device: "D", "internal-switch": "s", "external-switch": "S", "host-adapter": "a", "endpoint-adapter": "e" };
+const ENDS = ["host", "device"];
+const SVG = "http://www.w3.org/2000/svg";
+
+const words = new URLSearchParams(location.search);
+const state = { name: words.get("name"), set: words.get("set") ?? "", method: words.get("method") ?? "max-min", flows: null };
+const pairs = words.getAll("flow").map((text) => text.split(">")).filter((pair) => pair.length === 2);
+if (words.has("none") || pairs.length) state.flows = pairs.map(([source, destination]) => ({ source, destination }));
+let found, fabrics, answer, dragged = null;
+
+const tell = (problem) => {
+  byId("problem").hidden = !problem;
+  byId("problem").textContent = problem?.message ?? "";
+  if (problem && !(problem instanceof Problem)) console.error(problem);
+};
+
+const shape = (tag, attributes, text) => {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+
+const remember = () => {
+  const kept = new URLSearchParams({ name: state.name, method: state.method });
+  if (state.flows === null && state.set) kept.set("set", state.set);
+  if (state.flows !== null && state.flows.length === 0) kept.set("none", "1");
+  for (const flow of state.flows ?? []) kept.append("flow", `${flow.source}>${flow.destination}`);
+  history.replaceState(null, "", `?${kept}`);
+};
+
+const show = async () => {
+  remember();
+  tell(null);
+  try {
+    const asked = { name: state.name, method: state.method };
+    if (state.flows === null) asked.set = state.set || undefined;
+    else asked.flows = state.flows;
+    answer = await ask("fabric", asked);
+    byId("title").textContent = `${answer.title} · MODELLED`;
+    draw();
+    fill(byId("flows"), ["name", "source", "destination", "gbytes_per_s", "limit"], answer.flows);
+    dressRows();
+    fill(byId("influences"), ["change", "what", "flow", "gbytes_per_s", "then_gbytes_per_s"], answer.influences);
+  } catch (problem) {
+    tell(problem);
+    if (answer) state.flows = answer.flows.map(plain);
+  }
+  document.documentElement.dataset.settled = "yes";
+};
+
+const plain = ({ gbytes_per_s: _share, limit: _limit, ...flow }) => flow;
+
+// Every flow has its colour in the tree, and can be taken away.
+const dressRows = () => {
+  const colours = found.themes[theme()].range.category;
+  [...document.querySelectorAll("#flows tbody tr")].forEach((row, place) => {
+    const off = element("button", { type: "button", textContent: "×" });
+    off.setAttribute("aria-label", `remove ${answer.flows[place].name}`);
+    off.addEventListener("click", () => {
+      state.flows = answer.flows.filter((_, other) => other !== place).map(plain);
+      show();
+    });
+    const swatch = element("span", { className: "swatch" });
+    swatch.style.background = colours[place % colours.length];
+    row.firstChild.prepend(swatch, " ");
+    row.append(element("td", {}, off));
+  });
+};
+
+const at = (node) => ({ x: EDGE + node.x * LEAF + 20, y: EDGE + node.level * LEVEL });
+
+const draw = () => {
+  const tree = byId("tree");
+  const places = new Map(answer.nodes.map((node) => [node.node, { ...node, ...at(node) }]));
+  const width = Math.max(...[...places.values()].map((node) => node.x)) + LEAF, height = Math.max(...[...places.values()].map((node) => node.y)) + EDGE + 12;
+  tree.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  tree.style.minWidth = `${0.85 * width}px`;
+  tree.style.maxWidth = `${width * 1.25}px`;
+  const loads = new Map(answer.edges.map((edge) => [edge.edge, edge]));
+  const parts = [], labels = [];
+  const below = new Set(answer.links.map((link) => link.upper));
+  for (const link of answer.links) {
+    const upper = places.get(link.upper), lower = places.get(link.lower);
+    const both = [loads.get(`${link.upper}->${link.lower}`), loads.get(`${link.lower}->${link.upper}`)];
+    const used = Math.max(0, ...both.map((edge) => (edge ? edge.load_gbytes_per_s / edge.capacity_gbytes_per_s : 0)));
+    const line = shape("line", { x1: upper.x, y1: upper.y, x2: lower.x, y2: lower.y, "stroke-width": 2 + 5 * used });
+    line.style.stroke = used > 0.995 ? "var(--full)" : used > 0 ? "var(--used)" : "var(--line)";
+    line.append(shape("title", {}, `${link.upper} – ${link.lower}: ${link.text}, ${(100 * used).toFixed(0)} % used`));
+    parts.push(line);
+    const carried = both.map((edge, way) => (edge?.load_gbytes_per_s > 0 ? `${way ? "↑" : "↓"}${edge.load_gbytes_per_s.toFixed(2)}` : "")).filter(Boolean).join(" ");
+    // Of a leaf it stands below, where no other edge comes near.
+    const place = below.has(link.lower) ? { x: lower.x * 0.6 + upper.x * 0.4 + 16, y: lower.y * 0.6 + upper.y * 0.4 } : { x: lower.x - RADIUS, y: lower.y + RADIUS + 15 };
+    if (carried) labels.push(shape("text", { class: "load", ...place }, carried));
+  }
+  const upper = new Map(answer.links.map((link) => [link.lower, link.upper]));
+  const colours = found.themes[theme()].range.category;
+  answer.flows.forEach((flow, place) => {
+    const beside = BESIDE * (1 + place - answer.flows.length / 2);
+    const way = route(flow, upper).map((name) => places.get(name)).map((node) => `${node.x + beside},${node.y - beside / 2}`);
+    const path = shape("polyline", { class: "flow", points: way.join(" ") });
+    path.style.stroke = colours[place % colours.length];
+    parts.push(path);
+  });
+  for (const node of places.values()) {
+    const end = ENDS.includes(node.kind);
+    const circle = shape("circle", { class: `node${end ? " end" : ""}`, cx: node.x, cy: node.y, r: RADIUS, "data-node": node.node });
+    if (end) {
+      circle.setAttribute("tabindex", "0");
+      circle.setAttribute("role", "button");
+      circle.setAttribute("aria-label", `${node.kind} ${node.node}`);
+    }
+    circle.append(shape("title", {}, `${node.node} (${node.kind})`));
+    const letter = shape("text", { x: node.x, y: node.y + 4, "text-anchor": "middle" }, KINDS[node.kind]);
+    letter.style.pointerEvents = "none";
+    parts.push(circle, letter, shape("text", { x: node.x + RADIUS + 4, y: node.y + 4 }, node.node));
+  }
+  tree.replaceChildren(...parts, ...labels);
+};
+
+// The nodes that a flow passes: up from its source to where the ways part, and down.
+const route = (flow, upper) => {
+  const above = (name) => (upper.has(name) ? [name, ...above(upper.get(name))] : [name]);
+  const up = above(flow.source), down = above(flow.destination);
+  const top = up.find((name) => down.includes(name));
+  return [...up.slice(0, up.indexOf(top) + 1), ...down.slice(0, down.indexOf(top)).reverse()];
+};
+
+const add = (source, destination) => {
+  if (!source || !destination || source === destination) return;
+  state.flows = [...answer.flows.map(plain), { source, destination }];
+  show();
+};
+
+const nodeOf = (event) => {
+  const under = document.elementFromPoint(event.clientX, event.clientY);
+  return under?.classList.contains("end") ? under.dataset.node : null;
+};
+
+const listen = () => {
+  const tree = byId("tree");
+  let began = null, line = null;
+  tree.addEventListener("pointerdown", (event) => {
+    began = nodeOf(event);
+    if (!began) return;
+    event.preventDefault();
+    const node = { ...at(answer.nodes.find((one) => one.node === began)) };
+    line = shape("path", { class: "flow" });
+    line.dataset.from = `M${node.x},${node.y}`;
+    tree.append(line);
+  });
+  tree.addEventListener("pointermove", (event) => {
+    if (!line) return;
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(tree.getScreenCTM().inverse());
+    line.setAttribute("d", `${line.dataset.from} L${point.x},${point.y}`);
+  });
+  window.addEventListener("pointerup", (event) => {
+    line?.remove();
+    line = null;
+    if (began) add(began, nodeOf(event));
+    began = null;
+  });
+  tree.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    const node = event.target.dataset.node;
+    if (!dragged) dragged = node;
+    else {
+      add(dragged, node);
+      dragged = null;
+    }
+  });
+};
+
+const offerSets = () => {
+  const { sets } = fabrics.find((one) => one.name === state.name);
+  byId("set").replaceChildren(...["", ...sets].map((name) => element("option", { value: name, textContent: name || "as the file says" })));
+  byId("set").value = state.set;
+};
+
+const start = async () => {
+  stayConnected();
+  found = await setting();
+  fabrics = await ask("fabrics");
+  if (!fabrics.some((one) => one.name === state.name)) state.name = fabrics[0].name;
+  for (const one of fabrics) byId("fabric").append(element("option", { value: one.name, textContent: one.name, title: one.title }));
+  byId("fabric").value = state.name;
+  byId("method").value = state.method;
+  offerSets();
+  byId("fabric").addEventListener("change", (event) => { Object.assign(state, { name: event.target.value, set: "", flows: null }); offerSets(); show(); });
+  byId("set").addEventListener("change", (event) => { Object.assign(state, { set: event.target.value, flows: null }); show(); });
+  byId("method").addEventListener("change", (event) => { state.method = event.target.value; show(); });
+  byId("clear").addEventListener("click", () => { state.flows = []; show(); });
+  dark.addEventListener("change", () => answer && draw());
+  listen();
+  await show();
+};
+
+start().catch(tell);

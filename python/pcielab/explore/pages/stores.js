@@ -1,0 +1,108 @@
+// The second page: runs, their tests, two of them side by side, and the distribution of a row.
+import { ask, dark, element, fill, Problem, setting, stayConnected, theme } from "./session.js";
+
+const byId = (id) => document.getElementById(id);
+const words = new URLSearchParams(location.search);
+let state = { store: Number(words.get("store") ?? 0), other: words.get("other") ?? "", filter: words.get("filter") ?? "" };
+let found, stores, shown = null;
+
+const tell = (problem) => {
+  byId("problem").hidden = !problem;
+  byId("problem").textContent = problem?.message ?? "";
+  if (problem && !(problem instanceof Problem)) console.error(problem);
+};
+
+const remember = () => {
+  const kept = new URLSearchParams(Object.entries(state).filter(([, value]) => value !== "" && value !== 0));
+  history.replaceState(null, "", kept.size ? `?${kept}` : location.pathname);
+};
+
+const distribution = async (row, node) => {
+  const test = row.id ?? row.test_a;
+  try {
+    const { cdf } = await ask("distribution", { store: state.store, test });
+    shown = { cdf, name: `${row.family} ${row.name}, test ${test}` };
+    for (const other of document.querySelectorAll("tr.chosen")) other.classList.remove("chosen");
+    node?.classList.add("chosen");
+    await draw();
+  } catch (problem) {
+    tell(problem);
+  }
+};
+
+const draw = async () => {
+  byId("picture").hidden = !shown;
+  if (!shown) return;
+  const store = stores[state.store];
+  byId("picture").querySelector("figcaption").textContent = shown.cdf.length
+    ? `${shown.name} · ${store.origin.toUpperCase()}` : `${shown.name}: its distribution was not kept`;
+  const chart = byId("distribution");
+  chart.hidden = shown.cdf.length === 0;
+  if (chart.hidden) return;
+  await window.vegaEmbed(chart, {
+    width: Math.max(150, chart.clientWidth - 10), height: 220, autosize: { type: "fit-x", contains: "padding" },
+    data: { values: shown.cdf.map(([ns, share]) => ({ ns, share })) },
+    mark: { type: "line", interpolate: "step-after", tooltip: true },
+    encoding: {
+      x: { field: "ns", type: "quantitative", title: "latency (ns)", scale: { zero: false } },
+      y: { field: "share", type: "quantitative", title: "share of samples", scale: { domain: [0, 1] } },
+    },
+    config: found.themes[theme()],
+  }, { actions: false, renderer: "canvas", ast: true, tooltip: { theme: theme() } });
+};
+
+const show = async () => {
+  remember();
+  tell(null);
+  const store = stores[state.store];
+  byId("about").textContent = `${store.title} · ${store.origin.toUpperCase()} · ${store.extent}`;
+  byId("summary").hidden = state.other === "";
+  try {
+    if (state.other === "") {
+      const tests = await ask("tests", { store: state.store, filter: state.filter });
+      byId("rows-title").textContent = "Tests";
+      byId("count").textContent = `${tests.all} tests`;
+      fill(byId("rows"), tests.columns, tests.rows, distribution);
+    } else {
+      const compared = await ask("compare", { a: state.store, b: Number(state.other) });
+      const asked = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+      const rows = compared.rows.rows.filter((row) => asked.every((word) => Object.values(row).join(" ").toLowerCase().includes(word)));
+      byId("rows-title").textContent = `Side by side: A is ${compared.names[0]}, B is ${compared.names[1]}`;
+      byId("count").textContent = `${rows.length} pairs`;
+      fill(byId("summary").querySelector("table"), compared.summary.columns, compared.summary.rows);
+      fill(byId("rows"), compared.rows.columns, rows, distribution);
+    }
+  } catch (problem) {
+    tell(problem);
+  }
+  document.documentElement.dataset.settled = "yes";
+};
+
+const start = async () => {
+  stayConnected();
+  found = await setting();
+  stores = await ask("stores");
+  byId("none").hidden = stores.length > 0;
+  if (!stores.length) {
+    document.documentElement.dataset.settled = "yes";
+    return;
+  }
+  if (!stores[state.store]) state.store = 0;
+  for (const store of stores) {
+    const option = () => element("option", { value: store.store, textContent: `${store.name} (${store.origin})` });
+    byId("store").append(option());
+    byId("other").append(option());
+  }
+  byId("store").value = state.store;
+  byId("other").value = state.other;
+  byId("filter").value = state.filter;
+  byId("store").addEventListener("change", (event) => { state.store = Number(event.target.value); shown = null; draw(); show(); });
+  byId("other").addEventListener("change", (event) => { state.other = event.target.value; show(); });
+  let later;
+  byId("filter").addEventListener("input", (event) => { state.filter = event.target.value; clearTimeout(later); later = setTimeout(show, 150); });
+  dark.addEventListener("change", draw);
+  window.addEventListener("resize", draw);
+  await show();
+};
+
+start().catch(tell);

@@ -1,0 +1,35 @@
+"""Whether a page is open: each holds a connection for as long, and the server ends soon after the last one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+_BEAT_SECONDS = 2.0
+
+
+class Presence:
+    """Counts open pages.
+
+    Attributes:
+        grace_seconds: How long a reload may take; None: the server stays.
+    """
+
+    def __init__(self, leave: Callable[[], None], grace_seconds: float | None) -> None:
+        self._leave = leave
+        self._open = 0
+        self.grace_seconds = grace_seconds
+
+    async def held(self) -> AsyncIterator[str]:
+        """What a page is sent while it is open: a beat now and then, by which a page that is gone is noticed."""
+        self._open += 1
+        try:
+            while True:
+                yield "\n"
+                await asyncio.sleep(_BEAT_SECONDS)
+        finally:
+            self._open -= 1
+            if self._open == 0 and self.grace_seconds is not None:
+                asyncio.get_running_loop().call_later(self.grace_seconds, self._look)
+
+    def _look(self) -> None:
+        if self._open == 0:
+            self._leave()

@@ -1,0 +1,113 @@
+"""What a page asks: a system with changes, and a test. Everything in it is foreign input, and checked as such."""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from pcielab.errors import InputError
+from pcielab.profiles import ResolvedSystem, resolve
+from pcielab.profiles.keys import Value
+from pcielab.profiles.part import MOST_COUNT, Part
+from pcielab.shipped import profile_files
+from pcielab.suites import Suite, single_test
+from pcielab.suites.benchmark import MOST_TRANSFER_BYTES, Cache, Pattern
+from pcielab.validation import explain, suggestion
+
+MOST_CHANGES = 100
+_SYSTEMS_KEPT = 64
+
+Whole = Annotated[int, Field(ge=1, le=MOST_COUNT)]
+Offset = Annotated[int, Field(ge=0, le=4095)]
+
+
+class Question(Part):
+    """A system with changes, and a test of bandwidth and one of latency that share their parameters."""
+
+    system: Annotated[str, Field(min_length=1, max_length=200)] = "hsw2620"
+    """Name of a shipped system, or of a file that the server was given."""
+    sets: dict[Annotated[str, Field(max_length=200)], Value] = Field(default={}, max_length=MOST_CHANGES)
+    """Changes, by dotted key."""
+    bandwidth: Literal["bw-rd", "bw-wr", "bw-rdwr"] = "bw-rd"
+    """Operation of the tests of bandwidth."""
+    latency: Literal["lat-rd", "lat-wrrd"] = "lat-rd"
+    """Operation of the tests of latency."""
+    size: Annotated[int, Field(ge=1, le=MOST_TRANSFER_BYTES)] = 64
+    """Transfer size."""
+    window: Annotated[int, Field(ge=1, le=1 << 40)] = 8192
+    """Window."""
+    cache: Cache = "cold"
+    """State of the caches before a test."""
+    pattern: Pattern = "random"
+    """Order of the accesses."""
+    host_offset: Offset = 0
+    """Offset from a cache line on the host."""
+    device_offset: Offset = 0
+    """Offset on the card."""
+    outstanding: Whole | None = None
+    """Most transfers in flight; None: what the card can."""
+    seed: Annotated[int, Field(ge=0, le=MOST_COUNT)] = 1
+    """It decides the addresses that are visited."""
+
+    def words(self, **other: Any) -> dict[str, Any]:
+        """The words of a test, with some of them replaced."""
+        same = ("size", "window", "cache", "pattern", "host_offset", "device_offset", "outstanding")
+        return {**{word: getattr(self, word) for word in same}, **other}
+
+    def suite(self, operation: str, **other: Any) -> Suite:
+        """A suite of one test.
+
+        Raises:
+            InputError: The test cannot be.
+        """
+        return single_test(operation, **self.words(**other))
+
+
+class Systems:
+    """The systems that a page may ask about: shipped ones, and files that the server was given."""
+
+    def __init__(self, files: Mapping[str, str] | None = None) -> None:
+        self._files = dict(files or {})
+        self._resolved = lru_cache(maxsize=_SYSTEMS_KEPT)(self._resolve)
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Their names."""
+        return [*self._files, *profile_files("system")]
+
+    def reference(self, name: str) -> str:
+        """What the command line calls a system.
+
+        Raises:
+            InputError: There is none of this name: a path is no name.
+        """
+        if name not in self.names:
+            raise InputError(f"system {name!r}: {suggestion(name, self.names)}")
+        return self._files.get(name, name)
+
+    def resolved(self, question: Question) -> ResolvedSystem:
+        """The system that a question is about.
+
+        Raises:
+            InputError: There is no such system, or a change cannot be made.
+        """
+        return self._resolved(question.system, tuple(sorted(question.sets.items(), key=lambda item: item[0])))
+
+    def _resolve(self, name: str, sets: tuple[tuple[str, Value], ...]) -> ResolvedSystem:
+        for key, _ in sets:
+            if key in ("link", "host", "device"):
+                raise InputError(f"{key}: only single values can be changed here")
+        return resolve(self.reference(name), dict(sets))
+
+
+def question_of(content: object) -> Question:
+    """A question from what came over the wire.
+
+    Raises:
+        InputError: It is none.
+    """
+    try:
+        return Question.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, Question, "question") from None

@@ -1,0 +1,97 @@
+"""Starting and ending the server."""
+
+import secrets
+import socket
+import webbrowser
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import uvicorn
+
+from pcielab.errors import InputError
+from pcielab.explore.app import Server, application
+from pcielab.explore.guard import Guard
+from pcielab.explore.presence import Presence
+from pcielab.explore.question import Systems
+from pcielab.explore.stores import Stores
+from pcielab.profiles import resolve
+
+_LOOPBACK = "127.0.0.1"
+_GRACE_SECONDS = 10.0
+_CLOSING_SECONDS = 1
+
+
+def serve(
+    given: Sequence[Path],
+    *,
+    port: int = 0,
+    browse: bool = True,
+    stay: bool = False,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve until Ctrl-C, or until the last page is closed.
+
+    Args:
+        given: Stores (`*.db`) and systems (`*.toml`) that pages may look into; no other files are read.
+        port: Where to listen, on the loopback address; 0 for any that is free.
+        browse: Open a browser.
+        stay: Go on when the last page is closed.
+        tell: Called with the address once the server listens.
+
+    Raises:
+        InputError: A store or a system cannot be read, or the port is taken.
+    """
+    stores = Stores([path for path in given if path.suffix != ".toml"])
+    systems = Systems(_files([path for path in given if path.suffix == ".toml"]))
+    listening = _listen(port)
+    port = listening.getsockname()[1]
+    token = secrets.token_urlsafe(24)
+
+    def leave() -> None:
+        runner.should_exit = True
+
+    server = Server(systems, stores, Presence(leave, None if stay else _GRACE_SECONDS))
+    guarded = Guard(application(server), token=token, port=port)
+    runner = _Runner(server, guarded)
+    address = f"http://{_LOOPBACK}:{port}/?token={token}"
+    tell(address)
+    if browse:
+        webbrowser.open(address)
+    try:
+        runner.run(sockets=[listening])
+    except KeyboardInterrupt:
+        # How a server is meant to be ended.
+        return
+
+
+class _Runner(uvicorn.Server):
+    """Ends what is being simulated before it waits for connections to close."""
+
+    def __init__(self, server: Server, app: Guard) -> None:
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, timeout_graceful_shutdown=_CLOSING_SECONDS, ws="none"
+        )
+        super().__init__(config)
+        self._pages = server
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._pages.live.stop()
+        await super().shutdown(sockets)
+
+
+def _files(paths: Sequence[Path]) -> dict[str, str]:
+    """The systems in files, by name, each checked."""
+    return {resolve(str(path)).system.name: str(path) for path in paths}
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((_LOOPBACK, port))
+        # From here on a browser that is faster than the server waits for it.
+        listening.listen()
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise InputError(f"--port {port}: cannot be listened on: {error}: give another, or none") from None
+    return listening

@@ -1,0 +1,125 @@
+"""What a page shows, as things that give the same without it: commands, a profile, a suite, a sweep."""
+
+import shlex
+from typing import Any
+
+import tomli_w
+
+from pcielab.explore.answers import SIZES, WINDOWS
+from pcielab.explore.question import Question, Systems
+from pcielab.profiles import ResolvedSystem
+from pcielab.profiles.keys import text_of
+from pcielab.suites.benchmark import published_name
+
+_DEFAULTS = {"host_offset": 0, "device_offset": 0, "outstanding": None, "pattern": "random", "cache": "cold"}
+
+
+def taken_out(question: Question, systems: Systems) -> dict[str, str]:
+    """Commands and files by name: `run`, `latency`, `model`, `profile`, `suite`, `sweep`.
+
+    Raises:
+        InputError: The system or the test cannot be.
+    """
+    system = systems.resolved(question)
+    reference = systems.reference(question.system)
+    return {
+        "run": _run(question, reference, question.bandwidth),
+        "latency": _run(question, reference, question.latency) + " --details",
+        "model": _model(system),
+        "profile": _profile(question, reference, system),
+        "suite": _suite(question),
+        "sweep": _sweep(question, reference),
+    }
+
+
+def _run(question: Question, reference: str, operation: str) -> str:
+    words = ["pcielab", "run", "--profile", reference]
+    for key, value in question.sets.items():
+        words += ["--set", f"{key}={text_of(value)}"]
+    words += ["--test", operation]
+    for word, value in question.words().items():
+        if value != _DEFAULTS.get(word, ...):
+            words += [f"--{word.replace('_', '-')}", str(value)]
+    if question.seed != 1:
+        words += ["--seed", str(question.seed)]
+    return shlex.join([*words, "-o", f"{operation}.db"])
+
+
+def _model(system: ResolvedSystem) -> str:
+    link = system.link
+    words = ["pcielab", "model", "bandwidth", "--gen", str(link.generation), "--lanes", str(link.lanes)]
+    words += ["--mps", str(link.mps_bytes), "--mrrs", str(link.mrrs_bytes), "--rcb", str(link.rcb_bytes)]
+    return shlex.join([*words, *(["--ecrc"] if link.ecrc else []), "--sizes", ",".join(map(str, SIZES))])
+
+
+def _profile(question: Question, reference: str, system: ResolvedSystem) -> str:
+    """A system file that starts from the one that is shown; an absent table is written as the option has it."""
+    name = f"{system.system.name}-changed" if question.sets else system.system.name
+    content: dict[str, Any] = {
+        "name": name,
+        "title": f"What if: {system.title}"[:1000],
+        "base": reference,
+        "calibrated": False,
+        "set": {key: "none" if value is None else value for key, value in question.sets.items()},
+        "provenance": {"source": "Explored with pcielab; values in [set] are assumptions"},
+    }
+    return tomli_w.dumps(content)
+
+
+def _suite(question: Question) -> str:
+    """A suite of the curves that are shown. Its tests run one after another, and caches remember."""
+    same = {
+        "patterns": [question.pattern],
+        "caches": [question.cache],
+        **({"host_offsets": [question.host_offset]} if question.host_offset else {}),
+        **({"device_offsets": [question.device_offset]} if question.device_offset else {}),
+        **({"outstanding": [question.outstanding]} if question.outstanding else {}),
+    }
+    bandwidth, latency = (published_name(one, "dma") for one in (question.bandwidth, question.latency))
+    fits = [size for size in SIZES if size + max(question.host_offset, question.device_offset) <= 4096]
+    sizes = [size for size in fits if size + question.host_offset <= question.window]
+    windows = [window for window in WINDOWS if window >= question.size]
+    groups: list[dict[str, Any]] = [
+        {"family": "sizes", "loop": ["size"], "tests": [bandwidth], "sizes": sizes, "windows": [question.window]},
+        {
+            "family": "windows",
+            "loop": ["window"],
+            "tests": [bandwidth],
+            "sizes": [question.size],
+            "windows": windows,
+        },
+        {
+            "family": "latency",
+            "tests": [latency],
+            "sizes": [question.size],
+            "windows": [question.window],
+            "details": True,
+        },
+    ]
+    content = {
+        "name": "explored",
+        "title": "The curves of a page of pcielab explore",
+        "provenance": {
+            "source": "pcielab explore",
+            "notes": "Rows run one after another, and start with caches as those before left them: the numbers "
+            "that the page shows are of tests by themselves, as the sweep has them.",
+        },
+        "group": [{**group, **same} for group in groups],
+    }
+    return tomli_w.dumps(content)
+
+
+def _sweep(question: Question, reference: str) -> str:
+    """A sweep over the sizes that are shown, with the page's own numbers."""
+    words = {word: value for word, value in question.words().items() if value is not None and word != "size"}
+    words = {word: value for word, value in words.items() if value != _DEFAULTS.get(word, ...)}
+    fits = [size for size in SIZES if size + max(question.host_offset, question.device_offset) <= 4096]
+    content: dict[str, Any] = {
+        "name": "explored",
+        "title": "Bandwidth over size, as a page of pcielab explore shows it",
+        "system": reference,
+        "set": {key: "none" if value is None else value for key, value in question.sets.items()},
+        "test": {"test": question.bandwidth, **words},
+        "grid": {"size": [size for size in fits if size + question.host_offset <= question.window]},
+    }
+    return tomli_w.dumps({key: value for key, value in content.items() if value != {}})

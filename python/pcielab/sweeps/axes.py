@@ -1,0 +1,116 @@
+"""What can differ from point to point: words of a test, as the command line has them, and keys of a system."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from pcielab.errors import InputError
+from pcielab.profiles.naming import key_of
+from pcielab.wording import named, shown
+
+Scale: TypeAlias = Literal["linear", "log"]
+TEST_COLUMNS = {
+    "test": "operation",
+    "path": "path",
+    "size": "size_bytes",
+    "window": "window_bytes",
+    "cache": "cache",
+    "pattern": "pattern",
+    "host_offset": "host_offset_bytes",
+    "device_offset": "device_offset_bytes",
+    "stride": "stride_units",
+    "outstanding": "outstanding",
+    "transactions": "transactions",
+}
+"""The words of a test, and the column of each in results: the key that stores have for it."""
+SYSTEM = "system"
+"""The word for systems by name."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """A range that values are drawn from.
+
+    Attributes:
+        low: The smallest value.
+        high: The largest.
+        scale: Whether all values are as likely, or all ratios.
+    """
+
+    low: float
+    high: float
+    scale: Scale = "linear"
+
+    def __post_init__(self) -> None:
+        if self.scale not in get_args(Scale):
+            raise InputError(f"scale = {shown(self.scale)}: give linear or log")
+        if not self.low < self.high or (self.scale == "log" and self.low <= 0):
+            raise InputError(
+                f"between {shown(self.low)} and {shown(self.high)}: give a low value below the high one"
+                + (", both above 0 for a scale of log" if self.scale == "log" else "")
+            )
+
+    def at(self, share: float) -> float:
+        """The value at a share of the range."""
+        if self.scale == "log":
+            return float(self.low * (self.high / self.low) ** share)
+        return float(self.low + (self.high - self.low) * share)
+
+
+def between(low: float, high: float, scale: Scale = "linear") -> Between:
+    """A range that values of an axis are drawn from; with a scale of `log`, all ratios are as likely."""
+    return Between(low, high, scale)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Something that differs from point to point, or is the same in all of them.
+
+    Attributes:
+        name: As it was given.
+        key: A word of a test, `system`, or the dotted key of a system.
+        values: Those that it takes, in order; none where they are drawn from a range.
+        range: The range.
+    """
+
+    name: str
+    key: str
+    values: Sequence[Any]
+    range: Between | None = None
+
+    @property
+    def column(self) -> str:
+        """Its column in results."""
+        return TEST_COLUMNS.get(self.key, self.name)
+
+    @property
+    def varies(self) -> bool:
+        """Whether it has more than one value."""
+        return self.range is not None or len(self.values) > 1
+
+
+def axes_of(given: Mapping[str, object]) -> list[Axis]:
+    """Axes from what people give: a value, a list of values, or a range.
+
+    Raises:
+        InputError: A name means nothing, or the same as another one; or a list is empty.
+    """
+    axes: list[Axis] = []
+    for name, value in given.items():
+        key = name if name in TEST_COLUMNS or name == SYSTEM else key_of(name)
+        if key in (other.key for other in axes):
+            raise InputError(f"{named(name)}: given twice: give one list of values for {named(key)}")
+        axes.append(
+            Axis(name, key, [], value) if isinstance(value, Between) else Axis(name, key, _values(name, value))
+        )
+    return axes
+
+
+def _values(name: str, value: object) -> Sequence[Any]:
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        return [value]
+    # NumPy's numbers become Python's.
+    values = [one.item() if hasattr(one, "item") else one for one in value]
+    if not values:
+        raise InputError(f"{named(name)}: an empty list: give a value, or several")
+    return values

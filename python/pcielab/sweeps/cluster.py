@@ -1,0 +1,76 @@
+"""Points by the workers of a Dask scheduler, wherever these run: this machine, Slurm, LSF, Kubernetes.
+
+A worker that dies loses the time that it spent on its batches, and nothing else: they are given to others.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import count
+from typing import Any
+
+from pcielab import __version__
+from pcielab.errors import RunError
+from pcielab.extras import needed
+from pcielab.sweeps.point import results as results_of
+from pcielab.sweeps.processes import Batch
+
+_WAITING_MOST = 256
+"""Batches that the scheduler holds at a time: each carries its systems."""
+_CONNECTION_SECONDS = 20
+_DEATHS_MOST = 20
+
+
+def cluster_results(address: str, batches: Iterable[Batch]) -> Iterator[tuple[int, list[str]]]:
+    """The results of numbered batches, as they come, from the scheduler at `address` (`tcp://HOST:PORT`).
+
+    Raises:
+        InputError: Dask is not installed, or a worker has another version of pcielab.
+        RunError: The scheduler does not answer, or workers keep dying of the same batch.
+    """
+    distributed = needed("distributed", "sweep")
+    try:
+        client = distributed.Client(address, timeout=_CONNECTION_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise RunError(f"--dask {address}: no scheduler answers there: {error}") from None
+    with client:
+        yield from _Asking(distributed, client).results(batches)
+
+
+class _Asking:
+    """Batches at a scheduler."""
+
+    def __init__(self, distributed: Any, client: Any) -> None:
+        self._distributed = distributed
+        self._client = client
+        self._asked: dict[Any, tuple[Batch, int]] = {}
+        self._numbers = count()
+
+    def results(self, batches: Iterable[Batch]) -> Iterator[tuple[int, list[str]]]:
+        source = iter(batches)
+        first = [self._submit(batch) for batch, _ in zip(source, range(_WAITING_MOST), strict=False)]
+        done = self._distributed.as_completed(first, loop=self._client.loop)
+        again: deque[Any] = deque()
+        for future in done:
+            batch, deaths = self._asked.pop(future)
+            try:
+                found: list[str] = future.result()
+            except self._distributed.KilledWorker:
+                again.append(self._again(batch, deaths + 1))
+            else:
+                yield batch[0], found
+                following = next(source, None)
+                if following is not None:
+                    again.append(self._submit(following))
+            while again:
+                done.add(again.popleft())
+
+    def _again(self, batch: Batch, deaths: int) -> Any:
+        if deaths > _DEATHS_MOST:
+            raise RunError(f"workers keep dying of the same {len(batch[1])} points: see their logs")
+        return self._submit(batch, deaths)
+
+    def _submit(self, batch: Batch, deaths: int = 0) -> Any:
+        key = f"pcielab-{next(self._numbers)}"
+        future = self._client.submit(results_of, list(batch[1]), __version__, key=key, pure=False)
+        self._asked[future] = (batch, deaths)
+        return future

@@ -1,0 +1,135 @@
+"""Pictures of sweeps: values over an axis, and the shares that knobs have in their variance."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import pandas as pd
+
+from pcielab.errors import InputError
+from pcielab.report.axes import bytes_axis
+from pcielab.report.figures.frame import Figure
+from pcielab.report.run import ORIGIN_BADGES
+from pcielab.report.style import configuration
+
+if TYPE_CHECKING:
+    from pcielab.sweeps.results import Results
+
+_WIDTH, _HEIGHT, _PANEL_WIDTH = 620, 300, 300
+_UNITS = {"gbps": "Gb/s", "ns": "ns", "bytes": "bytes", "per_second": "1/s"}
+_WORDS = {"median_ns": "median latency (ns)"}
+_MANY = 40
+
+
+def chart(results: "Results", x: str | None, y: str | None, colour: str | None, panel: str | None) -> Figure:
+    """Values over an axis; see `Results.plot`."""
+    y = y or results.value
+    drawn = [axis.column for axis in results.plan.ranges]
+    free = [axis for axis in (*results.axes, *drawn) if axis not in (x, colour, panel)]
+    free = list(dict.fromkeys(free))
+    x = x or (free.pop() if free else None)
+    if x is None:
+        raise InputError("plot: every axis has one value: give one of them several")
+    colour = colour or (free.pop(0) if free else None)
+    panel = panel or (free.pop(0) if free else None)
+    for column in (x, y, colour, panel):
+        if column is not None and column not in results.frame:
+            raise InputError(f"plot: there is no column {column}: known: {', '.join(results.frame.columns)}")
+    columns = list(dict.fromkeys(one for one in (x, y, colour, panel) if one is not None))
+    rows = results.frame[columns].dropna(subset=[y])
+    base = alt.Chart(_inline(rows)).encode(
+        x=_across(x, rows),
+        y=_upwards(y),
+        tooltip=_told(columns, rows),
+        color=_coloured(colour, rows),
+    )
+    points = base.mark_point(filled=True)
+    # What was drawn at random has no neighbours.
+    layers = [points] if x in drawn else [base.mark_line(), points]
+    layered = alt.layer(*layers).properties(width=_PANEL_WIDTH if panel else _WIDTH, height=_HEIGHT)
+    figure = layered.facet(facet=alt.Facet(f"{panel}:N", title=_title(panel)), columns=3) if panel else layered
+    return _finished(figure, results, _title(y))
+
+
+def bars(results: "Results", metric: str) -> Figure:
+    """Sobol indices as bars; see `Results.plot_sensitivity`."""
+    shares = results.sensitivity(metric)
+    lists = [column for column in shares.columns if column in results.axes]
+    if lists:
+        at = shares[lists].astype(str).agg(", ".join, axis=1)
+        shares = shares.assign(at=[f"{', '.join(lists)}: {text}" for text in at])
+    order = list(shares.groupby("knob")["total"].max().sort_values(ascending=False).index)
+    long = shares.melt(
+        id_vars=["knob", *(["at"] if lists else [])], value_vars=["total", "first_order"], var_name="index"
+    )
+    words = {"total": "with all that it does together with others", "first_order": "alone"}
+    long = long.assign(index=long["index"].map(words))
+    bar = (
+        alt.Chart(_inline(long))
+        .mark_bar()
+        .encode(
+            y=alt.Y("knob:N", sort=order, title=None, axis=alt.Axis(labelLimit=300)),
+            yOffset=alt.YOffset("index:N", sort=list(words.values())),
+            x=alt.X("value:Q", title=f"share of the variance of {_title(metric)}"),
+            color=alt.Color("index:N", title="knob", sort=list(words.values())),
+            tooltip=["knob:N", "index:N", alt.Tooltip("value:Q", format=".3f")],
+        )
+        .properties(width=_WIDTH, height=max(80, 44 * len(order)))
+    )
+    figure = bar.facet(row=alt.Row("at:N", title=None)) if lists else bar
+    return _finished(figure, results, "Which knob matters: Sobol indices")
+
+
+def _finished(figure: Figure, results: "Results", title: str) -> Figure:
+    badge = ORIGIN_BADGES[results.origin]
+    fixed = [f"{axis.column} {axis.values[0]}" for axis in results.plan.axes if not axis.varies]
+    subtitle = [f"{badge} · {results.plan.system.title}", ", ".join(fixed)]
+    figure = figure.properties(title=alt.TitleParams(text=title, subtitle=[line for line in subtitle if line]))
+    figure.config = alt.Config.from_dict(configuration("light"), validate=False)
+    return figure
+
+
+def _upwards(column: str) -> alt.Y:
+    # Latencies differ by a few percent of the round trip.
+    return alt.Y(f"{column}:Q", title=_title(column), scale=alt.Scale(zero=not column.endswith("_ns")))
+
+
+def _across(column: str, rows: pd.DataFrame) -> alt.X:
+    values = rows[column]
+    if not pd.api.types.is_numeric_dtype(values):
+        return alt.X(f"{column}:N", title=_title(column), sort=list(dict.fromkeys(values)))
+    if column.endswith("_bytes") and values.min() > 0 and values.max() > 4 * values.min():
+        return bytes_axis(column, _title(column), values, step=2 if values.max() > 4096 * values.min() else 1)
+    return alt.X(f"{column}:Q", title=_title(column), scale=alt.Scale(zero=False))
+
+
+def _coloured(column: str | None, rows: pd.DataFrame) -> Any:
+    if column is None:
+        return alt.Undefined
+    values = rows[column]
+    many = pd.api.types.is_numeric_dtype(values) and values.nunique() > _MANY
+    kind = "Q" if many else "O" if pd.api.types.is_numeric_dtype(values) else "N"
+    sort = alt.Undefined if many else list(dict.fromkeys(values))
+    return alt.Color(f"{column}:{kind}", title=_title(column), sort=sort)
+
+
+def _told(columns: Sequence[str], rows: pd.DataFrame) -> list[alt.Tooltip]:
+    numbers = [pd.api.types.is_numeric_dtype(rows[column]) for column in columns]
+    kinds = ["Q" if number else "N" for number in numbers]
+    return [alt.Tooltip(f"{column}:{kind}") for column, kind in zip(columns, kinds, strict=True)]
+
+
+def _title(column: str) -> str:
+    """A column in words, its unit behind it."""
+    if column in _WORDS:
+        return _WORDS[column]
+    for suffix, unit in _UNITS.items():
+        if column.endswith(f"_{suffix}"):
+            return f"{column.removesuffix(f'_{suffix}').replace('_', ' ')} ({unit})"
+    return column.replace("_", " ")
+
+
+def _inline(rows: pd.DataFrame) -> alt.InlineData:
+    """The rows as the chart carries them: Altair would refuse more than 5,000 of a frame."""
+    plain: Any = rows.astype(object).where(rows.notna(), None).to_dict("records")
+    return alt.InlineData(values=plain)

@@ -1,0 +1,168 @@
+"""Which points a sweep has: a grid of lists, times draws from ranges, in an order that is always the same."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+from pcielab.errors import InputError
+from pcielab.extras import needed
+from pcielab.profiles import ResolvedSystem, load_system
+from pcielab.profiles.files import PARTS
+from pcielab.suites import Suite, single_test
+from pcielab.sweeps.axes import SYSTEM, TEST_COLUMNS, Axis, Between
+
+Method: TypeAlias = Literal["hypercube", "sobol"]
+MOST_POINTS = 1_000_000
+"""Most points of a sweep: hours of one core."""
+_WHOLE_WORDS = frozenset(TEST_COLUMNS) - {"test", "path", "cache", "pattern"}
+_DEFAULT_TEST = "bw-rd"
+
+
+@dataclass(frozen=True)
+class Draws:
+    """How values are drawn from ranges.
+
+    Attributes:
+        method: A Latin hypercube, which covers each range evenly; or Saltelli's design for Sobol indices.
+        count: Of a hypercube, its points; of Sobol's design, its base, a power of two: it takes `count` times the
+            ranges + 2 points.
+        seed: It decides the draws.
+    """
+
+    method: Method = "hypercube"
+    count: int = 64
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What one point is made of.
+
+    Attributes:
+        values: Of each axis, by its column.
+        system: The system, resolved.
+        suite: The test, as a suite of one.
+    """
+
+    values: Mapping[str, Any]
+    system: ResolvedSystem
+    suite: Suite
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep before anything is simulated.
+
+    Attributes:
+        system: What is simulated where no axis says otherwise.
+        axes: Everything that is given, in order.
+        draws: How ranges are drawn from.
+    """
+
+    system: ResolvedSystem
+    axes: Sequence[Axis]
+    draws: Draws = Draws()
+
+    @property
+    def varying(self) -> list[Axis]:
+        """The axes with more than one value."""
+        return [axis for axis in self.axes if axis.varies]
+
+    @property
+    def ranges(self) -> list[Axis]:
+        """The axes whose values are drawn."""
+        return [axis for axis in self.axes if axis.range is not None]
+
+    @property
+    def count(self) -> int:
+        """How many points there are."""
+        return prod(len(axis.values) for axis in self._lists) * self._draws_count
+
+    @property
+    def _lists(self) -> list[Axis]:
+        return [axis for axis in self.axes if axis.range is None]
+
+    @property
+    def _draws_count(self) -> int:
+        if not self.ranges:
+            return 1
+        return self.draws.count * (len(self.ranges) + 2 if self.draws.method == "sobol" else 1)
+
+    def settings(self) -> Iterator[Setting]:
+        """What each point is made of, in order: the lists as they stand, the last one fastest, draws innermost.
+
+        Raises:
+            InputError: There are too many, or one of them cannot be; the message says which.
+        """
+        if self.count > MOST_POINTS:
+            raise InputError(f"{self.count} points: give {MOST_POINTS} at most: shorter lists, or fewer draws")
+        lists = self._lists
+        shares = self._shares()
+        for combined in product(*(axis.values for axis in lists)):
+            fixed = {axis.key: value for axis, value in zip(lists, combined, strict=True)}
+            for row in shares:
+                drawn = {
+                    axis.key: self._drawn(axis, axis.range, share)
+                    for axis, share in zip(self.ranges, row, strict=True)
+                    if axis.range is not None
+                }
+                yield self._setting(fixed | drawn)
+
+    def _shares(self) -> Sequence[Sequence[float]]:
+        """Of each draw, the share of each range; one empty draw where there are no ranges."""
+        if not self.ranges:
+            return [()]
+        if self.draws.method == "hypercube":
+            from scipy.stats import qmc
+
+            hypercube = qmc.LatinHypercube(d=len(self.ranges), rng=self.draws.seed)
+            return [[float(share) for share in row] for row in hypercube.random(self.draws.count)]
+        if self.draws.count & (self.draws.count - 1):
+            raise InputError(f"{self.draws.count} draws: give a power of two for sobol, such as 64")
+        sample = needed("SALib.sample.sobol", "sweep")
+        rows = sample.sample(problem(self), self.draws.count, calc_second_order=False, seed=self.draws.seed)
+        return [[float(share) for share in row] for row in rows]
+
+    def _drawn(self, axis: Axis, range_: Between, share: float) -> Any:
+        value = range_.at(share)
+        return round(value) if self._is_whole(axis) else value
+
+    def _is_whole(self, axis: Axis) -> bool:
+        if axis.key in TEST_COLUMNS:
+            return axis.key in _WHOLE_WORDS
+        return isinstance(value_at(self.system.system.model_dump(), axis.key), int)
+
+    def _setting(self, values: Mapping[str, Any]) -> Setting:
+        base = self.system
+        if SYSTEM in values:
+            base = load_system(str(values[SYSTEM])).with_(self.system.overrides)
+        changes = {key: value for key, value in values.items() if key not in TEST_COLUMNS and key != SYSTEM}
+        words = {key: value for key, value in values.items() if key in TEST_COLUMNS}
+        system = base.with_(changes) if changes else base
+        suite = single_test(str(words.pop("test", _DEFAULT_TEST)), **words)
+        asked = {axis.column: _as_understood(axis, values[axis.key], system, suite) for axis in self.axes}
+        return Setting(asked, system, suite)
+
+
+def _as_understood(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite) -> Any:
+    """A value as the simulator takes it: `"4K"` is 4096."""
+    if axis.key in TEST_COLUMNS:
+        return getattr(suite.entries[0].parameters, axis.column)
+    if axis.key == SYSTEM or axis.key in PARTS:
+        return value
+    return value_at(system.system.model_dump(), axis.key)
+
+
+def value_at(values: Any, key: str) -> Any:
+    """The value of a dotted key in nested tables and lists; None where a table on the way is absent."""
+    for step in key.split("."):
+        values = values[int(step)] if isinstance(values, list) else (values or {}).get(step)
+    return values
+
+
+def problem(plan: Plan) -> dict[str, Any]:
+    """The ranges as SALib takes them: shares from 0 to 1, as a range has a scale of its own."""
+    names = [axis.column for axis in plan.ranges]
+    return {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}

@@ -1,0 +1,90 @@
+"""One test alone on one simulated system: what sweeps are made of, and what a live question asks for.
+
+A point knows nothing of other points: its caches start as those of a run of this one test do, so its numbers are
+those of `pcielab run --test`, whoever computes it and in which order. Its address is a digest of everything that
+decides its numbers, so that a point that was computed once is never computed again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pcielab import __version__, _core
+
+if TYPE_CHECKING:
+    from pcielab.devices.running import Samples
+
+_BACKENDS_KEPT = 8
+
+
+@dataclass(frozen=True)
+class Point:
+    """A test on a system.
+
+    Attributes:
+        system: The resolved system, as canonical JSON.
+        suite: A suite of this one test, as canonical JSON.
+        samples: All transactions that the test asks for, or as many as stable answers need.
+        seed: It decides which addresses are visited.
+    """
+
+    system: str
+    suite: str
+    samples: "Samples" = "adaptive"
+    seed: int = 1
+
+    @cached_property
+    def address(self) -> str:
+        """What its numbers depend on, as a digest: version, system, test, samples and seed."""
+        content = json.dumps([__version__, self.system, self.suite, self.samples, self.seed])
+        return hashlib.sha256(content.encode()).hexdigest()
+
+    def record(self, stop: _core.Stop | None = None) -> dict[str, Any]:
+        """Simulate it: status, scalars, distributions and series, as a store keeps them.
+
+        Raises:
+            InputError: The system or the test cannot be simulated.
+        """
+        backend = _backend(self.system, self.samples)
+        text = _core.run_alone(backend, self.suite, seed=self.seed, samples=self.samples, stop=stop)
+        record: dict[str, Any] = json.loads(text)
+        return record
+
+    def result(self) -> str:
+        """Simulate it: status, message and numbers as canonical JSON, without distributions."""
+        record = self.record()
+        numbers = {
+            f"{row['metric']}|{row['unit']}": row["value"] for row in record["scalars"] if not row["subject"]
+        }
+        found = {"status": record["status"], "message": record["message"], "numbers": numbers}
+        return json.dumps(found, sort_keys=True, separators=(",", ":"))
+
+
+Plain = tuple[str, str, "Samples", int]
+"""A point as it goes to another process."""
+
+
+def plain(points: Iterable[Point]) -> list[Plain]:
+    """Points as they go to another process."""
+    return [(point.system, point.suite, point.samples, point.seed) for point in points]
+
+
+def results(points: Sequence[Plain], version: str) -> list[str]:
+    """The results of points that came from another process.
+
+    Raises:
+        InputError: The other process has another version of pcielab, whose numbers may be others.
+    """
+    if version != __version__:
+        raise _core.InputError(
+            f"a worker has pcielab {__version__}, and was asked by {version}: give all of them the same version"
+        )
+    return [Point(*point).result() for point in points]
+
+
+@lru_cache(maxsize=_BACKENDS_KEPT)
+def _backend(system: str, samples: "Samples") -> _core.Backend:
+    return _core.Backend.simulated(system, samples=samples, engine="fast")

@@ -1,0 +1,165 @@
+"""Sweeps carried out: what is known is taken from the folder, the rest is computed, and all becomes one table."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pcielab.devices.running import Samples, available_cores, check_seed
+from pcielab.errors import InputError, StoppedError
+from pcielab.outputs import write_file
+from pcielab.store_table import column_of
+from pcielab.sweeps import journal
+from pcielab.sweeps.cluster import cluster_results
+from pcielab.sweeps.plan import Plan, Setting
+from pcielab.sweeps.point import Point, plain
+from pcielab.sweeps.processes import Batch, Processes
+from pcielab.sweeps.results import Results
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called with the points done, the points in all, and what is going on."""
+Numbers: TypeAlias = dict[str, Any]
+
+TABLE = "results.parquet"
+_BATCH_MOST = 32
+_BATCHES_OF_A_JOB = 8
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a sweep is carried out.
+
+    Attributes:
+        jobs: Processes of this machine; 0 for as many as there are cores.
+        dask: Address of a Dask scheduler, which is asked instead.
+        samples: All transactions that tests ask for, or as many as stable answers need.
+        seed: It decides which addresses are visited.
+    """
+
+    jobs: int = 0
+    dask: str | None = None
+    samples: Samples = "adaptive"
+    seed: int = 1
+
+
+def no_progress(_done: int, _total: int, _what: str) -> None:
+    """Tells nobody."""
+
+
+def open_folder(folder: Path, *, resume: bool) -> None:
+    """Make the folder of a sweep, or go on with one.
+
+    Raises:
+        InputError: It is there and `resume` is not given, or is no folder of a sweep.
+    """
+    known = folder / journal.NAME
+    if known.exists():
+        if not resume:
+            raise InputError(f"{folder}: is there: give --resume to go on with it, or another folder")
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise InputError(f"{folder}: is there, and is no folder of a sweep: give another one")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror}") from None
+
+
+def carry_out(
+    plan: Plan,
+    folder: Path | None = None,
+    *,
+    work: Work | None = None,
+    resume: bool = False,
+    progress: Progress = no_progress,
+) -> Results:
+    """Carry out a sweep.
+
+    Args:
+        plan: Which points.
+        folder: Where results are kept, and looked for: `points.jsonl`, and in the end the table `results.parquet`.
+            None: nowhere.
+        work: How.
+        resume: Go on with a folder that is there; what it knows is not computed again.
+        progress: Called after every batch.
+
+    Raises:
+        InputError: A point cannot be simulated, or the folder is refused.
+        RunError: Workers or scheduler failed, or it was stopped; what was finished is in the folder.
+    """
+    work = work or Work()
+    check_seed(work.seed)
+    if work.jobs < 0:
+        raise InputError(f"--jobs {work.jobs}: give how many processes, or 0 for one per core")
+    settings = list(plan.settings())
+    points = [_point(setting, work) for setting in settings]
+    with ExitStack() as stack:
+        book = None
+        if folder is not None:
+            open_folder(folder, resume=resume)
+            book = stack.enter_context(journal.Journal(folder))
+        known = dict(book.known) if book else {}
+        missing = list({point.address: point for point in points if point.address not in known}.values())
+        done = len(points) - len(missing)
+        try:
+            for found in _computed(missing, work):
+                known.update(found)
+                if book:
+                    book.add(found)
+                done += len(found)
+                progress(done, len(points), "points")
+        except KeyboardInterrupt:
+            kept = f"{folder}: interrupted: what is finished is kept, and --resume goes on with the rest"
+            raise StoppedError(kept if folder else "interrupted") from None
+        frame = _frame(plan, settings, [known[point.address] for point in points])
+        if folder is not None:
+            write_file(folder / TABLE, frame.to_parquet(index=False), overwrite=True)
+    axes = [axis.column for axis in plan.varying]
+    return Results(frame, plan, axes, len(missing))
+
+
+def _point(setting: Setting, work: Work) -> Point:
+    return Point(setting.system.to_json(), setting.suite.to_json(), work.samples, work.seed)
+
+
+def _computed(points: Sequence[Point], work: Work) -> Iterator[list[tuple[str, str]]]:
+    """Addresses and results of points, batch by batch, as they come."""
+    if not points:
+        return
+    jobs = work.jobs or available_cores()
+    size = max(1, min(_BATCH_MOST, len(points) // (jobs * _BATCHES_OF_A_JOB)))
+    batches = [points[first : first + size] for first in range(0, len(points), size)]
+    asked: Iterator[Batch] = ((number, plain(batch)) for number, batch in enumerate(batches))
+    with ExitStack() as stack:
+        if work.dask is not None:
+            found = cluster_results(work.dask, asked)
+        else:
+            found = stack.enter_context(Processes(min(jobs, len(batches)))).results(asked)
+        for number, results in found:
+            yield [(point.address, result) for point, result in zip(batches[number], results, strict=True)]
+
+
+def _frame(plan: Plan, settings: Sequence[Setting], results: Sequence[str]) -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = [axis.column for axis in plan.axes]
+    rows = [_row(setting.values, json.loads(result)) for setting, result in zip(settings, results, strict=True)]
+    frame = pd.DataFrame.from_records(rows, columns=[*columns, *_metrics(rows, columns)])
+    return frame.astype({"status": "string", "message": "string", "origin": "string"})
+
+
+def _row(values: Mapping[str, Any], result: Numbers) -> Numbers:
+    numbers = {column_of(*named.split("|", 1)): value for named, value in result["numbers"].items()}
+    head = {"origin": "simulated", "status": result["status"], "message": result["message"]}
+    return {**values, **head, **numbers}
+
+
+def _metrics(rows: Sequence[Numbers], columns: Sequence[str]) -> list[str]:
+    """The columns after those of the axes: what every row has first, then metrics by the alphabet."""
+    head = ["origin", "status", "message"]
+    metrics = {column for row in rows for column in row} - set(columns) - set(head)
+    return [*head, *sorted(metrics)]

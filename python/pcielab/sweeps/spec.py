@@ -1,0 +1,92 @@
+"""The files that sweeps are kept in: what all points share, lists of values, ranges to draw from."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from pcielab.errors import InputError
+from pcielab.input_files import given_path, read_toml
+from pcielab.profiles import resolve
+from pcielab.profiles.part import Name, Part, Title
+from pcielab.sweeps.axes import Between, Scale, axes_of
+from pcielab.sweeps.plan import Draws, Method, Plan
+from pcielab.validation import explain
+
+
+class Range(Part):
+    """A range that values are drawn from."""
+
+    low: float
+    """The smallest value."""
+    high: float
+    """The largest value."""
+    scale: Scale = "linear"
+    """Whether all values are as likely, or all ratios."""
+
+
+class DrawTable(Part):
+    """Values drawn from ranges."""
+
+    method: Method = "hypercube"
+    """A Latin hypercube, or Saltelli's design for Sobol indices."""
+    count: int = Field(default=64, ge=1, le=1_000_000)
+    """Draws; of `sobol`, a power of two, which is taken the number of ranges + 2 times."""
+    seed: int = Field(default=1, ge=0)
+    """It decides the draws."""
+    between: dict[str, Range] = Field(min_length=1)
+    """A range for each key of a system, or word of a test: `{ low = 200, high = 600 }`."""
+
+
+class SweepFile(Part):
+    """A sweep."""
+
+    name: Name
+    """Short name."""
+    title: Title
+    """One line for people."""
+    system: str = "hsw2620"
+    """What is simulated: a shipped system, or a path relative to this file."""
+    set_: dict[str, Any] = Field(default={}, alias="set")
+    """Changes to the system that all points share, by dotted key."""
+    test: dict[str, Any] = Field(default={})
+    """Words of the test that all points share, as on the command line: `size = 64`."""
+    grid: dict[str, list[Any]] = Field(default={})
+    """Lists of values, combined with each other, by dotted key of the system or word of the test."""
+    draw: DrawTable | None = None
+    """Values drawn from ranges, for each combination of the lists."""
+
+
+def load_sweep(path: str | Path) -> Plan:
+    """The plan of a sweep from its file.
+
+    Raises:
+        InputError: It cannot be read, or something in it is wrong; the message names file, key and value.
+    """
+    place = given_path(str(path))
+    try:
+        file = SweepFile.model_validate(read_toml(place))
+    except ValidationError as error:
+        raise explain(error, SweepFile, str(place)) from None
+    reference = file.system
+    if reference.endswith(".toml") or "/" in reference:
+        reference = str(given_path(reference, place.parent))
+    draw = file.draw
+    ranges = {name: Between(one.low, one.high, one.scale) for name, one in (draw.between if draw else {}).items()}
+    try:
+        axes = axes_of(_once(file.test, file.grid, ranges))
+    except InputError as error:
+        raise InputError(f"{place}: {error}") from None
+    draws = Draws(draw.method, draw.count, draw.seed) if draw else Draws()
+    return Plan(resolve(reference, file.set_), axes, draws)
+
+
+def _once(*tables: dict[str, Any]) -> dict[str, object]:
+    """Tables as one; a name that stands in two of them is refused."""
+    together: dict[str, object] = {}
+    for table in tables:
+        twice = together.keys() & table.keys()
+        if twice:
+            raise InputError(f"{min(twice)}: stands in two tables: give it in one of test, grid and draw.between")
+        together.update(table)
+    return together

@@ -1,0 +1,187 @@
+"""Sweeps: points are what a run gives, nothing is computed twice, and nobody's death changes a number."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import pcielab
+from pcielab import InputError, between
+from pcielab.sweeps import TABLE, Draws, Plan, Point, load_sweep
+from pcielab.sweeps.axes import axes_of
+from pcielab.sweeps.journal import NAME
+from pcielab.sweeps.point import plain
+from pcielab.sweeps.processes import Processes
+
+SPEC = """\
+name = "ddio"
+title = "DDIO ways by window"
+system = "snb"
+
+[test]
+test = "lat-rd"
+cache = "device-warm"
+
+[grid]
+"host.llc.ddio_ways" = [1, 4]
+window = ["64K", "16M"]
+"""
+
+
+def plan(**axes: object) -> Plan:
+    return Plan(pcielab.load_system("snb"), axes_of(axes), Draws(count=8))
+
+
+def points(**axes: object) -> list[Point]:
+    return [Point(one.system.to_json(), one.suite.to_json()) for one in plan(**axes).settings()]
+
+
+def test_a_point_has_the_numbers_of_a_run_of_its_test() -> None:
+    system = pcielab.load_system("ib-000-nosp").with_(iommu_walk_ns=500)
+    for operation in ("bw-rdwr", "lat-wrrd"):
+        suite = pcielab.single_test(operation, size=64, window="16M")
+        record = Point(system.to_json(), suite.to_json()).record()
+        record["parameters"] = json.loads(record["parameters"])
+        record["scalars"].sort(key=lambda row: row["metric"])
+        assert record == next(pcielab.simulate(system, suite).records())
+
+
+def test_values_are_given_by_the_words_of_a_test_and_the_ends_of_keys() -> None:
+    found = pcielab.sweep(
+        "snb", test="lat-rd", size="1K", cache="device-warm", llc_ddio_ways=[1, 20], window=["64K", "16M"]
+    )
+    assert found.axes == ["llc_ddio_ways", "window_bytes"]
+    assert found.frame["window_bytes"].tolist() == [65536, 16777216] * 2
+    assert set(found.frame["origin"]) == {"simulated"}
+    medians = found.xarray()["median_ns"]
+    assert medians.dims == ("llc_ddio_ways", "window_bytes")
+    # With all ways of a cache of 15 MiB, most of the window is in it; with one, almost nothing.
+    assert medians.sel(window_bytes=16777216, llc_ddio_ways=1) > medians.sel(
+        window_bytes=16777216, llc_ddio_ways=20
+    )
+    assert found.polars().height == 4
+
+
+@pytest.mark.parametrize(
+    ("axes", "told"),
+    [
+        ({"ddio": 1}, "no key ends like this"),
+        ({"tags": 1}, "link_tags, device_dma_tags"),
+        ({"window": []}, "an empty list"),
+        ({"llc_ddio_ways": 1, "ddio_ways": 2}, "given twice"),
+        ({"llc_ddio_ways": [1, 99]}, "at most ways"),
+        ({"size": list(range(1, 2000)), "window": list(range(4096, 6096))}, "1000000 at most"),
+    ],
+)
+def test_what_means_nothing_is_refused_before_anything_is_simulated(axes: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        pcielab.sweep("snb", **axes)  # type: ignore[arg-type]
+
+
+def test_a_range_that_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="low value below"):
+        between(2, 1)
+
+
+def test_a_hypercube_has_one_draw_in_each_part_of_each_range() -> None:
+    drawn = [
+        one.values
+        for one in plan(read_ns=between(0, 800), window=between(4096, 1 << 24, "log"), size=[8, 64]).settings()
+    ]
+    assert len(drawn) == 16
+    assert sorted(int(one["read_ns"] // 100) for one in drawn[:8]) == list(range(8))
+    assert all(isinstance(one["window_bytes"], int) for one in drawn)
+
+
+def test_sobol_finds_the_knob_that_matters() -> None:
+    found = pcielab.sweep(
+        "hsw2620", size=64, method="sobol", draws=16, link_tags=between(8, 64), memory_miss_ns=between(40, 90)
+    )
+    assert len(found) == 16 * 4
+    indices = found.sensitivity()
+    total = dict(zip(indices["knob"], indices["total"], strict=True))
+    assert total["link_tags"] > 0.5 > total["memory_miss_ns"]
+    assert found.plot_sensitivity().to_dict()["title"]["subtitle"][0].startswith("SIMULATED")
+
+
+def test_bounds_are_modelled_and_say_what_binds() -> None:
+    found = pcielab.bounds("snb", test=["bw-rd", "bw-wr"], size=[64, 1024])
+    simulated = pcielab.sweep("snb", test=["bw-rd", "bw-wr"], size=[64, 1024])
+    assert set(found.frame["origin"]) == {"modelled"}
+    # What is sampled may end a transaction early.
+    assert (1.0001 * found.frame["bandwidth_gbps"] >= simulated.frame["bandwidth_gbps"]).all()
+    assert found.frame["binds"].notna().all()
+    assert (found.frame["slack"] >= 0).all()
+
+
+def test_a_folder_keeps_what_is_done_whenever_it_was_stopped(tmp_path: Path) -> None:
+    spec = tmp_path / "ddio.toml"
+    spec.write_text(SPEC)
+    whole = pcielab.sweeps.carry_out(load_sweep(spec), tmp_path / "whole")
+    table = (tmp_path / "whole" / TABLE).read_bytes()
+    journal = (tmp_path / "whole" / NAME).read_bytes()
+    first = journal.index(b"\n") + 1
+    for kept, computed in ((0, 4), (first, 3), (first + 40, 3), (len(journal) - 1, 1), (len(journal), 0)):
+        folder = tmp_path / f"kept-{kept}"
+        folder.mkdir()
+        (folder / NAME).write_bytes(journal[:kept])
+        again = pcielab.sweeps.carry_out(load_sweep(spec), folder, resume=True)
+        assert (again.computed, (folder / TABLE).read_bytes()) == (computed, table)
+    assert whole.computed == 4
+
+
+def test_a_point_that_two_sweeps_share_is_computed_once(tmp_path: Path) -> None:
+    pcielab.sweep("snb", size=[64, 128], output=tmp_path / "a")
+    assert pcielab.sweep("snb", size=[128, 64, 256], output=tmp_path / "a").computed == 1
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match="no folder of a sweep"):
+        pcielab.sweep("snb", output=tmp_path)
+    pcielab.sweep("snb", output=tmp_path / "new")
+    with pytest.raises(InputError, match="--resume"):
+        pcielab.sweep("snb", output=tmp_path / "new", resume=False)
+
+
+def test_a_process_that_is_killed_costs_its_time_and_nothing_else() -> None:
+    asked = points(size=[8, 64, 256, 1024], test=["bw-rd", "lat-rd"])
+    expected = [point.result() for point in asked]
+    batches = [(number, plain([point])) for number, point in enumerate(asked)]
+    with Processes(2) as processes:
+        found: dict[int, list[str]] = {}
+        for number, results in processes.results(batches):
+            found[number] = results
+            if len(found) in (1, 3):
+                for process in list(processes._running):
+                    process.kill()
+        running = [process.pid for process in processes._running]
+    assert [found[number][0] for number in range(len(asked))] == expected
+    assert running == []
+
+
+def test_a_worker_ends_with_who_started_it() -> None:
+    processes = Processes(1)
+    number, _ = next(iter(processes.results([(0, plain(points(size=[64])))])))
+    assert number == 0
+    process = processes._start()
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(timeout=30) == 0
+
+
+def test_ctrl_c_leaves_no_process_and_a_folder_to_go_on_with(tmp_path: Path) -> None:
+    told: list[int] = []
+
+    def progress(done: int, _total: int, _what: str) -> None:
+        told.append(done)
+        if len(told) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    sizes = list(range(64, 1024, 16))
+    with pytest.raises(pcielab.RunError, match="--resume"):
+        pcielab.sweep("snb", size=sizes, output=tmp_path / "a", jobs=1, progress=progress)
+    again = pcielab.sweep("snb", size=sizes, output=tmp_path / "a")
+    assert 0 < again.computed < len(sizes)

@@ -1,0 +1,161 @@
+"""The pages in a real browser: what people do with them, and that they can go on without them."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from shell import succeed
+
+from .conftest import OpenTab, Served, Tab
+
+KEY = "host.iommu.walk_ns"
+SYSTEM = "/?system=ib-000-nosp&window=1048576"
+
+
+def shown(tab: Tab) -> dict[int, float]:
+    """The simulated bandwidths of the table, by size."""
+    cells = "[row.dataset.size, row.children[3].textContent]"
+    rows = tab.page.evaluate(f"[...document.querySelectorAll('#numbers tbody tr')].map(row => {cells})")
+    return {int(size): float(text) for size, text in rows if text != "…"}
+
+
+def slide(tab: Tab, key: str, presses: int) -> None:
+    """Move the slider of a key by the keyboard."""
+    tab.page.fill("#search", key)
+    slider = tab.page.locator(f'[data-key="{key}"] input[type=range]')
+    slider.focus()
+    for _ in range(presses):
+        slider.press("ArrowRight")
+
+
+def test_what_a_page_shows_is_what_its_commands_give(
+    open_tab: OpenTab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tab = open_tab(SYSTEM)
+    tab.settle()
+    before = shown(tab)
+    slide(tab, KEY, 40)
+    tab.until(lambda: KEY in tab.address, "the change in the address")
+    tab.settle()
+    print(f"input to picture {tab.data('pictureMs')} ms, to the first point {tab.data('firstPointMs')} ms")
+    now = shown(tab)
+    assert len(now) > 15
+    # A longer page walk costs bandwidth in a window that the IO-TLB does not cover.
+    assert now[64] < before[64]
+
+    tab.page.click("#pin")
+    tab.until(lambda: "pin=" in tab.address, "the pin in the address")
+    tab.settle()
+    shared = open_tab(f"/{tab.address}")
+    shared.settle()
+    assert shown(shared) == now
+    assert shared.page.locator("#pins li").count() == 1
+
+    tab.page.click("#take-out summary")
+    tab.until(lambda: tab.page.locator("#taken-run").count(), "what is taken out")
+    words = shlex.split(tab.page.inner_text("#taken-run"))
+    assert words[:2] == ["pcielab", "run"]
+    [row] = json.loads(succeed(*words[1:], "--format", "json").stdout)
+    assert row["bandwidth_gbps"] == now[64]
+    (tmp_path / "explored.toml").write_text(tab.page.inner_text("#taken-sweep"))
+    succeed("sweep", "explored.toml", "-o", "explored")
+    table = pd.read_parquet(tmp_path / "explored" / "results.parquet")
+    swept = dict(zip(table["size_bytes"], table["bandwidth_gbps"], strict=True))
+    assert {size: swept[size] for size in now if size in swept} == {
+        size: now[size] for size in now if size in swept
+    }
+    assert len(swept) > 15
+    for name, arguments in (("profile", ["--test", "bw-rd", "-o", "a.db"]), ("suite", ["-o", "b.db"])):
+        (tmp_path / f"{name}.toml").write_text(tab.page.inner_text(f"#taken-{name}"))
+        succeed("run", f"--{name}", f"{name}.toml", *arguments)
+    assert tab.complaints + shared.complaints == []
+
+
+def test_back_undoes_and_a_reload_changes_nothing(open_tab: OpenTab) -> None:
+    tab = open_tab("/?system=snb")
+    tab.settle()
+    first = shown(tab)
+    tab.page.select_option("#bandwidth", "bw-wr")
+    tab.settle()
+    assert shown(tab) != first
+    second = shown(tab)
+    tab.page.reload()
+    tab.settle()
+    assert shown(tab) == second
+    tab.page.go_back()
+    tab.settle()
+    assert shown(tab) == first
+    assert tab.page.locator("#bandwidth").input_value() == "bw-rd"
+
+
+def test_a_value_that_cannot_be_is_told_and_the_page_goes_on(open_tab: OpenTab) -> None:
+    tab = open_tab("/?system=snb")
+    tab.settle()
+    tab.page.fill("#search", "ddio_ways")
+    number = tab.page.locator('[data-key="host.llc.ddio_ways"] input[type=text]')
+    number.fill("99")
+    number.press("Tab")
+    tab.until(lambda: "at most ways" in tab.page.inner_text("#problem"), "the problem")
+    tab.page.click("#reset")
+    tab.settle()
+    assert not tab.page.locator("#problem").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("path", ["/?system=snb", "/stores", "/fabrics"])
+def test_nothing_leaves_the_machine_and_nothing_runs_over(
+    open_tab: OpenTab, served: Served, path: str, width: int, scheme: str
+) -> None:
+    tab = open_tab(path, width=width, scheme=scheme)
+    tab.until(lambda: tab.data("settled"), "the page")
+    assert tab.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert all(url.startswith((served.origin, "data:", "blob:")) for url in tab.requests)
+    assert tab.complaints == []
+
+
+def test_stores_are_found_compared_and_opened_down_to_a_distribution(open_tab: OpenTab) -> None:
+    tab = open_tab("/stores")
+    tab.until(lambda: tab.page.inner_text("#count") == "81 tests", "the tests")
+    tab.page.fill("#filter", "lat_cmd_rd cold")
+    tab.until(lambda: tab.page.inner_text("#count") not in ("81 tests", ""), "the filter")
+    row = tab.page.locator("#rows tbody tr").first
+    row.focus()
+    row.press("Enter")
+    tab.until(lambda: tab.page.locator("#picture").is_visible(), "the distribution")
+    tab.page.select_option("#other", "0")
+    tab.until(lambda: tab.page.locator("#summary").is_visible(), "the comparison")
+    assert tab.complaints == []
+
+
+def flows_of(page: Any) -> list[str]:
+    found: list[str] = page.evaluate(
+        "[...document.querySelectorAll('#flows tbody tr')].map(row => row.textContent.trim())"
+    )
+    return found
+
+
+def test_a_flow_is_dragged_and_who_limits_whom_follows(open_tab: OpenTab) -> None:
+    tab = open_tab("/fabrics?name=fabrex-u55c&none=1")
+    tab.until(lambda: tab.data("settled"), "the tree")
+    assert flows_of(tab.page) == []
+    places = [tab.page.locator(f'[data-node="{node}"]').bounding_box() for node in ("host1", "C")]
+    middles = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in places]
+    tab.page.mouse.move(*middles[0])
+    tab.page.mouse.down()
+    tab.page.mouse.move(*middles[1], steps=5)
+    tab.page.mouse.up()
+    tab.until(lambda: len(flows_of(tab.page)) == 1, "the flow")
+    alone = flows_of(tab.page)[0]
+    for node in ("host1", "A"):
+        tab.page.locator(f'[data-node="{node}"]').press("Enter")
+    tab.until(lambda: len(flows_of(tab.page)) == 2, "the second flow")
+    assert flows_of(tab.page)[0] != alone
+    assert tab.page.locator("#influences tbody tr").count() > 0
+    assert "flow=host1%3EC" in tab.page.url
+    assert tab.complaints == []

@@ -1,0 +1,258 @@
+"""Who may ask the server, what it refuses, and that it leaves nothing behind."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pcielab import InputError, _core
+from pcielab.explore.guard import MOST_BYTES
+from pcielab.explore.live import Live
+from pcielab.explore.points import coarse_to_fine, wanted
+from pcielab.explore.question import Question, Systems, question_of
+from pcielab.explore.stores import Stores
+from pcielab.explore.taking_out import taken_out
+from shell import pcielab
+
+from .conftest import OpenTab, Served, serving
+
+ATTACK = "</script><img src=x onerror=window.hacked=1>"
+
+
+def requested(
+    served: Served, method: str, path: str, body: object = None, *, trusted: bool = True, **headers: str
+) -> tuple[int, str, dict[str, str]]:
+    """What the server answers: status, body, head."""
+    port = int(served.origin.rpartition(":")[2])
+    given = {"Host": f"127.0.0.1:{port}", "Origin": served.origin} | (
+        {"Cookie": f"pcielab-{port}={served.token}"} if trusted else {}
+    )
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    text = body if isinstance(body, str) else json.dumps(body)
+    connection.request(method, path, text if body is not None else None, {k: v for k, v in given.items() if v})
+    answer = connection.getresponse()
+    found = answer.status, answer.read().decode(), {name.lower(): value for name, value in answer.getheaders()}
+    connection.close()
+    return found
+
+
+def asked(served: Served, name: str, question: object, **headers: str) -> tuple[int, Any]:
+    status, body, _ = requested(served, "POST", f"/api/{name}", question, **headers)
+    return status, json.loads(body) if body.startswith(("{", "[")) else body
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "127.0.0.1"}, 421),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": ""}, 403),
+        ({"Sec_Fetch_Site": "cross-site"}, 403),
+        ({"Cookie": "pcielab-1=x"}, 403),
+        ({"Cookie": ""}, 403),
+    ],
+)
+def test_pages_of_other_sites_and_other_users_are_refused(
+    served: Served, headers: dict[str, str], status: int
+) -> None:
+    assert asked(served, "answer", {})[0] == 200
+    assert asked(served, "answer", {}, **headers)[0] == status
+
+
+def test_without_the_token_not_even_a_page_is_served(served: Served) -> None:
+    for path in ("/", "/vega.js", "/pages/pages.css", "/api/setting"):
+        assert requested(served, "GET", path, trusted=False)[0] == 403
+    status, _, head = requested(served, "GET", f"/?system=snb&token={served.token}", trusted=False)
+    assert (status, head["location"]) == (303, "/?system=snb")
+    assert "HttpOnly" in head["set-cookie"]
+    assert "SameSite=strict" in head["set-cookie"]
+    assert requested(served, "GET", f"/?token={served.token}x", trusted=False)[0] == 403
+
+
+def test_pages_may_load_nothing_from_elsewhere_and_be_framed_by_nobody(served: Served) -> None:
+    _, _, head = requested(served, "GET", "/")
+    assert head["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
+    assert "frame-ancestors 'none'" in head["content-security-policy"]
+    assert head["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../app.py",
+        "..%2fapp.py",
+        "%2e%2e%2f__init__.py",
+        "....//app.py",
+        "/etc/passwd",
+        "explore.js%00.css",
+        "template",
+    ],
+)
+def test_no_path_leads_out_of_the_pages(served: Served, name: str) -> None:
+    status, body, _ = requested(served, "GET", f"/pages/{name}")
+    assert (status, "import" in body, "root:" in body) == (404, False, False)
+
+
+def test_a_question_that_is_too_long_is_refused_whatever_its_head_says(served: Served) -> None:
+    assert asked(served, "answer", {"system": "x" * MOST_BYTES})[0] == 413
+    port = int(served.origin.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        head = (
+            f"POST /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {served.origin}\r\n"
+            f"Cookie: pcielab-{port}={served.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        connection.sendall(head.encode())
+        chunk = b"4000\r\n" + b" " * 0x4000 + b"\r\n"
+        try:
+            for _ in range(64):
+                connection.sendall(chunk)
+            connection.sendall(b"0\r\n\r\n")
+            answer = connection.recv(4096)
+        except OSError:
+            answer = b""
+    assert b" 200 " not in answer
+    assert asked(served, "answer", {})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ({"system": "../../etc/passwd"}, "system"),
+        ({"system": "/etc/passwd"}, "system"),
+        ({"system": "mine.toml"}, "system"),
+        ({"sets": {"host": "/etc/passwd"}}, "only single values"),
+        ({"sets": {"host.llc.ddio_ways": 99}}, "at most ways"),
+        ({"sets": {ATTACK: 1}}, "no such key"),
+        ({"sets": {f"k{number}": 1 for number in range(101)}}, "100"),
+        ({"size": 10**12}, "size"),
+        ({"size": 10**400}, "size"),
+        ({"window": 1}, "smaller than the transfer"),
+        ({"size": 5000}, "multiple"),
+        ({"bandwidth": "rm -rf"}, "bandwidth"),
+        ({"seed": -1}, "seed"),
+        ({"unknown": 1}, "unknown"),
+        ([], "question"),
+        ("[" * 30_000, "not JSON"),
+        ("{", "not JSON"),
+    ],
+)
+def test_a_hostile_question_is_answered_with_its_problem(served: Served, question: object, told: str) -> None:
+    status, found = asked(served, "answer", question)
+    assert status == 422
+    assert told in found["problem"]
+    assert (
+        asked(
+            served, "points", question if not isinstance(question, dict) else {"question": question, "page": "p"}
+        )[0]
+        == 422
+    )
+
+
+@pytest.mark.parametrize("number", [1, -1, "0", True, None, "/etc/passwd", 1.5])
+def test_only_stores_that_were_given_are_read(served: Served, number: object) -> None:
+    for name in ("tests", "overlay", "distribution"):
+        assert asked(served, name, {"store": number, "test": 0})[0] == 422
+    assert asked(served, "compare", {"a": 0, "b": number})[0] == 422
+
+
+@pytest.mark.parametrize(
+    "fabric",
+    [
+        {"name": "../x"},
+        {"name": "fabrex-u55c", "method": "magic"},
+        {"name": "fabrex-u55c", "flows": [{"source": "host1", "destination": "nowhere"}]},
+        {"name": "fabrex-u55c", "flows": [{}] * 201},
+        {"name": "fabrex-u55c", "flows": "all"},
+        {"name": "fabrex-u55c", "flows": [{"source": "host1", "destination": "C", "outstanding": 10**9}]},
+    ],
+)
+def test_a_hostile_fabric_is_refused(served: Served, fabric: object) -> None:
+    assert asked(served, "fabric", fabric)[0] == 422
+
+
+def test_script_in_names_stays_text(tmp_path: Path, open_tab: OpenTab) -> None:
+    tab = open_tab(f"/?system=snb&sets={ATTACK}&set={ATTACK}=1&pin=system%3D{ATTACK}")
+    tab.until(lambda: tab.page.locator("#problem").is_visible(), "the problem")
+    assert tab.page.evaluate("window.hacked") is None
+    assert tab.page.evaluate("document.querySelectorAll('[onerror]').length") == 0
+
+
+def test_what_a_page_no_longer_wants_is_not_simulated() -> None:
+    systems = Systems()
+    question = Question()
+    first = next(wanted(question, systems.resolved(question)))
+    stop = _core.Stop()
+    stop.request()
+    assert first.point.record(stop)["status"] == "interrupted"
+    assert Live().is_full is False
+
+
+def test_the_first_points_of_a_curve_are_its_ends_and_its_middle() -> None:
+    assert coarse_to_fine([1, 2, 3, 4, 5]) == [1, 5, 3, 2, 4]
+    assert sorted(coarse_to_fine(range(37))) == list(range(37))
+
+
+def test_a_file_that_was_given_is_offered_and_taken_out_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('name = "mine"\ntitle = "Mine"\nbase = "snb"\n[provenance]\nsource = "me"\n')
+    systems = Systems({"mine": str(path)})
+    question = question_of({"system": "mine", "sets": {"host.llc.ddio_ways": 4}})
+    assert systems.names[0] == "mine"
+    assert f"--profile {path} --set host.llc.ddio_ways=4" in taken_out(question, systems)["run"]
+    with pytest.raises(InputError):
+        systems.resolved(Question(system=str(path)))
+
+
+def test_a_store_that_cannot_be_read_is_refused_before_anything_is_served(tmp_path: Path) -> None:
+    (tmp_path / "no.db").write_text("no store")
+    done = pcielab("explore", "--no-browser", tmp_path / "no.db")
+    assert (done.exit_code, "no.db" in done.stderr) == (2, True)
+    with pytest.raises(InputError):
+        Stores([tmp_path / "absent.db"])
+
+
+def gone(process: subprocess.Popen[str], port: int) -> bool:
+    """Whether a server has ended, and nobody listens in its place."""
+    process.wait(timeout=60)
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_is_ended_while_it_simulates_leaves_no_process(sent: signal.Signals) -> None:
+    with serving("--stay") as served:
+        port = int(served.origin.rpartition(":")[2])
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        head = {"Origin": served.origin, "Cookie": f"pcielab-{port}={served.token}"}
+        question = {"page": "p", "question": {"system": "ib-000", "window": 1 << 26}}
+        connection.request("POST", "/api/points", json.dumps(question), head)
+        connection.getresponse().read(10)
+        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+        os.kill(served.process.pid, sent)
+        assert gone(served.process, port)
+        assert children == []
+
+
+def test_a_server_ends_when_its_last_page_is_closed(browser: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving() as served:
+        port = int(served.origin.rpartition(":")[2])
+        page = browser.new_page()
+        page.goto(served.address)
+        page.wait_for_selector("#ceilings .ceiling")
+        page.goto(f"{served.origin}/fabrics")
+        page.wait_for_selector("#tree circle")
+        time.sleep(1)
+        assert served.process.poll() is None
+        page.close()
+        assert gone(served.process, port)
+        assert served.process.returncode == 0

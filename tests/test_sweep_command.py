@@ -1,0 +1,141 @@
+"""`pcielab sweep`, on this machine and on a Dask cluster whose workers are killed while it goes on."""
+
+import json
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pcielab import RunError, sweeps
+from shell import pcielab, succeed
+
+THOROUGH = bool(os.environ.get("PCIELAB_THOROUGH"))
+SPEC = """\
+name = "windows"
+title = "Reads over windows and DDIO ways"
+system = "ib-000"
+
+[set]
+"host.iommu.walk_ns" = 300
+
+[test]
+test = "lat-rd"
+cache = "device-warm"
+
+[grid]
+"host.llc.ddio_ways" = [1, 2, 4]
+window = ["64K", "1M", "16M"]
+"""
+SOBOL = """
+[draw]
+method = "sobol"
+count = 4
+[draw.between]
+"host.root_complex.read_ns" = { low = 200, high = 600 }
+"host.memory.miss_ns" = { low = 40, high = 90, scale = "log" }
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    path = tmp_path / "windows.toml"
+    path.write_text(SPEC)
+    return path
+
+
+def test_a_sweep_is_one_table_and_its_points_are_those_of_run(spec: Path, tmp_path: Path) -> None:
+    succeed("sweep", spec, "-o", tmp_path / "out")
+    table = pd.read_parquet(tmp_path / "out" / "results.parquet")
+    assert table.columns[:6].tolist() == [
+        "operation", "cache", "host.llc.ddio_ways", "window_bytes", "origin", "status",
+    ]  # fmt: skip
+    row = table[(table["host.llc.ddio_ways"] == 2) & (table["window_bytes"] == 16 << 20)].iloc[0]
+    words = ["--test", "lat-rd", "--cache", "device-warm", "--window", "16M", "--profile", "ib-000"]
+    sets = ["--set", "host.iommu.walk_ns=300", "--set", "host.llc.ddio_ways=2"]
+    printed = succeed("run", *words, *sets, "-o", tmp_path / "one.db", "--format", "json").stdout
+    [told] = json.loads(printed)
+    assert (told["median_ns"], told["p99_ns"]) == (row["median_ns"], row["p99_ns"])
+
+
+def test_a_folder_is_gone_on_with_only_if_asked(spec: Path, tmp_path: Path) -> None:
+    succeed("sweep", spec, "-o", tmp_path / "out")
+    refused = pcielab("sweep", spec, "-o", tmp_path / "out")
+    assert (refused.exit_code, "--resume" in refused.stderr) == (2, True)
+    spec.write_text(SPEC.replace("[1, 2, 4]", "[1, 2, 4, 8]"))
+    told = succeed("sweep", spec, "-o", tmp_path / "out", "--resume").stderr
+    assert told.startswith("3 points simulated, 9 known")
+
+
+def test_sobol_indices_are_printed_and_kept_with_a_picture(spec: Path, tmp_path: Path) -> None:
+    spec.write_text(SPEC.partition("[grid]")[0] + SOBOL)
+    printed = succeed("sweep", spec, "-o", tmp_path / "out", "--format", "csv").stdout
+    assert printed.startswith("knob,first_order,")
+    assert (tmp_path / "out" / "sensitivity.csv").read_text().count("\n") == 3
+    assert "SIMULATED" in (tmp_path / "out" / "sensitivity.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("title", "titel"), "titel"),
+        (("[1, 2, 4]", "[1, 2, 400]"), "ddio_ways"),
+        (('"host.llc.ddio_ways" =', '"host.llc.dio_ways" ='), "did you mean"),
+        (('system = "ib-000"', 'system = "ib-0"'), "no system profile is named"),
+        (('cache = "device-warm"', 'cache = "device-warm"\nwindow = "4K"'), "stands in two tables"),
+        (('test = "lat-rd"', 'test = "bw-ld"'), "--test bw-ld"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named(spec: Path, tmp_path: Path, change: tuple[str, str], told: str) -> None:
+    spec.write_text(SPEC.replace(*change))
+    refused = pcielab("sweep", spec, "-o", tmp_path / "out")
+    assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_scheduler_is_a_failure_and_leaves_a_folder_to_go_on_with(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pcielab.sweeps.cluster._CONNECTION_SECONDS", 0.3)
+    plan = sweeps.load_sweep(spec)
+    with pytest.raises(RunError, match="no scheduler answers there"):
+        sweeps.carry_out(plan, tmp_path / "out", work=sweeps.Work(dask="tcp://127.0.0.1:1"))
+    assert sweeps.carry_out(plan, tmp_path / "out", resume=True).computed == plan.count
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=60
+    ) as running:
+        yield running
+
+
+def test_workers_that_are_killed_change_no_byte(spec: Path, tmp_path: Path, cluster: Any) -> None:
+    """Ten thousand points in `make sweep-kills`, some hundreds in `make test`."""
+    sizes = list(range(64, 64 + 3344, 1 if THOROUGH else 40))
+    spec.write_text(SPEC.replace('["64K", "1M", "16M"]', '["64K"]') + f"size = {sizes}\n")
+    plan = sweeps.load_sweep(spec)
+    sweeps.carry_out(plan, tmp_path / "serial", work=sweeps.Work(jobs=1))
+    chance, killed = random.Random(1), [0]
+
+    def progress(done: int, total: int, _what: str) -> None:
+        # Twelve deaths, spread over the sweep; a worker that has just been started may die again.
+        if done * 12 < len(killed) * total:
+            return
+        alive = [worker.pid for worker in cluster.workers.values() if getattr(worker, "pid", None)]
+        if alive:
+            killed.append(chance.choice(alive))
+            os.kill(killed[-1], signal.SIGKILL)
+
+    work = sweeps.Work(dask=cluster.scheduler_address)
+    sweeps.carry_out(plan, tmp_path / "killed", work=work, progress=progress)
+    assert len(killed) > 5
+    tables = [(tmp_path / name / "results.parquet").read_bytes() for name in ("serial", "killed")]
+    assert tables[0] == tables[1]
+    assert len(pd.read_parquet(tmp_path / "killed" / "results.parquet")) == plan.count == 3 * len(sizes)
