@@ -12,11 +12,13 @@ from pcielab.profiles import ResolvedSystem, load_system
 from pcielab.profiles.files import PARTS
 from pcielab.suites import Suite, single_test
 from pcielab.sweeps.axes import SYSTEM, TEST_COLUMNS, Axis, Between
+from pcielab.wording import shown
 
 Method: TypeAlias = Literal["hypercube", "sobol"]
 MOST_POINTS = 1_000_000
 """Most points of a sweep: hours of one core."""
-_WHOLE_WORDS = frozenset(TEST_COLUMNS) - {"test", "path", "cache", "pattern"}
+_TEXTS = frozenset(["test", "path", "cache", "pattern"])
+_SIZES = frozenset(["size", "window"])
 _DEFAULT_TEST = "bw-rd"
 
 
@@ -131,7 +133,7 @@ class Plan:
 
     def _is_whole(self, axis: Axis) -> bool:
         if axis.key in TEST_COLUMNS:
-            return axis.key in _WHOLE_WORDS
+            return axis.key not in _TEXTS
         return isinstance(value_at(self.system.system.model_dump(), axis.key), int)
 
     def _setting(self, values: Mapping[str, Any]) -> Setting:
@@ -139,11 +141,24 @@ class Plan:
         if SYSTEM in values:
             base = load_system(str(values[SYSTEM])).with_(self.system.overrides)
         changes = {key: value for key, value in values.items() if key not in TEST_COLUMNS and key != SYSTEM}
-        words = {key: value for key, value in values.items() if key in TEST_COLUMNS}
+        words = {key: _checked(key, value) for key, value in values.items() if key in TEST_COLUMNS}
         system = base.with_(changes) if changes else base
         suite = single_test(str(words.pop("test", _DEFAULT_TEST)), **words)
         asked = {axis.column: _as_understood(axis, values[axis.key], system, suite) for axis in self.axes}
         return Setting(asked, system, suite)
+
+
+def _checked(word: str, value: Any) -> Any:
+    """A word of a test, if it is of the kind that the test's own checks begin from."""
+    kinds: tuple[type, ...] = (int,)
+    wanted = "a whole number"
+    if word in _TEXTS:
+        kinds, wanted = (str,), "a word"
+    elif word in _SIZES:
+        kinds, wanted = (int, str), "a size, such as 64 or '4K'"
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise InputError(f"{word} = {shown(value)}: give {wanted}")
+    return value
 
 
 def _as_understood(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite) -> Any:

@@ -28,7 +28,7 @@ const coloured = (runs, colours) => ({
 });
 
 const sizeChart = ({ runs, colours, bounds, width }) => {
-  const height = width < 500 ? 240 : 300;
+  const narrow = width < 500, height = narrow ? 190 : 300;
   const x = bytesAxis("size", "transfer size (bytes)", 8, 4096, 2);
   const color = coloured(runs, colours);
   return {
@@ -46,7 +46,7 @@ const sizeChart = ({ runs, colours, bounds, width }) => {
         data: { name: "references" }, mark: { type: "line", style: "reference", tooltip: true },
         encoding: {
           x, y: gbps("gbps"),
-          strokeDash: { field: "name", type: "nominal", title: "reference, MODELLED", scale: { range: [[7, 3], [2, 3], [1, 5], [8, 3, 2, 3]] }, legend: { symbolType: "stroke", symbolSize: 420, symbolStrokeWidth: 1.8 } },
+          strokeDash: { field: "name", type: "nominal", title: "reference, MODELLED", scale: { range: [[7, 3], [2, 3], [1, 5], [8, 3, 2, 3]] }, legend: narrow ? null : { symbolType: "stroke", symbolSize: 420, symbolStrokeWidth: 1.8 } },
           tooltip: told(["name", "reference"], ["size", "size (B)", "d"], ["gbps", "Gb/s", ".2f"]),
         },
       },
