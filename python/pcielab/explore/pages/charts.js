@@ -103,6 +103,7 @@ export class Charts {
   constructor(setting) {
     this.setting = setting;
     this.views = {};
+    this.shown = {};
     this.clicked = () => {};
   }
 
@@ -124,6 +125,7 @@ export class Charts {
       this.views[name]?.finalize();
       const embedded = await window.vegaEmbed(node, specification, { actions: false, renderer: "canvas", ast: true, logLevel: ERRORS, tooltip: { theme: theme() } });
       this.views[name] = embedded.view;
+      this.shown[name] = {};
       embedded.view.addEventListener("click", (_event, item) => item?.datum && this.clicked(name, item.datum));
     }
   }
@@ -131,8 +133,16 @@ export class Charts {
   async show(name, data) {
     const view = this.views[name];
     if (!view) return;
-    for (const [dataset, rows] of Object.entries(data)) view.data(dataset, rows);
-    await view.runAsync();
+    // What has not changed is not laid out again.
+    let changed = false;
+    for (const [dataset, rows] of Object.entries(data)) {
+      const text = JSON.stringify(rows);
+      if (this.shown[name][dataset] === text) continue;
+      this.shown[name][dataset] = text;
+      view.data(dataset, rows);
+      changed = true;
+    }
+    if (changed) await view.runAsync();
   }
 
   async picture(name, kind) {

@@ -18,7 +18,7 @@ class Workbench {
     this.controls = new Controls(found, (question, done) => this.ask(question, done));
     this.controls.listen(() => this.state.question);
     this.runs = new Map();
-    this.waiting = null;
+    this.sliding = false;
     this.page = crypto.randomUUID();
     this.charts.clicked = (_chart, datum) => datum.size && this.explain(datum.size);
   }
@@ -98,13 +98,17 @@ class Workbench {
     }
   }
 
-  // A question that a control asked; while a slider moves, it replaces the last one in the history.
+  // A question that a control asked. While a slider moves there is one entry in the history for all of its places.
   async ask(question, done) {
     const began = performance.now();
-    const other = question.system !== this.state.question.system;
+    const before = toAddress(this.state), other = question.system !== this.state.question.system;
     this.state = { ...this.state, question };
-    if (done) history.pushState(null, "", toAddress(this.state));
-    else history.replaceState(null, "", toAddress(this.state));
+    const address = toAddress(this.state);
+    if (this.sliding) history.replaceState(null, "", address);
+    else if (address !== before) history.pushState(null, "", address);
+    this.sliding = !done;
+    // A slider that is let go tells its last place again.
+    if (address === before) return;
     const run = this.runs.get(NOW);
     run.question = question;
     if (other) await this.buildKeys();
