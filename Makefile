@@ -68,16 +68,20 @@ rtl-check: $(VENV)/.rtl-installed
 	PCIELAB_RTL_SEED=$(or $(PCIELAB_RTL_SEED),1) $(BIN)/python -m pytest rtl/tb
 
 .PHONY: rtl-test
-rtl-test: $(VENV)/.rtl-installed ## Run every bench of the FPGA core, in all its sizes (minutes)
+rtl-test: build target/rtl/pcielab-rtl ## Run every bench of the FPGA core, in all its sizes (minutes)
 	PCIELAB_RTL_TESTS=60 $(BIN)/python -m pytest rtl/tb -m ''
 
 .PHONY: rtl-mutants
-rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core in one line at a time: its benches have to notice (a quarter of an hour)
+rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core in one line at a time: its benches have to notice (minutes)
 	$(BIN)/python rtl/tb/mutants.py
 
 .PHONY: rtl-synthesis
 rtl-synthesis: $(VENV)/.rtl-installed ## Synthesize the FPGA core with Yosys, and write what it takes into rtl/README.md (minutes)
 	$(BIN)/python rtl/synthesize.py
+
+.PHONY: rtl-figure
+rtl-figure: build target/rtl/pcielab-rtl ## Draw figure 4 of the paper with the FPGA core in it, for rtl/README.md
+	$(BIN)/python bench/rtl_figure.py
 
 .PHONY: rtl-registers
 rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.rdl: constants, C header, reference page
@@ -89,15 +93,15 @@ test-slow: build ## Run the published suite, whole, against the published measur
 
 .PHONY: faults
 faults: build ## Kill commands, and fail their writes, at every call by which they change files (an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_faults.py
+	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py
 
 .PHONY: kill-loop
 kill-loop: build ## Kill runs, imports and exports at a hundred moments each, and go on with them (a quarter of an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_killed_commands.py
+	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py
 
 .PHONY: damage
 damage: build ## Truncate, flip and zero a store in 560 ways, and have commands read it (a quarter of an hour)
-	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_damaged_stores.py
+	PCIELAB_DAMAGE_ONE_IN=$(or $(ONE_IN),1) $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
 
 .PHONY: sweep-kills
@@ -112,9 +116,14 @@ hostile-text: build ## Open pages with hostile text in every field in a browser 
 test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
 	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
 
+FUZZED := target/fuzz/python
+
 .PHONY: fuzz
 fuzz: build ## Change inputs of every kind and look whether all are accepted or refused (COUNT=1000000, MINUTES=60)
-	$(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
+	cargo build -p pcie-python --profile fuzz --features pyo3/extension-module --quiet
+	rm -rf $(FUZZED) && mkdir -p $(FUZZED) && cp -RL python/pcielab $(FUZZED)/
+	cp target/fuzz/lib_core.so $(FUZZED)/pcielab/_core.abi3.so
+	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
 
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module

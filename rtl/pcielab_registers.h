@@ -655,6 +655,179 @@ typedef union {
     uint32_t w;
 } pcielab__RETIRED_TAGS_t;
 
+// reg - pcielab::MESSAGES
+#define PCIELAB__MESSAGES__ENABLE_bm 0x1
+#define PCIELAB__MESSAGES__ENABLE_bp 0
+#define PCIELAB__MESSAGES__ENABLE_bw 1
+#define PCIELAB__MESSAGES__ENABLE_reset 0x0
+#define PCIELAB__MESSAGES__STUFFED_bm 0x2
+#define PCIELAB__MESSAGES__STUFFED_bp 1
+#define PCIELAB__MESSAGES__STUFFED_bw 1
+#define PCIELAB__MESSAGES__STUFFED_reset 0x1
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t enable :1;
+        uint32_t stuffed :1;
+        uint32_t :30;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGES_t;
+
+// reg - pcielab::MESSAGE_QUEUES
+#define PCIELAB__MESSAGE_QUEUES__COUNT_bm 0xff
+#define PCIELAB__MESSAGE_QUEUES__COUNT_bp 0
+#define PCIELAB__MESSAGE_QUEUES__COUNT_bw 8
+#define PCIELAB__MESSAGE_QUEUES__BYTES_LOG2_bm 0xff00
+#define PCIELAB__MESSAGE_QUEUES__BYTES_LOG2_bp 8
+#define PCIELAB__MESSAGE_QUEUES__BYTES_LOG2_bw 8
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t count :8;
+        uint32_t bytes_log2 :8;
+        uint32_t :16;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGE_QUEUES_t;
+
+// reg - pcielab::MESSAGE_RINGS
+#define PCIELAB__MESSAGE_RINGS__DATA_LOG2_bm 0x1f
+#define PCIELAB__MESSAGE_RINGS__DATA_LOG2_bp 0
+#define PCIELAB__MESSAGE_RINGS__DATA_LOG2_bw 5
+#define PCIELAB__MESSAGE_RINGS__DATA_LOG2_reset 0x0
+#define PCIELAB__MESSAGE_RINGS__RECORDS_LOG2_bm 0x1f00
+#define PCIELAB__MESSAGE_RINGS__RECORDS_LOG2_bp 8
+#define PCIELAB__MESSAGE_RINGS__RECORDS_LOG2_bw 5
+#define PCIELAB__MESSAGE_RINGS__RECORDS_LOG2_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t data_log2 :5;
+        uint32_t :3;
+        uint32_t records_log2 :5;
+        uint32_t :19;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGE_RINGS_t;
+
+// reg - pcielab::MESSAGE_DATA_LO
+#define PCIELAB__MESSAGE_DATA_LO__VALUE_bm 0xfffff000
+#define PCIELAB__MESSAGE_DATA_LO__VALUE_bp 12
+#define PCIELAB__MESSAGE_DATA_LO__VALUE_bw 20
+#define PCIELAB__MESSAGE_DATA_LO__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t :12;
+        uint32_t value :20;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGE_DATA_LO_t;
+
+// reg - pcielab::MESSAGE_DATA_HI
+#define PCIELAB__MESSAGE_DATA_HI__VALUE_bm 0xffffffff
+#define PCIELAB__MESSAGE_DATA_HI__VALUE_bp 0
+#define PCIELAB__MESSAGE_DATA_HI__VALUE_bw 32
+#define PCIELAB__MESSAGE_DATA_HI__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGE_DATA_HI_t;
+
+// reg - pcielab::MESSAGE_RECORDS_LO
+#define PCIELAB__MESSAGE_RECORDS_LO__VALUE_bm 0xfffff000
+#define PCIELAB__MESSAGE_RECORDS_LO__VALUE_bp 12
+#define PCIELAB__MESSAGE_RECORDS_LO__VALUE_bw 20
+#define PCIELAB__MESSAGE_RECORDS_LO__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t :12;
+        uint32_t value :20;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGE_RECORDS_LO_t;
+
+// reg - pcielab::MESSAGE_RECORDS_HI
+#define PCIELAB__MESSAGE_RECORDS_HI__VALUE_bm 0xffffffff
+#define PCIELAB__MESSAGE_RECORDS_HI__VALUE_bp 0
+#define PCIELAB__MESSAGE_RECORDS_HI__VALUE_bw 32
+#define PCIELAB__MESSAGE_RECORDS_HI__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGE_RECORDS_HI_t;
+
+// reg - pcielab::MESSAGE_RECORDS_TAKEN
+#define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_bm 0xffffffff
+#define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_bp 0
+#define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_bw 32
+#define PCIELAB__MESSAGE_RECORDS_TAKEN__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGE_RECORDS_TAKEN_t;
+
+// reg - pcielab::MESSAGES_LEFT
+#define PCIELAB__MESSAGES_LEFT__VALUE_bm 0xffffffff
+#define PCIELAB__MESSAGES_LEFT__VALUE_bp 0
+#define PCIELAB__MESSAGES_LEFT__VALUE_bw 32
+#define PCIELAB__MESSAGES_LEFT__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGES_LEFT_t;
+
+// reg - pcielab::MESSAGES_DROPPED
+#define PCIELAB__MESSAGES_DROPPED__VALUE_bm 0xffffffff
+#define PCIELAB__MESSAGES_DROPPED__VALUE_bp 0
+#define PCIELAB__MESSAGES_DROPPED__VALUE_bw 32
+#define PCIELAB__MESSAGES_DROPPED__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__MESSAGES_DROPPED_t;
+
+// reg - pcielab::STORES_LOST
+#define PCIELAB__STORES_LOST__VALUE_bm 0xffffffff
+#define PCIELAB__STORES_LOST__VALUE_bp 0
+#define PCIELAB__STORES_LOST__VALUE_bw 32
+#define PCIELAB__STORES_LOST__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__STORES_LOST_t;
+
+// reg - pcielab::STORES_BAD
+#define PCIELAB__STORES_BAD__VALUE_bm 0xffffffff
+#define PCIELAB__STORES_BAD__VALUE_bp 0
+#define PCIELAB__STORES_BAD__VALUE_bw 32
+#define PCIELAB__STORES_BAD__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :32;
+    } f;
+    uint32_t w;
+} pcielab__STORES_BAD_t;
+
+// mem - pcielab::MESSAGE_DATA_TAKEN
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t mem[4];
+} pcielab__MESSAGE_DATA_TAKEN_t;
+
+// mem - pcielab::MESSAGE_HEADS
+typedef struct __attribute__ ((__packed__)) {
+    uint32_t mem[4];
+} pcielab__MESSAGE_HEADS_t;
+
 // reg - pcielab::VECTOR_ADDRESS_LO
 #define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bm 0xfffffffc
 #define PCIELAB__VECTOR_ADDRESS_LO__VALUE_bp 2
@@ -789,7 +962,24 @@ typedef struct __attribute__ ((__packed__)) {
     pcielab__TIMED_OUT_COUNT_t TIMED_OUT_COUNT;
     pcielab__DATA_MISMATCH_COUNT_t DATA_MISMATCH_COUNT;
     pcielab__RETIRED_TAGS_t RETIRED_TAGS;
-    uint8_t RESERVED_dc_1fff[0x1f24];
+    uint8_t RESERVED_dc_ff[0x24];
+    pcielab__MESSAGES_t MESSAGES;
+    pcielab__MESSAGE_QUEUES_t MESSAGE_QUEUES;
+    pcielab__MESSAGE_RINGS_t MESSAGE_RINGS;
+    uint8_t RESERVED_10c_10f[0x4];
+    pcielab__MESSAGE_DATA_LO_t MESSAGE_DATA_LO;
+    pcielab__MESSAGE_DATA_HI_t MESSAGE_DATA_HI;
+    pcielab__MESSAGE_RECORDS_LO_t MESSAGE_RECORDS_LO;
+    pcielab__MESSAGE_RECORDS_HI_t MESSAGE_RECORDS_HI;
+    pcielab__MESSAGE_RECORDS_TAKEN_t MESSAGE_RECORDS_TAKEN;
+    pcielab__MESSAGES_LEFT_t MESSAGES_LEFT;
+    pcielab__MESSAGES_DROPPED_t MESSAGES_DROPPED;
+    pcielab__STORES_LOST_t STORES_LOST;
+    pcielab__STORES_BAD_t STORES_BAD;
+    uint8_t RESERVED_134_13f[0xc];
+    pcielab__MESSAGE_DATA_TAKEN_t MESSAGE_DATA_TAKEN;
+    pcielab__MESSAGE_HEADS_t MESSAGE_HEADS;
+    uint8_t RESERVED_160_1fff[0x1ea0];
     pcielab__VECTOR_ADDRESS_LO_t VECTOR_ADDRESS_LO;
     pcielab__VECTOR_ADDRESS_HI_t VECTOR_ADDRESS_HI;
     pcielab__VECTOR_DATA_t VECTOR_DATA;

@@ -5,16 +5,18 @@ with it never ends with other numbers. `make damage` tries all 560; here are som
 """
 
 import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pcielab import InputError, open_store
-from pcielab.store import drop_damaged_tests
+from pcielab.store import damaged_tests
 from shell import exported, pcielab, succeed
 
-ONE_IN = 1 if "PCIELAB_THOROUGH" in os.environ else 40
+ONE_IN = int(os.environ.get("PCIELAB_DAMAGE_ONE_IN", "40"))
 SECTOR_BYTES = 512
 SUITE = """\
 name = "mine"
@@ -116,18 +118,57 @@ def test_a_damaged_test_is_done_again_if_asked(whole: Path, tmp_path: Path) -> N
         assert "is damaged: test 4 (bw_dma_sz_sweep BW_DMA_VR)" in refused.stderr.replace("\n", " ")
     assert store.read_bytes() == content
     assert (
-        "test 4 (bw_dma_sz_sweep BW_DMA_VR) was damaged and is done again"
+        "test 4 (bw_dma_sz_sweep BW_DMA_VR) is damaged and is done again"
         in succeed(*run, "--repeat-damaged").stderr
     )
     assert exported(store) == exported(whole)
+
+
+def test_a_damaged_store_of_another_run_stays_as_it_is(whole: Path, tmp_path: Path) -> None:
+    content = bytearray(whole.read_bytes())
+    content[content.rindex(b"BW_DMA_WR") + 7] ^= 1
+    store = tmp_path / "run.db"
+    store.write_bytes(content)
+    for other in (("--seed", "2"), ("--set", "host.root_complex.read_ns=500"), ("--suite", "quick")):
+        asked = (
+            "run",
+            "--suite",
+            whole.with_name("suite.toml"),
+            "-o",
+            store,
+            "--resume",
+            "--repeat-damaged",
+            *other,
+        )
+        refused = pcielab(*asked)
+        assert refused.exit_code == 2, refused.stderr
+        assert "give the same, or another output" in refused.stderr
+        assert store.read_bytes() == content
+
+
+MESSAGES = ("run", "--suite", Path(__file__).parent / "documents" / "small" / "messages" / "kpio.toml")
+FABRIC = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20")
+
+
+@pytest.mark.parametrize("command", [MESSAGES, FABRIC], ids=["messages", "fabric"])
+def test_every_kind_of_run_is_repaired(command: tuple[str | Path, ...], tmp_path: Path) -> None:
+    store = tmp_path / "run.db"
+    succeed(*command, "-o", store)
+    expected = exported(store)
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE scalar SET value = value + 1 WHERE test = 0")
+    assert pcielab(*command, "-o", store, "--resume").exit_code == 2
+    told = succeed(*command, "-o", store, "--resume", "--repeat-damaged").stderr
+    assert "is damaged and is done again" in told
+    assert exported(store) == expected
 
 
 def test_only_a_store_that_is_gone_on_with_is_repaired(whole: Path, tmp_path: Path) -> None:
     refused = pcielab("run", "-o", tmp_path / "run.db", "--repeat-damaged")
     assert refused.exit_code == 2
     assert "give --resume as well" in refused.stderr
-    assert drop_damaged_tests(whole) == []
+    assert damaged_tests(whole) == []
     (tmp_path / "text.db").write_text("text")
     with pytest.raises(InputError, match="is not a pcielab store"):
-        drop_damaged_tests(tmp_path / "text.db")
+        damaged_tests(tmp_path / "text.db")
     assert open_store(whole).extent == "9 tests"

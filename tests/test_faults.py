@@ -24,8 +24,9 @@ from shell import exit_code_of_command, pcielab
 
 pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cannot be traced here")
 
-EVERY = "PCIELAB_THOROUGH" in os.environ
-TRIED = 4
+ASKED = os.environ.get("PCIELAB_FAULTS", "4")
+EVERY = ASKED == "all"
+TRIED = 0 if EVERY else int(ASKED)
 """How many calls of each command are tried here, spread over all of them, unless every one is."""
 
 ROW = (
@@ -45,6 +46,19 @@ caches = ["cold"]
 patterns = ["random"]
 transactions = 2000
 loop = ["size"]
+"""
+MESSAGE_SUITE = """\
+name = "mine"
+title = "Mine"
+[provenance]
+source = "me"
+[[group]]
+family = "messages"
+ways = ["write-combined", "descriptors"]
+sizes = [64, 1500]
+pace = "alone"
+messages = 4
+loop = ["way", "size"]
 """
 LSPCI = """\
 03:00.0 Ethernet controller: Netronome Systems, Inc. Device 4000 (rev 30)
@@ -108,6 +122,7 @@ def old_text(folder: Path) -> None:
 
 
 IMPORT = ("import", "pcie-bench", "published", "-o", "run.db")
+MESSAGES = ("run", "--suite", "messages.toml", "-o", "run.db")
 FABRIC = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us", "20", "-o", "run.db")
 EXPORT = ("export", "pcie-bench", "run.db", "-o", "out", "--overwrite")
 CSV = ("export", "csv", "run.db", "-o", "out.csv", "--overwrite")
@@ -119,6 +134,8 @@ CASES = {
     "run": Case(RUN, "run.db", (*RUN, "--resume")),
     "run over a store": Case(RUN + OVERWRITE, "run.db", RUN + OVERWRITE, old_store),
     "run that goes on": Case((*RUN, "--resume"), "run.db", (*RUN, "--resume"), half_a_run),
+    "messages": Case(MESSAGES, "run.db", (*MESSAGES, "--resume")),
+    "messages over a store": Case(MESSAGES + OVERWRITE, "run.db", MESSAGES + OVERWRITE, old_store),
     "fabric run": Case(FABRIC, "run.db", (*FABRIC, "--resume")),
     "fabric run over a store": Case(FABRIC + OVERWRITE, "run.db", FABRIC + OVERWRITE, old_store),
     "export of a folder": Case(EXPORT, "out", EXPORT, old_export),
@@ -140,6 +157,7 @@ def folders(tmp_path: Path) -> Callable[[Case], Path]:
         rows = "\r\n".join([",".join(BANDWIDTH_HEAD), ROW, ROW, ""])
         (folder / "published" / "bw_dma_sz_sweep.csv").write_bytes(rows.encode())
         (folder / "suite.toml").write_text(SUITE)
+        (folder / "messages.toml").write_text(MESSAGE_SUITE)
         (folder / "lspci.txt").write_text(LSPCI)
         case.prepare(folder)
         return folder
@@ -179,7 +197,7 @@ def tried(calls: int) -> list[Fault]:
     kinds = (None, errno.ENOSPC, errno.EIO)
     if EVERY:
         return [Fault(place, kind) for kind in kinds for place in range(calls)]
-    places = sorted({round(number * (calls - 1) / (TRIED - 1)) for number in range(TRIED)})
+    places = sorted({round(number * (calls - 1) / max(TRIED - 1, 1)) for number in range(TRIED)})
     return [Fault(place, kinds[number % 3]) for number, place in enumerate(places)]
 
 
@@ -203,7 +221,7 @@ def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
         found = content(folder / case.output)
         if found not in (before, after):
             store = open_store(folder / case.output)
-            assert name.startswith(("run", "fabric run")), about
+            assert name.startswith(("run", "messages", "fabric run")), about
             assert store.incomplete, about
             assert store.title == after[0], about  # type: ignore[index]
         assert ended.exit_code != 0 or found == after, about

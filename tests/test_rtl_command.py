@@ -84,6 +84,52 @@ def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
     assert killed.with_suffix(".json").read_bytes() == whole.with_suffix(".json").read_bytes()
 
 
+@BUILT
+def test_a_killed_core_ends_the_run_as_lost_and_the_run_is_gone_on_with(tmp_path: Path) -> None:
+    told, program = tmp_path / "pid", tmp_path / "pcielab-rtl"
+    program.write_text(f"#!/bin/sh\necho $$ > {told}\nexec {rtl.program()}\n")
+    program.chmod(0o755)
+    arguments = [
+        "run",
+        "--device",
+        "rtl",
+        "--suite",
+        suite(tmp_path, 1_000_000),
+        "--samples",
+        "full",
+        "--jobs",
+        "1",
+    ]
+    store = tmp_path / "killed.db"
+    with subprocess.Popen(
+        [PCIELAB, *map(str, arguments), "-o", store],
+        stderr=subprocess.PIPE, text=True, env={**os.environ, "PCIELAB_RTL": str(program)},
+    ) as process:  # fmt: skip
+        for _ in range(600):
+            if told.exists() and store.exists():
+                break
+            time.sleep(0.05)
+        time.sleep(0.5)
+        os.kill(int(told.read_text()), signal.SIGKILL)
+        killed = time.monotonic()
+        told.unlink()
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1, said
+    assert "pcielab-rtl has ended" in said
+    assert time.monotonic() - killed < 10
+    assert not told.exists(), "a lost core was started again behind the user's back"
+    again = pcielab(*arguments[:4], suite(tmp_path, 2000), *arguments[5:], "-o", tmp_path / "other.db")
+    assert again.returncode == 0, again.stderr
+
+
+def test_boards_and_addresses_are_refused_with_the_reason(tmp_path: Path) -> None:
+    for device, reason in (("fpga:0000:03:00.0", "VFIO"), ("rtl:1", "--device rtl")):
+        done = pcielab("run", "--device", device, "-o", tmp_path / "x.db")
+        assert done.returncode == 2
+        assert device in done.stderr
+        assert reason in done.stderr
+
+
 def test_what_is_not_built_is_said_with_the_remedy(tmp_path: Path) -> None:
     done = pcielab("run", "--device", "rtl", "-o", tmp_path / "x.db", PCIELAB_RTL="/nowhere/pcielab-rtl")
     assert done.returncode == 2

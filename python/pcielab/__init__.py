@@ -14,13 +14,13 @@ What the command line does, as functions:
 command that needs no data frames does not wait for them.
 """
 
-from typing import TYPE_CHECKING
-
-from pcielab._core import __version__
-from pcielab.errors import InputError, RunError
 from pcielab.on_demand import names_on_demand
 
+# Not from typing, which takes longer to load than all of this: until `cli.main` runs, Ctrl-C is Python's.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pcielab._core import __version__
+    from pcielab.errors import InputError, RunError
     from pcielab.profiles.resolve import ResolvedSystem, load_host, load_system, resolve
     from pcielab.simulation import simulate, simulate_messages
     from pcielab.store import Store, open_store
@@ -52,6 +52,8 @@ __all__ = [
 __getattr__ = names_on_demand(
     __name__,
     {
+        "pcielab._core": ["__version__"],
+        "pcielab.errors": ["InputError", "RunError"],
         "pcielab.profiles": ["ResolvedSystem", "load_host", "load_system", "resolve"],
         "pcielab.simulation": ["simulate", "simulate_messages"],
         "pcielab.store": ["Store", "open_store"],

@@ -3,12 +3,13 @@
 The names are imported under `TYPE_CHECKING` too, where editors and type checkers find them.
 """
 
-import importlib
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 
-def names_on_demand(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+def names_on_demand(package: str, modules: "Mapping[str, Iterable[str]]") -> "Callable[[str], Any]":
     """The `__getattr__` of a package.
 
     Args:
@@ -17,7 +18,9 @@ def names_on_demand(package: str, modules: Mapping[str, Iterable[str]]) -> Calla
     """
     home = {name: module for module, names in modules.items() for name in names}
 
-    def load(name: str) -> Any:
+    def load(name: str) -> "Any":
+        import importlib
+
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(home[name]), name)

@@ -45,6 +45,7 @@ def simulate(
     seed: int = 1,
     jobs: int = 0,
     resume: bool = False,
+    repeat_damaged: bool = False,
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> Store:
@@ -59,6 +60,7 @@ def simulate(
         seed: Names the run: the same version, system, suite and seed give the same numbers.
         jobs: Tests simulated side by side; 0 for as many as there are cores. Does not change any number.
         resume: Go on with the store that is there, if one is.
+        repeat_damaged: With `resume`, do tests again whose numbers are damaged.
         overwrite: Replace the store that is there, if one is.
         progress: Called after every test and every tenth of a second; an exception stops the run.
 
@@ -80,6 +82,7 @@ def simulate(
         seed=seed,
         jobs=jobs,
         resume=resume,
+        repeat_damaged=repeat_damaged,
         overwrite=overwrite,
         progress=progress,
     )
@@ -97,6 +100,7 @@ def simulate_messages(
     sets: Sequence[str] = (),
     seed: int = 1,
     resume: bool = False,
+    repeat_damaged: bool = False,
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> None:
@@ -109,6 +113,7 @@ def simulate_messages(
         sets: Changes to the profile's system, as `host.root_complex.read_ns=300`.
         seed: Names the run.
         resume: Go on with the store that is there, if one is.
+        repeat_damaged: With `resume`, do tests again whose numbers are damaged.
         overwrite: Replace the store that is there, if one is.
         progress: Called after every test and every tenth of a second; an exception stops the run.
 
@@ -117,7 +122,7 @@ def simulate_messages(
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
     check_seed(seed)
-    check_outputs(resume, overwrite)
+    check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
     system = resolve(profile.system, sets)
     title = changed_title(profile.system, profile.title, system.overrides)
     manifest = {
@@ -138,6 +143,7 @@ def simulate_messages(
             json.dumps(manifest),
             seed=seed,
             resume=resume,
+            repeat_damaged=repeat_damaged,
             overwrite=overwrite,
             progress=progress,
         )

@@ -250,19 +250,16 @@ class Store:
             yield record
 
 
-def drop_damaged_tests(path: str | Path) -> list[str]:
-    """Take damaged tests out of a store, so that `resume` does them again; nothing else is lost.
+def damaged_tests(path: str | Path) -> list[str]:
+    """Which tests of a store are damaged, in words: those that `resume` with `repeat_damaged` does again.
 
     Args:
         path: The store's file.
 
-    Returns:
-        Which ones, in words.
-
     Raises:
-        InputError: More than tests is damaged, another process has the store open, or it is none.
+        InputError: More than tests is damaged, or it is no store.
     """
-    return _core.drop_damaged_tests(path)
+    return _core.damaged_tests(path)
 
 
 def open_store(path: str | Path) -> Store:

@@ -9,24 +9,34 @@ from typing import Any
 
 from pcielab.errors import InputError
 
-_TEXT, _OBJECT = (str, "a text"), (dict, "an object")
+_TEXT, _OBJECT, _LIST = (str, "a text"), (dict, "an object"), (list, "a list")
+_NUMBER = ((int, float), "a number")
 MANIFEST = {
     **dict.fromkeys(("origin", "title", "suite", "version"), _TEXT),
     **dict.fromkeys(
         ("system", "overrides", "options", "backend", "device", "host", "messages", "source"), _OBJECT
     ),
     **dict.fromkeys(("system.link", "system.host", "system.device", "device.link", "device.timer"), _OBJECT),
-    "tests": (int, "a whole number"),
+    **dict.fromkeys(("tests", "seed"), (int, "a whole number")),
+    **dict.fromkeys(("system.device_socket", "system.memory_socket", "system.program_socket"), _NUMBER),
+    **dict.fromkeys(("system.iommu", "host.processor", "host.command_line", "device.name"), _TEXT),
+    **dict.fromkeys(("system.host.name", "system.device.name", "system.name"), _TEXT),
+    **dict.fromkeys(("system.chunk_bytes", "host.buffer_bytes"), _NUMBER),
+    **dict.fromkeys(("system.chunk_addresses", "device.latency_includes"), _LIST),
+    **dict.fromkeys(("device.timer.numerator_ns", "device.timer.denominator", "device.timer.cycles"), _NUMBER),
+    **dict.fromkeys(("device.link.rate_gtps", "device.link.lanes"), _NUMBER),
+    **dict.fromkeys(("device.link.mps_bytes", "device.link.mrrs_bytes"), _NUMBER),
 }
 """Kind of value of each key of the manifest; dots lead into objects."""
 
-_NUMBER = ((int, float), "a number")
 PARAMETERS = {
     **dict.fromkeys(("operation", "path", "pattern", "cache", "way", "pace", "sharing", "eviction"), _TEXT),
     **dict.fromkeys(("size_bytes", "window_bytes", "host_offset_bytes", "device_offset_bytes"), _NUMBER),
     **dict.fromkeys(("stride_units", "outstanding", "transactions", "messages", "cores", "lanes"), _NUMBER),
 }
 """Kind of value of each parameter of a test."""
+_ABOVE_ZERO = frozenset({"size_bytes", "window_bytes"})
+"""What is drawn on axes that know no zero."""
 
 
 def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]], source: Path, what: str) -> None:
@@ -41,3 +51,5 @@ def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]],
             value = value.get(part) if isinstance(value, Mapping) else None
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
             raise InputError(f"{source}: {what}: `{key}` is {str(value)[:60]!r}: it must be {named}, or null")
+        if key in _ABOVE_ZERO and value is not None and not value > 0:
+            raise InputError(f"{source}: {what}: `{key}` is {value!r}: it must be above 0")

@@ -123,6 +123,18 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
         ({"overrides": [1]}, "`overrides` is"),
         ({"title": {"a": 1}}, "`title` is .*: it must be a text"),
         ({"tests": "many"}, "`tests` is 'many': it must be a whole number"),
+        ({"seed": [1]}, "`seed` is .*: it must be a whole number"),
+        ({"system": {"iommu": ["on"]}}, "`system.iommu` is .*: it must be a text"),
+        ({"system": {"memory_socket": "far"}}, "`system.memory_socket` is 'far': it must be a number"),
+        ({"system": {"chunk_addresses": 7}}, "`system.chunk_addresses` is '7': it must be a list"),
+        ({"system": {"host": {"name": {}}}}, "`system.host.name` is '{}': it must be a text"),
+        ({"host": {"command_line": 1}}, "`host.command_line` is '1': it must be a text"),
+        (
+            {"device": {"timer": {"numerator_ns": "40"}}},
+            "`device.timer.numerator_ns` is '40': it must be a number",
+        ),
+        ({"device": {"link": {"rate_gtps": "8GT/s"}}}, "`device.link.rate_gtps` is '8GT/s': it must be a number"),
+        ({"device": {"latency_includes": "all"}}, "`device.latency_includes` is 'all': it must be a list"),
     ],
 )
 def test_a_foreign_manifest_of_another_shape_is_refused(
@@ -138,6 +150,8 @@ def test_a_foreign_manifest_of_another_shape_is_refused(
     [
         ('{"size_bytes":"big"}', "test 0: `size_bytes` is 'big': it must be a number"),
         ('{"operation":7}', "test 0: `operation` is '7': it must be a text"),
+        ('{"size_bytes":0}', "test 0: `size_bytes` is 0: it must be above 0"),
+        ('{"window_bytes":-4096}', "test 0: `window_bytes` is -4096: it must be above 0"),
         ('{"id":7}', "test 0 has a parameter `id`"),
     ],
 )

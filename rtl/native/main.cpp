@@ -101,6 +101,9 @@ class Uplink {
 class Device {
   public:
     Device() {
+        // No host stores messages here, and none takes interrupts.
+        core_->store_valid = 0;
+        core_->msix_enable = 0;
         core_->clk = 0;
         core_->rst = 1;
         for (int i = 0; i < 4; ++i) clock();

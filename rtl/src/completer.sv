@@ -1,5 +1,5 @@
-// Answers the host: reads and writes of BAR 0 become register accesses, of one or two double words; what else it reads is an
-// unsupported request, and what else it writes is dropped. One request at a time.
+// Answers the host: reads and writes of BAR 0 become register accesses, of one or two double words, and writes to BAR 2 are
+// stores of messages. What else it reads is an unsupported request, and what else it writes is dropped. One request at a time.
 //
 // Registers are written whole: a write of single bytes is dropped, and so is one of more than two double words.
 module completer #(
@@ -14,6 +14,14 @@ module completer #(
     input  logic host_eop,
     input  pcielab_pkg::host_request_t host_request,
     input  logic [DATA_WIDTH-1:0] host_data,
+
+    // Writes to BAR 2, as they come.
+    output logic store_valid,
+    input  logic store_ready,
+    output logic store_sop,
+    output logic store_eop,
+    output pcielab_pkg::host_request_t store,
+    output logic [DATA_WIDTH-1:0] store_data,
 
     output logic answer_valid,
     input  logic answer_ready,
@@ -43,7 +51,15 @@ module completer #(
     assign is_register = host_request.bar == 3'd0 && host_request.dwords <= 11'd2 && host_request.dwords != '0;
     assign is_whole = host_request.first_be == 4'b1111 && (host_request.dwords == 11'd1 || host_request.last_be == 4'b1111);
 
-    assign host_ready = step == TAKE;
+    // The beats of a store go the way of its first.
+    logic is_store, store_begun;
+    assign is_store = host_sop ? host_request.kind == HOST_WRITE && host_request.bar == 3'd2 : store_begun;
+    assign store_valid = host_valid && is_store && step == TAKE;
+    assign store_sop = host_sop;
+    assign store_eop = host_eop;
+    assign store = host_request;
+    assign store_data = host_data;
+    assign host_ready = step == TAKE && (!is_store || store_ready);
     assign reg_valid = step == ACCESS;
     assign reg_write = held.kind == HOST_WRITE;
     assign reg_address = held.address[16:0] + {14'b0, second, 2'b00};
@@ -66,6 +82,7 @@ module completer #(
     end
 
     always_ff @(posedge clk) begin
+        if (host_valid && host_ready) store_begun <= is_store && !host_eop;
         unique case (step)
             TAKE: if (host_valid && host_sop) begin
                 held <= host_request;

@@ -1,7 +1,7 @@
 // The core: pcie-bench's micro-benchmarks as a requester on PCIe, whoever makes the hard block.
 //
-// Three streams and a few wires of configuration are all that it has to do with the world. Requests leave on tx, their
-// completions come in on rx, and software's register accesses come in on reg. Headers stand beside the first beat; the
+// Four streams and a few wires of configuration are all that it has to do with the world. Requests leave on tx, their
+// completions come in on rx, software's register accesses on reg, and its stores of messages on store. Headers stand beside the first beat; the
 // payload starts in the lowest double word of the first beat, whatever its address, and fills every beat but the last.
 // rx_poisoned may stand beside any beat. rx is always taken: a requester must have room for what it has asked for.
 module pcielab_core #(
@@ -59,12 +59,23 @@ module pcielab_core #(
     output logic reg_response_valid,
     output logic [31:0] reg_response_data,
 
+    // Stores to the window of messages; a full queue holds them up.
+    input  logic store_valid,
+    output logic store_ready,
+    input  logic store_sop,
+    input  logic store_eop,
+    input  pcielab_pkg::host_request_t store,
+    input  logic [DATA_WIDTH-1:0] store_data,
+
     // For one clock when a test has ended.
     output logic test_ended
 );
     import pcielab_pkg::*;
 
     localparam ID_WIDTH = $clog2(TAGS);
+    // Queues for messages, and buffers of 64 bytes of each.
+    localparam QUEUES = 4;
+    localparam SLOTS = 64;
 
     // ---- software
     logic start, stop, reset, latch, parameters_good;
@@ -91,7 +102,9 @@ module pcielab_core #(
     logic [ID_WIDTH:0] retired_count;
     logic vector_mask, vector_pending;
     logic [63:0] vector_address;
-    logic [31:0] vector_data;
+    logic [31:0] vector_data, message_value;
+    logic message_write;
+    logic [16:0] read_address;
     // Reserved codes are taken for the largest size there is.
     logic [2:0] payload_code, read_request_code;
     assign payload_code = max_payload > 3'd5 ? 3'd5 : max_payload;
@@ -104,7 +117,8 @@ module pcielab_core #(
         .memory_data, .state, .result, .max_payload, .max_read_request, .bus_master, .transactions, .elapsed,
         .bytes_read, .bytes_written, .samples, .minimum, .maximum, .sum, .error_status_count, .poisoned_count,
         .wrong_length_count, .unknown_tag_count, .timed_out_count, .data_mismatch_count,
-        .retired_tags(9'(retired_count)), .vector_mask, .vector_address, .vector_data, .vector_pending, .bin_address, .bin_count, .record_address, .record
+        .retired_tags(9'(retired_count)), .vector_mask, .vector_address, .vector_data, .vector_pending,
+        .message_write, .message_value, .read_address, .bin_address, .bin_count, .record_address, .record
     );
 
     // ---- resets: a request that is being sent goes out whole first
@@ -161,7 +175,9 @@ module pcielab_core #(
     logic dma_starts_transfer, dma_ends_transfer, dma_taken, write_done;
     logic dma_valid, dma_ready, dma_sop, dma_eop, vector_valid, vector_ready;
     request_t dma_request, vector_request, tx_request;
-    logic [DATA_WIDTH-1:0] dma_data;
+    logic [DATA_WIDTH-1:0] dma_data, message_data;
+    logic message_valid, message_ready, message_sop, message_eop;
+    request_t message_request;
     logic [OFFSET_WIDTH-1:0] expected_offset;
     logic expected_data, completion_fault, timed_out, mismatch;
     result_t completion_kind;
@@ -189,10 +205,11 @@ module pcielab_core #(
         .function_mask(msix_mask || !bus_master), .vector_mask, .address(vector_address), .pending(vector_pending),
         .request_valid(vector_valid), .request_ready(vector_ready), .request(vector_request)
     );
-    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(2)) way_out (
-        .clk, .rst, .in_valid({vector_valid, dma_valid}), .in_ready({vector_ready, dma_ready}),
-        .in_sop({1'b1, dma_sop}), .in_eop({1'b1, dma_eop}), .in_request({vector_request, dma_request}),
-        .in_data({DATA_WIDTH'(vector_data), dma_data}),
+    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) way_out (
+        .clk, .rst, .in_valid({message_valid, vector_valid, dma_valid}),
+        .in_ready({message_ready, vector_ready, dma_ready}), .in_sop({message_sop, 1'b1, dma_sop}),
+        .in_eop({message_eop, 1'b1, dma_eop}), .in_request({message_request, vector_request, dma_request}),
+        .in_data({message_data, DATA_WIDTH'(vector_data), dma_data}),
         .out_valid(tx_valid), .out_ready(tx_ready), .out_sop(tx_sop), .out_eop(tx_eop), .out_request(tx_request),
         .out_data(tx_data)
     );
@@ -216,6 +233,28 @@ module pcielab_core #(
         .clk, .rst(engine_rst), .completion_fault, .completion_kind, .timed_out, .mismatch, .fault, .kind(fault_kind),
         .error_status_count, .poisoned_count, .wrong_length_count, .unknown_tag_count, .timed_out_count,
         .data_mismatch_count
+    );
+
+    // ---- messages
+    logic messages_enabled, stuffed;
+    logic [63:0] message_data_address, message_records_address;
+    logic [4:0] message_data_log2, message_records_log2;
+    logic [QUEUES-1:0][31:0] data_taken, heads;
+    logic [31:0] records_taken, messages, dropped, stores_lost, stores_bad;
+
+    message_registers #(.QUEUES(QUEUES), .SLOTS(SLOTS)) message_file (
+        .clk, .rst(rst || function_reset_done), .write(message_write), .write_address(reg_address),
+        .write_data(reg_data), .read_address, .read_data(message_value), .enable(messages_enabled), .stuffed,
+        .data_address(message_data_address), .data_log2(message_data_log2), .records_address(message_records_address),
+        .records_log2(message_records_log2), .data_taken, .records_taken, .heads, .messages, .dropped, .stores_lost,
+        .stores_bad
+    );
+    message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (
+        .clk, .rst, .enable(messages_enabled), .stuffed, .timeout, .data_address(message_data_address),
+        .data_log2(message_data_log2), .records_address(message_records_address), .records_log2(message_records_log2),
+        .data_taken, .records_taken, .bus_master, .store_valid, .store_ready, .store_sop, .store_eop, .store, .store_data,
+        .out_valid(message_valid), .out_ready(message_ready), .out_sop(message_sop), .out_eop(message_eop),
+        .out_request(message_request), .out_data(message_data), .heads, .messages, .dropped, .stores_lost, .stores_bad
     );
 
     // ---- time, by the one clock that everything is stamped with

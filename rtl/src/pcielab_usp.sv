@@ -67,6 +67,9 @@ module pcielab_usp #(
     logic host_valid, host_ready, host_sop, host_eop, answer_valid, answer_ready;
     host_request_t host_request;
     host_answer_t answer;
+    logic store_valid, store_ready, store_sop, store_eop;
+    host_request_t store;
+    logic [DATA_WIDTH-1:0] store_data;
     logic reg_valid, reg_ready, reg_write, reg_response_valid;
     logic [16:0] reg_address;
     logic [31:0] reg_data, reg_response_data;
@@ -79,7 +82,7 @@ module pcielab_usp #(
         .tx_valid, .tx_ready, .tx_sop, .tx_eop, .tx_write, .tx_address, .tx_dwords, .tx_first_be, .tx_last_be, .tx_tag,
         .tx_data, .rx_valid, .rx_sop, .rx_eop, .rx_tag, .rx_status, .rx_poisoned, .rx_byte_count, .rx_lower_address,
         .rx_dwords, .rx_data, .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data, .reg_response_valid,
-        .reg_response_data, .test_ended()
+        .reg_response_data, .store_valid, .store_ready, .store_sop, .store_eop, .store, .store_data, .test_ended()
     );
     assign cfg_flr_done[3:1] = '0;
     // The completer takes requests that must be answered as fast as it can.
@@ -101,6 +104,7 @@ module pcielab_usp #(
     );
     completer #(.DATA_WIDTH(DATA_WIDTH)) host_side (
         .clk(user_clk), .rst(user_reset), .host_valid, .host_ready, .host_sop, .host_eop, .host_request, .host_data,
+        .store_valid, .store_ready, .store_sop, .store_eop, .store, .store_data,
         .answer_valid, .answer_ready, .answer, .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data,
         .reg_response_valid, .reg_response_data
     );

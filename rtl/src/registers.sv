@@ -66,6 +66,11 @@ module registers #(
     output logic [31:0] vector_data,
     input  logic vector_pending,
 
+    // Registers of messages, which are a file of their own.
+    output logic message_write,
+    input  logic [31:0] message_value,
+    output logic [16:0] read_address,
+
     output logic [11:0] bin_address,
     input  logic [31:0] bin_count,
     output logic [RECORD_WIDTH-1:0] record_address,
@@ -96,6 +101,8 @@ module registers #(
     assign unit_write = write && is_unit;
     assign unit_address = reg_address[7:2];
     assign memory_data = reg_data;
+    assign message_write = write;
+    assign read_address = address;
     assign is_bin = address[16:14] == HISTOGRAM_ADDRESS[16:14];
     assign is_record = address[16] == RECORDS_ADDRESS[16];
     assign bin_address = address[13:2];
@@ -245,7 +252,7 @@ module registers #(
             VECTOR_DATA_ADDRESS: value = vector_data;
             VECTOR_CONTROL_ADDRESS: value = 32'(vector_mask);
             VECTOR_PENDING_ADDRESS: value = 32'(vector_pending);
-            default: value = '0;
+            default: value = message_value;
         endcase
     end
 

@@ -19,6 +19,7 @@ IDLE_INPUTS = {
     "msix_mask": 0, "tx_ready": 0,
     "rx_valid": 0, "rx_sop": 0, "rx_eop": 0, "rx_tag": 0, "rx_status": 0, "rx_poisoned": 0, "rx_byte_count": 0,
     "rx_lower_address": 0, "rx_dwords": 0, "rx_data": 0,
+    "store_valid": 0, "store_sop": 0, "store_eop": 0, "store": 0, "store_data": 0,
     "reg_valid": 0, "reg_write": 0, "reg_address": 0, "reg_data": 0,
 }  # fmt: skip
 

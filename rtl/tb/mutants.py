@@ -1,15 +1,14 @@
-"""Makes each change of ``mutants.toml`` and runs its benches, which have to notice: ``make rtl-mutants``.
+"""Makes each change of ``mutants.toml`` and runs its bench, which has to notice: ``make rtl-mutants``.
 
-The table of ``README.md`` is written where all were run. Exit code 1: a change was not noticed, or cannot be made.
+All changes are built into one core, where a plusarg chooses one, so that there is one build for each bench and not
+for each change. Without the plusarg the benches have to pass. The table of ``README.md`` is written where all were
+run. Exit code 1: a change was not noticed, cannot be made, or a bench fails without any.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
-import signal
-import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
@@ -27,12 +26,21 @@ PARAMETERS = {
     "id_pool": {"COUNT": 8},
     "latency_recorder": {"RECORDS": 4096},
     "completion_tracker": {"DATA_WIDTH": 256, "TAGS": 32},
+    "message_receiver": {"DATA_WIDTH": 256},
     "request_engine": {"DATA_WIDTH": 256, "TAGS": 64},
+    "request_arbiter": {"DATA_WIDTH": 256, "SOURCES": 3},
     CORE: {"DATA_WIDTH": 256, "TAGS": 64},
 }
 TOPS = {"headers": "header_pair"}
-LIMIT_S = 600
-"""A bench that takes longer has noticed: no bench of the core as it is comes near."""
+CHOICE = """// Which change is made: that of +mutant=NUMBER, or none.
+package pcielab_mutant;
+    function automatic int chosen();
+        int number;
+        return $value$plusargs("mutant=%d", number) != 0 ? number : 0;
+    endfunction
+    int number = chosen();
+endpackage
+"""
 
 
 @dataclass(frozen=True)
@@ -43,22 +51,28 @@ class Mutant:
     file: str
     was: str
     becomes: str
-    benches: list[str]
+    bench: str
     defect: str
+    within: str = ""
 
-    def make(self, design: Design) -> None:
-        """Copies the core, with the change.
+    def place(self, text: str) -> tuple[int, int]:
+        """Where in a module's text the change is made.
 
         Raises:
-            ValueError: The line is not there, or more than once.
+            ValueError: Its place is not there, or more than once.
         """
-        shutil.rmtree(design.builds, ignore_errors=True)
-        shutil.copytree(SOURCES, design.sources)
-        path = design.sources / self.file
-        text = path.read_text()
-        if text.count(self.was) != 1:
-            raise ValueError(f"mutants.toml: {self.file} has {self.was!r} {text.count(self.was)} times")
-        path.write_text(text.replace(self.was, self.becomes))
+        around = self.within or self.was
+        if text.count(around) != 1 or around.count(self.was) != 1:
+            raise ValueError(f"mutants.toml: {self.file} has {around!r} {text.count(around)} times, not once")
+        start = text.index(around) + around.index(self.was)
+        return start, start + len(self.was)
+
+    def choice(self) -> str:
+        """What stands there instead: the change, or what was."""
+        chosen = f"pcielab_mutant::number == {self.number}"
+        if self.was.endswith(";"):
+            return f"if ({chosen}) begin {self.becomes} end else begin {self.was} end"
+        return f"({chosen} ? ({self.becomes}) : ({self.was}))"
 
 
 def mutants() -> list[Mutant]:
@@ -67,70 +81,64 @@ def mutants() -> list[Mutant]:
     return [Mutant(number, **entry) for number, entry in enumerate(listed, 1)]
 
 
-def design_of(mutant: Mutant) -> Design:
-    """Where a change is made and built."""
-    builds = BUILDS / "mutants" / str(mutant.number)
-    return Design(builds / "src", builds)
+def mutable_design(listed: list[Mutant]) -> Design:
+    """A copy of the core with all changes to choose from."""
+    design = Design(BUILDS / "mutants" / "src", BUILDS / "mutants")
+    shutil.rmtree(design.sources, ignore_errors=True)
+    shutil.copytree(SOURCES, design.sources)
+    for path in design.sources.glob("*.sv"):
+        text = original = path.read_text()
+        places = sorted((mutant.place(original), mutant.choice()) for mutant in listed if mutant.file == path.name)
+        # From the last on, so that places before stay where they are.
+        for (start, end), choice in reversed(places):
+            text = text[:start] + choice + text[end:]
+        path.write_text(text)
+    package = design.sources / "pcielab_pkg.sv"
+    package.write_text(CHOICE + package.read_text())
+    return design
 
 
-def noticed_by(mutant: Mutant) -> str | None:
-    """The bench that fails, if one does. Run in a process of its own, since a change can make a bench hang."""
-    design = design_of(mutant)
-    mutant.make(design)
-    for bench in mutant.benches:
-        module, _, only = bench.partition("/")
-        top = TOPS.get(module, module)
-        name = "core" if module == CORE else module
-        try:
-            run_bench(top, f"test_{name}", PARAMETERS.get(module), only or None, design)
-        except BenchFailedError:
-            return bench
-    return None
-
-
-def tried(mutant: Mutant) -> str:
-    """What became of a change: the bench that noticed it, or what is wrong.
+def run(design: Design, bench: str, number: int) -> None:
+    """Runs a bench on the core with a change, or, for 0, without.
 
     Raises:
-        RuntimeError: It was not noticed, or could not be tried.
+        BenchFailedError: It fails.
     """
-    command = [sys.executable, str(Path(__file__).resolve()), "--one", str(mutant.number)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        try:
-            out, problem = process.communicate(timeout=LIMIT_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return f"{mutant.benches[-1]}, which does not end"
-    shutil.rmtree(design_of(mutant).builds, ignore_errors=True)
-    if process.returncode:
-        raise RuntimeError(problem[-3000:] or "not noticed")
-    return out.strip().splitlines()[-1]
+    module, _, only = bench.partition("/")
+    name = "core" if module == CORE else module
+    plusargs = [f"+mutant={number}"] if number else []
+    run_bench(TOPS.get(module, module), f"test_{name}", PARAMETERS.get(module), only or None, design, plusargs)
+
+
+def noticed(design: Design, mutant: Mutant) -> bool:
+    """Whether its bench fails."""
+    try:
+        run(design, mutant.bench, mutant.number)
+    except BenchFailedError:
+        return True
+    return False
 
 
 def main() -> int:
-    """Tries all, or some."""
+    """Tries all, or those of one bench."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", help="a file of the core: its changes alone")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--only", metavar="BENCH", help="the changes that this bench has to notice, as mutants.toml names it"
+    )
     chosen = parser.parse_args()
-    if chosen.one is not None:
-        bench = noticed_by(mutants()[chosen.one - 1])
-        print(bench or "")
-        return int(bench is None)
+    listed = mutants()
+    design = mutable_design(listed)
     rows, survived = [], 0
-    for mutant in mutants():
-        if chosen.only and chosen.only != mutant.file:
+    for bench in dict.fromkeys(mutant.bench for mutant in listed):
+        if chosen.only and not bench.startswith(chosen.only):
             continue
-        try:
-            bench = tried(mutant)
-        except RuntimeError as problem:
-            survived += 1
-            bench = "**nobody**"
-            print(problem, file=sys.stderr)
-        print(f"{mutant.number}: {mutant.file}: {mutant.defect}: {bench}", flush=True)
-        rows.append([f"`{mutant.file}`", mutant.defect, bench.replace("/", ", ").replace("_", " ")])
+        run(design, bench, 0)
+        for mutant in (mutant for mutant in listed if mutant.bench == bench):
+            found = noticed(design, mutant)
+            survived += not found
+            by = bench.replace("/", ", ").replace("_", " ") if found else "**nobody**"
+            rows.append([f"`{mutant.file}`", mutant.defect, by])
+            print("| " + " | ".join(rows[-1]) + " |", flush=True)
     if not chosen.only:
         write_section("mutants", table(["file", "the change's effect", "noticed by the bench"], rows))
     return int(survived > 0)

@@ -190,6 +190,54 @@ DATA_MISMATCH_COUNT = 0xD4
 """Beats with data that were not expected."""
 RETIRED_TAGS = 0xD8
 """Tags that are retired. Their requests timed out, or were answered wrongly. No test starts until a reset takes them back."""
+MESSAGES = 0x100
+"""Messages by write-combining stores."""
+MESSAGES_ENABLE_SHIFT = 0x0
+"""Place of `enable` in MESSAGES."""
+MESSAGES_ENABLE_MASK = 0x1
+"""What `enable` can hold."""
+MESSAGES_STUFFED_SHIFT = 0x1
+"""Place of `stuffed` in MESSAGES."""
+MESSAGES_STUFFED_MASK = 0x1
+"""What `stuffed` can hold."""
+MESSAGE_QUEUES = 0x104
+"""Queues for messages. Queue q has the window of twice its bytes that starts at q times as many in BAR 2."""
+MESSAGE_QUEUES_COUNT_SHIFT = 0x0
+"""Place of `count` in MESSAGE_QUEUES."""
+MESSAGE_QUEUES_COUNT_MASK = 0xFF
+"""What `count` can hold."""
+MESSAGE_QUEUES_BYTES_LOG2_SHIFT = 0x8
+"""Place of `bytes_log2` in MESSAGE_QUEUES."""
+MESSAGE_QUEUES_BYTES_LOG2_MASK = 0xFF
+"""What `bytes_log2` can hold."""
+MESSAGE_RINGS = 0x108
+"""Rings for messages in host memory."""
+MESSAGE_RINGS_DATA_LOG2_SHIFT = 0x0
+"""Place of `data_log2` in MESSAGE_RINGS."""
+MESSAGE_RINGS_DATA_LOG2_MASK = 0x1F
+"""What `data_log2` can hold."""
+MESSAGE_RINGS_RECORDS_LOG2_SHIFT = 0x8
+"""Place of `records_log2` in MESSAGE_RINGS."""
+MESSAGE_RINGS_RECORDS_LOG2_MASK = 0x1F
+"""What `records_log2` can hold."""
+MESSAGE_DATA_LO = 0x110
+"""Address of the rings of the queues, lower half. One behind the other. A multiple of 4 KiB."""
+MESSAGE_DATA_HI = 0x114
+"""Address of the rings of the queues, upper half."""
+MESSAGE_RECORDS_LO = 0x118
+"""Address of the records, lower half. A record has 32 bytes: clock (64 bits), length of the message, its first part in its queue's ring, number of the record from 1 on (32 bits each), queue (16), whether it is intact (8), whether it is longer than the ring (8), buffers that the queue has given out (32). A multiple of 4 KiB."""
+MESSAGE_RECORDS_HI = 0x11C
+"""Address of the records, upper half."""
+MESSAGE_RECORDS_TAKEN = 0x120
+"""Records that software has read. None that it has not is overwritten: the core waits."""
+MESSAGES_LEFT = 0x124
+"""Messages that have left. This and the next are counted from MESSAGES.enable on."""
+MESSAGES_DROPPED = 0x128
+"""Messages with a signature inside."""
+STORES_LOST = 0x12C
+"""Stores that were lost. They came while MESSAGES.enable was unset, overwrote others, or found no room in their queue for TIMEOUT clocks."""
+STORES_BAD = 0x130
+"""Stores that are none of a message. Not whole words of 8 bytes within a buffer of 64."""
 VECTOR_ADDRESS_LO = 0x2000
 """MSI-X vector, address, lower half. This and the next three are the MSI-X table, of one vector: a test has ended."""
 VECTOR_ADDRESS_HI = 0x2004
@@ -204,6 +252,14 @@ VECTOR_CONTROL_MASK_MASK = 0x1
 """What `mask` can hold."""
 VECTOR_PENDING = 0x2800
 """MSI-X pending bits."""
+MESSAGE_DATA_TAKEN = 0x140
+"""Parts that software has read. Of each queue's ring. None that it has not is overwritten: the core waits."""
+MESSAGE_DATA_TAKEN_ENTRIES = 0x4
+"""Entries of MESSAGE_DATA_TAKEN."""
+MESSAGE_HEADS = 0x150
+"""Heads of the queues. Buffers that each queue has given out."""
+MESSAGE_HEADS_ENTRIES = 0x4
+"""Entries of MESSAGE_HEADS."""
 PIECE_TABLE = 0x4000
 """Addresses of the pieces. Lower half, upper half, for each piece of the host buffer; multiples of 4 KiB."""
 PIECE_TABLE_ENTRIES = 0x800

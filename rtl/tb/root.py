@@ -17,9 +17,14 @@ from address_list import PAGE
 from core import Core
 from host import check_enables
 
-REGISTERS_BYTES = 128 << 10
+REGISTERS_BYTES, MESSAGES_BYTES = 128 << 10, 32 << 10
 PIECE_BYTES = 1 << 20
 WAIT_US = 20
+
+
+def quiet() -> None:
+    """Leaves out what cocotbext-pcie says of every packet, which takes most of the time."""
+    logging.getLogger("cocotb").setLevel(logging.WARNING)
 
 
 @dataclass
@@ -52,7 +57,7 @@ class Root:
     """Whether it writes, where, and how many bytes."""
 
     def __post_init__(self) -> None:
-        logging.getLogger("cocotb").setLevel(logging.WARNING)
+        quiet()
         dut = self.dut
         wide = len(dut.s_axis_rq_tdata) == 512
         self.complex = RootComplex()
@@ -83,6 +88,7 @@ class Root:
         )
         dut.cfg_flr_in_process.value = 0
         self.device.functions[0].configure_bar(0, REGISTERS_BYTES)
+        self.device.functions[0].configure_bar(2, MESSAGES_BYTES, ext=True, prefetch=True)
         self.complex.max_payload_size = self.max_payload.bit_length() - 8
         self.complex.max_read_request_size = self.max_read_request.bit_length() - 8
         self.complex.make_port().connect(self.device)

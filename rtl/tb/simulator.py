@@ -7,7 +7,7 @@ import os
 import random
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,7 @@ def run_bench(
     parameters: Mapping[str, int] | None = None,
     only: str | None = None,
     design: Design | None = None,
+    plusargs: Sequence[str] = (),
 ) -> None:
     """Builds the module ``top`` and runs the tests of the Python module ``bench`` on it, or ``only`` one of them.
 
@@ -112,7 +113,7 @@ def run_bench(
             build_dir=build,
             test_dir=build,
             extra_env={"PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])},
-            plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{used_seed % (1 << 31) or 1}"],
+            plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{used_seed % (1 << 31) or 1}", *plusargs],
             results_xml=str(build / f"{bench}.xml"),
             log_file=log,
         )

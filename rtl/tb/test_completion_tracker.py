@@ -66,6 +66,7 @@ def next_completion(tag: int, request: Open, cut: bool) -> Header:
 async def send(dut: Any, header: Header) -> list[dict[str, int]]:
     """Sends a completion, beat by beat, with gaps; what the tracker says at each."""
     beats, said = 1 if header.status else max(1, -(-header.dwords // LANES)), []
+    bad_beat = random.choice([0, beats // 2])
     for beat in range(beats):
         while random.random() < 0.2:
             dut.rx_valid.value = 0
@@ -74,7 +75,7 @@ async def send(dut: Any, header: Header) -> list[dict[str, int]]:
         dut.rx_eop.value = int(beat == beats - 1)
         dut.rx_tag.value = header.tag if beat == 0 else random.getrandbits(8)
         dut.rx_status.value = header.status if beat == 0 else random.getrandbits(3)
-        dut.rx_poisoned.value = header.poisoned if beat == beats - 1 else 0
+        dut.rx_poisoned.value = int(header.poisoned and beat == bad_beat)
         dut.rx_byte_count.value = header.byte_count
         dut.rx_lower_address.value = header.lower_address
         dut.rx_dwords.value = header.dwords if beat == 0 else random.getrandbits(11)
@@ -141,7 +142,8 @@ async def answers_are_counted_to_their_requests(dut: Any) -> None:
 
 
 FAULTS = {
-    "byte count": r.RESULT_WRONG_LENGTH,
+    "fewer bytes left": r.RESULT_WRONG_LENGTH,
+    "more bytes left": r.RESULT_WRONG_LENGTH,
     "lower address": r.RESULT_WRONG_LENGTH,
     "no data": r.RESULT_WRONG_LENGTH,
     "too long": r.RESULT_WRONG_LENGTH,
@@ -168,8 +170,11 @@ async def every_fault_is_told_by_its_name(dut: Any) -> None:
         await issue(dut, tag, request)
         header = next_completion(tag, request, cut=False)
         match kind:
-            case "byte count":
-                header.byte_count += random.choice([-1, 1, 64])
+            case "fewer bytes left":
+                # The double words are still as many.
+                header.byte_count -= 1
+            case "more bytes left":
+                header.byte_count += random.choice([1, 64])
             case "lower address":
                 header.lower_address ^= random.choice([4, 64])
             case "no data":

@@ -9,9 +9,11 @@ from cocotb.triggers import Timer, with_timeout
 
 import registers as r
 from address_list import AddressList
+from clocking import clocks
 from core import OPERATIONS
 from root import WAIT_US, Root
 from simulator import run_bench
+from test_message_receiver import buffers_of, message_of
 
 
 @cocotb.test()
@@ -117,6 +119,43 @@ async def the_end_of_a_test_interrupts(dut: Any) -> None:
     await Timer(2, "us")
     assert interrupts == 2
     assert await core.read(r.VECTOR_PENDING) == 0
+
+
+@cocotb.test()
+async def messages_come_through_their_bar(dut: Any) -> None:
+    """Buffers in any order, to several queues; what arrives in memory is what was stored."""
+    root = Root(dut)
+    core = await root.start()
+    window = root.function.bar_window[2]
+    data, records = root.pieces
+    for register, value in (
+        (r.MESSAGE_DATA_LO, data), (r.MESSAGE_DATA_HI, data >> 32), (r.MESSAGE_RECORDS_LO, records),
+        (r.MESSAGE_RECORDS_HI, records >> 32), (r.MESSAGE_RINGS, 6 | 4 << r.MESSAGE_RINGS_RECORDS_LOG2_SHIFT),
+        (r.MESSAGES, 3),
+    ):  # fmt: skip
+        await core.write(register, value & 0xFFFFFFFF)
+    await clocks(core.dut, 300)
+    sent = {queue: message_of(random.randint(4, 600)) for queue in range(4)}
+    stores = [
+        (8192 * queue + 64 * number, words)
+        for queue, message in sent.items()
+        for number, words in enumerate(buffers_of(message))
+    ]
+    random.shuffle(stores)
+    for place, words in stores:
+        await window.write(place, words)
+    await Timer(5, "us")
+    assert await core.read(r.MESSAGES_LEFT) == len(sent)
+    assert await core.read(r.STORES_LOST) == await core.read(r.STORES_BAD) == 0
+    for number in range(len(sent)):
+        record = bytes(root.memory[1].mem[32 * number : 32 * number + 32])
+        length, queue = (int.from_bytes(record[at : at + 4], "little") for at in (8, 20))
+        queue &= 0xFFFF
+        found = bytes(root.memory[0].mem[4096 * queue : 4096 * queue + length])
+        assert (record[16], found) == (number + 1, sent.pop(queue))
+    assert await core.read(r.MESSAGE_HEADS) > 0
+    with pytest.raises(Exception, match="Unsuccessful completion"):
+        await with_timeout(window.read(0, 8), WAIT_US, "us")
 
 
 @cocotb.test()

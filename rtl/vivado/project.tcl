@@ -47,6 +47,11 @@ set_property -dict [list \
     CONFIG.pf0_bar0_64bit {true} \
     CONFIG.pf0_bar0_scale {Kilobytes} \
     CONFIG.pf0_bar0_size {128} \
+    CONFIG.pf0_bar2_enabled {true} \
+    CONFIG.pf0_bar2_64bit {true} \
+    CONFIG.pf0_bar2_prefetchable {true} \
+    CONFIG.pf0_bar2_scale {Kilobytes} \
+    CONFIG.pf0_bar2_size {32} \
     CONFIG.pf0_msi_enabled {false} \
     CONFIG.pf0_msix_enabled {true} \
     CONFIG.PF0_MSIX_CAP_TABLE_SIZE {000} \

@@ -24,10 +24,13 @@ def main() -> int:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from kinds import KINDS, prepare
 
+    import pcielab
+
     options = _options(list(KINDS))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder)
+        print(f"trying {pcielab.__file__}", file=sys.stderr)
         if options.again:
             KINDS[options.kind[0]](_draw(options.kind[0], options.first), _place(folder))
             return 0

@@ -16,6 +16,7 @@ from typing import Any
 import machines
 import mutate
 import pandas as pd
+import stores
 import tomli_w
 
 from pcielab import fabric, model, shipped, simulation, suites
@@ -374,6 +375,7 @@ def prepare(folder: Path) -> None:
     export(open_store(folder / "tiny.db"), "pcie-bench", folder / "published")
     for name, content in RECORDED.items():
         (folder / "published" / name).write_text(content, encoding="utf-8")
+    stores.prepare(folder, folder / "tiny.toml", folder / "published")
 
 
 def _changed_folder(draw: Draw, folder: Path) -> Path:
@@ -498,4 +500,5 @@ KINDS: dict[str, Case] = {
     "systems": systems,
     "messages": messages,
     **machines.KINDS,
+    **stores.KINDS,
 }

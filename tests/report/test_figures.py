@@ -5,7 +5,7 @@ import pytest
 
 from pcielab.report import figures
 
-from .conftest import MakeStore, bandwidth_scalars, parameters, system
+from .conftest import MakeStore, bandwidth_scalars, parameters, small_paper_suite, system
 
 
 def rows_of(figure: figures.Figure) -> list[dict[str, Any]]:
@@ -91,3 +91,66 @@ def test_the_change_is_from_the_run_without_an_iommu(make_store: MakeStore) -> N
     another_host = make_store("another", halved, system=system(iommu="super-pages", host={"name": "host-b"}))
     with pytest.raises(figures.MissingDataError, match="IOMMU"):
         figures.iommu_against_none([another_host, off])
+
+
+def scaled(factor: float) -> list[dict[str, Any]]:
+    """The small suite with every bandwidth and median times a factor."""
+    return [
+        test
+        | {
+            "scalars": [
+                scalar
+                | {"value": scalar["value"] * (factor if scalar["metric"] in ("bandwidth", "median") else 1)}
+                for scalar in test["scalars"]
+            ]
+        }
+        for test in small_paper_suite()
+    ]
+
+
+MEASURABLE = [
+    (figures.bandwidth_by_size, 25.0, "%"),
+    (figures.bandwidth_by_window, 25.0, "%"),
+    (figures.bandwidth_by_offset, 25.0, "%"),
+    (figures.latency_by_size, None, "ns"),
+    (figures.latency_by_window, None, "ns"),
+]
+
+
+@pytest.mark.parametrize(("draw", "percent", "unit"), MEASURABLE)
+def test_what_is_left_of_a_measurement_stands_below_the_figure(
+    make_store: MakeStore, draw: Any, percent: float | None, unit: str
+) -> None:
+    simulated, measured = make_store("a", scaled(1.25)), make_store("b", scaled(1.0), origin="measured")
+    figure = draw(simulated, measured=measured)
+    assert len(figure.to_dict(validate=False)["vconcat"]) == 2
+    apart = [row for row in rows_of(figure) if "residual" in row]
+    assert {row["run"] for row in apart} == {"made-up · SIMULATED"}
+    if percent is not None:
+        assert [row["residual"] for row in apart] == pytest.approx([percent] * len(apart), rel=1e-5)
+    else:
+        assert all(row["residual"] == pytest.approx(0.2 * row["median"], rel=1e-4) for row in apart)
+    # Two runs side by side of which one was measured are no less measured beside simulated.
+    beside = [row for row in rows_of(draw([simulated, measured])) if "residual" in row]
+    assert {round(row["residual"], 3) for row in beside} == {round(row["residual"], 3) for row in apart}
+    assert {row["run"] for row in beside} == {"made-up · SIMULATED"}
+    assert "vconcat" not in draw([simulated, make_store("c", scaled(1.0))]).to_dict(validate=False), unit
+
+
+@pytest.mark.parametrize("draw", [figures.latency_cdf, figures.latency_tail])
+def test_distributions_are_held_against_each_other_at_equal_shares(make_store: MakeStore, draw: Any) -> None:
+    later = [
+        test
+        | {
+            "distributions": [
+                one | {"bins": [(place + 3, count) for place, count in one["bins"]]}
+                for one in test["distributions"]
+            ]
+        }
+        for test in small_paper_suite()
+        if "distributions" in test
+    ]
+    figure = draw(make_store("a", later), measured=make_store("b", origin="measured"))
+    apart = [row["residual"] for row in rows_of(figure) if "residual" in row]
+    assert len(apart) > 20
+    assert apart == pytest.approx([40.0] * len(apart), rel=1e-4)

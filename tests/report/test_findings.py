@@ -75,3 +75,50 @@ def test_the_size_from_which_ethernet_is_kept_up_with_is_computed(make_store: Ma
     assert said == "made-up, reads: at most 37.8 Gb/s, at 2048 B; never 40G Ethernet at the largest size."
     [said] = findings_of(figures.bandwidth_by_size(make_store("fast", sweep_of(1.0))))
     assert said == "made-up, reads: at most 53.9 Gb/s, at 2048 B; 40G Ethernet at every size."
+
+
+def test_what_a_byte_takes_is_computed(make_store: MakeStore) -> None:
+    def tests(per_byte: float) -> list[dict[str, object]]:
+        return [
+            {
+                "family": "lat_dma_sizes",
+                "parameters": parameters("lat-rd", size),
+                "scalars": latency_scalars(500 + per_byte * size),
+            }
+            for size in (100, 1100)
+        ]
+
+    [said] = findings_of(figures.latency_by_size(make_store("steep", tests(0.5))))
+    assert said == "made-up, LAT_RD, DMA: 550 ns at 100 B and 1,050 ns at 1,100 B, 0.50 ns for each byte more."
+    [said] = findings_of(figures.latency_by_size(make_store("flat", tests(0.0))))
+    assert "0.00 ns for each byte more" in said
+
+
+def test_an_offset_that_costs_nothing_is_not_said_to(make_store: MakeStore) -> None:
+    def tests(factor: float) -> list[dict[str, object]]:
+        return [
+            {
+                "family": "bw_dma_off",
+                "parameters": parameters("bw-rd", 64, host_offset_bytes=offset),
+                "scalars": [
+                    scalar | {"value": scalar["value"] * (factor if offset == 8 else 1)}
+                    for scalar in bandwidth_scalars(64)
+                ],
+            }
+            for offset in (0, 1, 8)
+        ]
+
+    [said] = findings_of(figures.bandwidth_by_offset(make_store("same", tests(0.99))))
+    assert said == "made-up, reads, offset on the host: the same within 3 % at every one."
+    [said] = findings_of(figures.bandwidth_by_offset(make_store("apart", tests(0.6))))
+    assert said == "made-up, reads, offset on the host: up to -40 % (64 B at 8)."
+
+
+def test_a_nic_that_never_carries_the_line_is_said_not_to(make_store: MakeStore) -> None:
+    link = system()["link"]
+    wide = findings_of(figures.modelled_interactions(make_store("wide", system=system(link=link | {"lanes": 16}))))
+    assert any("simple NIC" in said and "from frames of" in said for said in wide)
+    slow = system(link=link | {"lanes": 4, "mps_bytes": 128})
+    narrow = findings_of(figures.modelled_interactions(make_store("narrow", system=slow)))
+    assert wide != narrow
+    assert all("carries" in said for said in narrow)

@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from pcielab import model
 from pcielab.report import figures, write_report
+from pcielab.report.figures.frame import findings_of
+from pcielab.report.figures.message_findings import ways_findings
 from pcielab.simulation import simulate_messages
 from pcielab.store import Store, open_store
 from pcielab.suites import load_message_suite
@@ -29,6 +32,27 @@ ways = ["write-combined", "descriptors"]
 sizes = [20, 64, 128]
 messages = 2
 """
+CONTENTION = """
+[[group]]
+family = "message_cores"
+loop = ["sharing", "cores", "size"]
+ways = ["write-combined"]
+sizes = [64]
+cores = [1, 2]
+sharing = ["own-queues", "one-queue"]
+pace = "stream"
+messages = 20
+
+[[group]]
+family = "message_evictions"
+loop = ["eviction", "pressure"]
+ways = ["write-combined"]
+sizes = [1024]
+evictions = ["in-order", "random"]
+pressures = [0.0, 0.5]
+pace = "stream"
+messages = 20
+"""
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +62,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> Store:
     for pace in ("alone", "stream"):
         for links in ("", 'links = ["gen3-x8", "gen6-x8"]\n'):
             text += f'{GROUP}pace = "{pace}"\n{links}'
+    text += CONTENTION
     path = folder / "small.toml"
     path.write_text(text)
     simulate_messages(model.load_message_profile("kpio-2012"), load_message_suite(str(path)), folder / "run.db")
@@ -67,6 +92,30 @@ def test_every_way_and_link_is_drawn(messages: Store) -> None:
         assert {row["link"] for row in rows_of(draw(messages))} == {"Gen3 x8", "Gen6 x8"}
 
 
+def test_cores_and_evictions_are_drawn(messages: Store) -> None:
+    cores = figures.message_cores(messages)
+    drawn = {(row["line"].split(", ")[-1], row["cores"]) for row in rows_of(cores) if "cores" in row}
+    assert drawn == {(queue, number) for queue in ("a queue for each core", "one queue") for number in (1, 2)}
+    assert {row["panel"] for row in rows_of(cores)} == {"Gen1 x4 · bandwidth (Gb/s)", "Gen1 x4 · latency (ns)"}
+    evictions = figures.message_evictions(messages)
+    assert {row["pressure"] for row in rows_of(evictions)} == {0.0, 0.5}
+    [said] = findings_of(evictions)
+    assert "bandwidth at a share of 50%" in said
+    assert " -" in said
+
+
+def test_which_way_is_ahead_is_computed(messages: Store) -> None:
+    [said] = findings_of(figures.message_latency_by_size(messages))
+    assert said.endswith("write-combined stores are ahead of descriptors at every one of 3 sizes.")
+    rows = pd.DataFrame({"run": "a", "link": "", "way": ["write-combined", "descriptors"] * 3})
+    rows = rows.assign(size_bytes=[8, 8, 64, 64, 4096, 4096], bandwidth=[2, 1, 3, 2, 4, 9], median=[1, 2] * 3)
+    assert [*ways_findings(rows, "bandwidth")] == ["a: write-combined stores are ahead of descriptors up to 64 B."]
+    swapped = rows.assign(bandwidth=-rows["bandwidth"])
+    assert [*ways_findings(swapped, "bandwidth")] == [
+        "a: write-combined stores are ahead of descriptors at 1 of 3 sizes, 4,096 B the largest of them."
+    ]
+
+
 def test_bandwidth_stays_below_the_link(messages: Store) -> None:
     rows = rows_of(figures.message_bandwidth_by_size(messages))
     bound = {row["size_bytes"]: row["bandwidth"] for row in rows if "bound" in row}
@@ -86,7 +135,7 @@ def test_stores_without_messages_say_what_is_missing(make_store: MakeStore) -> N
     store = make_store("a")
     for draw in (
         figures.message_steps, figures.message_latency_by_size, figures.message_bandwidth_by_link,
-        figures.modelled_loopback,
+        figures.modelled_loopback, figures.message_cores, figures.message_evictions,
     ):  # fmt: skip
         with pytest.raises(figures.MissingDataError, match="pcielab run --suite kpio"):
             draw(store)

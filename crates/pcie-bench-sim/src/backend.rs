@@ -11,8 +11,14 @@ use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Jobs that a simulation can be shared among: each goes through the state of the whole suite.
-const JOBS_MOST: usize = 1024;
+/// Jobs that a simulation can be shared among.
+const JOBS_MOST: u64 = 1024;
+/// What the jobs of a simulation may take together, bytes: each goes through the state of the whole suite.
+const JOBS_BYTES_MOST: u64 = 4 << 30;
+/// States that a job holds at once: its own, those of the batches of a test, and what settles while caches are warmed.
+const STATES_OF_A_JOB: u64 = 4;
+/// What a job takes besides, bytes: its stack and what it has measured.
+const JOB_BYTES: u64 = 8 << 20;
 
 /// A simulated machine, `sim`.
 #[derive(Debug)]
@@ -45,7 +51,8 @@ impl Backend for Simulated {
     }
 
     fn jobs_most(&self) -> usize {
-        JOBS_MOST
+        let job_bytes = STATES_OF_A_JOB * self.machine.state_bytes() + JOB_BYTES;
+        (JOBS_BYTES_MOST / job_bytes).clamp(1, JOBS_MOST) as usize
     }
 
     fn open(&self) -> Result<Bench, OpenError> {

@@ -44,6 +44,8 @@ pub struct Options {
     pub jobs: usize,
     /// Go on with a store that is there.
     pub resume: bool,
+    /// When going on with a store, do tests again whose numbers are damaged.
+    pub repeat_damaged: bool,
     /// Replace a store that is there.
     pub overwrite: bool,
 }

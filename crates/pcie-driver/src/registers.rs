@@ -190,6 +190,54 @@ pub const TIMED_OUT_COUNT: u32 = 0xd0;
 pub const DATA_MISMATCH_COUNT: u32 = 0xd4;
 /// Tags that are retired. Their requests timed out, or were answered wrongly. No test starts until a reset takes them back.
 pub const RETIRED_TAGS: u32 = 0xd8;
+/// Messages by write-combining stores.
+pub const MESSAGES: u32 = 0x100;
+/// Place of `enable` in MESSAGES.
+pub const MESSAGES_ENABLE_SHIFT: u32 = 0x0;
+/// What `enable` can hold.
+pub const MESSAGES_ENABLE_MASK: u32 = 0x1;
+/// Place of `stuffed` in MESSAGES.
+pub const MESSAGES_STUFFED_SHIFT: u32 = 0x1;
+/// What `stuffed` can hold.
+pub const MESSAGES_STUFFED_MASK: u32 = 0x1;
+/// Queues for messages. Queue q has the window of twice its bytes that starts at q times as many in BAR 2.
+pub const MESSAGE_QUEUES: u32 = 0x104;
+/// Place of `count` in MESSAGE_QUEUES.
+pub const MESSAGE_QUEUES_COUNT_SHIFT: u32 = 0x0;
+/// What `count` can hold.
+pub const MESSAGE_QUEUES_COUNT_MASK: u32 = 0xff;
+/// Place of `bytes_log2` in MESSAGE_QUEUES.
+pub const MESSAGE_QUEUES_BYTES_LOG2_SHIFT: u32 = 0x8;
+/// What `bytes_log2` can hold.
+pub const MESSAGE_QUEUES_BYTES_LOG2_MASK: u32 = 0xff;
+/// Rings for messages in host memory.
+pub const MESSAGE_RINGS: u32 = 0x108;
+/// Place of `data_log2` in MESSAGE_RINGS.
+pub const MESSAGE_RINGS_DATA_LOG2_SHIFT: u32 = 0x0;
+/// What `data_log2` can hold.
+pub const MESSAGE_RINGS_DATA_LOG2_MASK: u32 = 0x1f;
+/// Place of `records_log2` in MESSAGE_RINGS.
+pub const MESSAGE_RINGS_RECORDS_LOG2_SHIFT: u32 = 0x8;
+/// What `records_log2` can hold.
+pub const MESSAGE_RINGS_RECORDS_LOG2_MASK: u32 = 0x1f;
+/// Address of the rings of the queues, lower half. One behind the other. A multiple of 4 KiB.
+pub const MESSAGE_DATA_LO: u32 = 0x110;
+/// Address of the rings of the queues, upper half.
+pub const MESSAGE_DATA_HI: u32 = 0x114;
+/// Address of the records, lower half. A record has 32 bytes: clock (64 bits), length of the message, its first part in its queue's ring, number of the record from 1 on (32 bits each), queue (16), whether it is intact (8), whether it is longer than the ring (8), buffers that the queue has given out (32). A multiple of 4 KiB.
+pub const MESSAGE_RECORDS_LO: u32 = 0x118;
+/// Address of the records, upper half.
+pub const MESSAGE_RECORDS_HI: u32 = 0x11c;
+/// Records that software has read. None that it has not is overwritten: the core waits.
+pub const MESSAGE_RECORDS_TAKEN: u32 = 0x120;
+/// Messages that have left. This and the next are counted from MESSAGES.enable on.
+pub const MESSAGES_LEFT: u32 = 0x124;
+/// Messages with a signature inside.
+pub const MESSAGES_DROPPED: u32 = 0x128;
+/// Stores that were lost. They came while MESSAGES.enable was unset, overwrote others, or found no room in their queue for TIMEOUT clocks.
+pub const STORES_LOST: u32 = 0x12c;
+/// Stores that are none of a message. Not whole words of 8 bytes within a buffer of 64.
+pub const STORES_BAD: u32 = 0x130;
 /// MSI-X vector, address, lower half. This and the next three are the MSI-X table, of one vector: a test has ended.
 pub const VECTOR_ADDRESS_LO: u32 = 0x2000;
 /// MSI-X vector, address, upper half.
@@ -204,6 +252,14 @@ pub const VECTOR_CONTROL_MASK_SHIFT: u32 = 0x0;
 pub const VECTOR_CONTROL_MASK_MASK: u32 = 0x1;
 /// MSI-X pending bits.
 pub const VECTOR_PENDING: u32 = 0x2800;
+/// Parts that software has read. Of each queue's ring. None that it has not is overwritten: the core waits.
+pub const MESSAGE_DATA_TAKEN: u32 = 0x140;
+/// Entries of MESSAGE_DATA_TAKEN.
+pub const MESSAGE_DATA_TAKEN_ENTRIES: u32 = 0x4;
+/// Heads of the queues. Buffers that each queue has given out.
+pub const MESSAGE_HEADS: u32 = 0x150;
+/// Entries of MESSAGE_HEADS.
+pub const MESSAGE_HEADS_ENTRIES: u32 = 0x4;
 /// Addresses of the pieces. Lower half, upper half, for each piece of the host buffer; multiples of 4 KiB.
 pub const PIECE_TABLE: u32 = 0x4000;
 /// Entries of PIECE_TABLE.

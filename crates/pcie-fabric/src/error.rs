@@ -37,6 +37,18 @@ pub enum FabricError {
     /// Links that lead back to where they started.
     #[error("node {0}: its links upwards lead back to itself: a fabric is a tree, without a cycle")]
     Cycle(String),
+    /// More levels than any fabric has buses.
+    #[error(
+        "node {node}: is {level} levels below the root: a fabric has at most {most}, as a tree has 256 buses"
+    )]
+    TooDeep {
+        /// The first node that is.
+        node: String,
+        /// Its level.
+        level: u32,
+        /// The lowest that there can be.
+        most: u32,
+    },
     /// A number that must be above zero.
     #[error("{item}: {key} = {value}: give a number above 0")]
     NotPositive {

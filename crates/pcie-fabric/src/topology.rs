@@ -16,6 +16,8 @@ pub type NodeId = u32;
 pub type EdgeId = u32;
 
 const ROOT: u32 = u32::MAX;
+/// Levels below the root at most: every link is a bus of its own, and there are 256 (PCIe Base Specification).
+const LEVELS_MOST: u32 = 255;
 /// Names shown in a message; a fabric of ten thousand nodes is not listed.
 const SHOWN_NAMES: usize = 24;
 /// What a data TLP takes beside its payload: framing, sequence number, 3 DW header, LCRC (PCIe Base Specification).
@@ -210,6 +212,10 @@ fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Resul
         let mut level = depth[node];
         while let Some(passed) = way.pop() {
             level += 1;
+            if level > LEVELS_MOST {
+                let node = nodes[passed].name.clone();
+                return Err(FabricError::TooDeep { node, level, most: LEVELS_MOST });
+            }
             depth[passed] = level;
         }
     }

@@ -19,7 +19,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Carries out tests, a JSON list of `family`, `name` and `parameters`, by calling `carry_out` with the place of each and a
 /// stop; it returns its numbers as JSON.
 #[pyfunction]
-#[pyo3(signature = (path, suite, tests, manifest, carry_out, *, resume, overwrite, progress))]
+#[pyo3(signature = (path, suite, tests, manifest, carry_out, *, resume, overwrite, progress, repeat_damaged = false))]
 #[pyo3(name = "run_experiments")]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_experiments(
@@ -32,6 +32,7 @@ fn run_experiments(
     resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
+    repeat_damaged: bool,
 ) -> PyResult<()> {
     let tests: Vec<AskedInPython> = parse("tests", tests)?;
     let tests = tests.into_iter().map(|test| Asked {
@@ -40,7 +41,7 @@ fn run_experiments(
         parameters: test.parameters,
     });
     let work = Experiments { suite, tests: tests.collect(), function: Arc::new(carry_out) };
-    let options = Options { jobs: 1, resume, overwrite };
+    let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
     self::carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn word<T: DeserializeOwned>(what: &str, word: &str) -> PyResult<T> {
 /// Runs a suite on a back end into a store. `progress` is called with the tests done, their total, and the family and name of
 /// the last one; an exception from it, or a signal, stops the run.
 #[pyfunction]
-#[pyo3(signature = (path, backend, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress))]
+#[pyo3(signature = (path, backend, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress, repeat_damaged = false))]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_suite(
     py: Python<'_>,
@@ -74,12 +74,14 @@ fn run_suite(
     resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
+    repeat_damaged: bool,
 ) -> PyResult<()> {
     let suite: Suite = parse("suite", suite)?;
     let backend = Arc::clone(&backend.get().inner);
     let work = Benchmarks::new(suite, word("samples", samples)?, seed, backend);
     let work = work.map_err(|error| raised(error.into()))?;
-    carry_out(py, Arc::new(work), Options { jobs, resume, overwrite }, &path, manifest, &progress)
+    let options = Options { jobs, resume, repeat_damaged, overwrite };
+    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 
 /// Runs the only test of a suite on a back end, in this thread, and returns its record as JSON; `stop` ends it early.
@@ -149,7 +151,7 @@ fn check_message_suite(suite: &str) -> PyResult<()> {
 
 /// Runs a suite of messages on a simulated system into a store; see `run_suite`.
 #[pyfunction]
-#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, resume, overwrite, progress))]
+#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, resume, overwrite, progress, repeat_damaged = false))]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_messages(
     py: Python<'_>,
@@ -162,12 +164,13 @@ fn run_messages(
     resume: bool,
     overwrite: bool,
     progress: Py<PyAny>,
+    repeat_damaged: bool,
 ) -> PyResult<()> {
     let suite: MessageSuite = parse("suite", suite)?;
     let backend = SimulatedMessages::new(parse("system", system)?, parse("profile", profile)?, seed)
         .map_err(|error| InputError::new_err(error.to_string()))?;
     let work = Messages::new(suite, Arc::new(backend)).map_err(|error| raised(error.into()))?;
-    let options = Options { jobs: 1, resume, overwrite };
+    let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
     carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 

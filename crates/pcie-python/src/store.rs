@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use pcie_store::{Contents, Error, Manifest, Store, TestRecord};
+use pcie_store::{Contents, Damage, Error, Manifest, Store, TestRecord};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
@@ -15,7 +15,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StoreContents>()?;
     module.add_function(wrap_pyfunction!(read_store, module)?)?;
     module.add_function(wrap_pyfunction!(read_manifest, module)?)?;
-    module.add_function(wrap_pyfunction!(drop_damaged_tests, module)?)?;
+    module.add_function(wrap_pyfunction!(damaged_tests, module)?)?;
     module.add_function(wrap_pyfunction!(check_new_store, module)?)
 }
 
@@ -184,11 +184,16 @@ fn read_manifest(path: PathBuf) -> PyResult<String> {
     pcie_store::read_manifest(path).map(|manifest| json_of(&manifest)).map_err(raised)
 }
 
-/// Takes damaged tests out of a store, and says which.
+/// The damaged tests of a store, in words; an error if more than tests is damaged.
 #[pyfunction]
-fn drop_damaged_tests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
-    let dropped = py.detach(|| Store::drop_damaged(path)).map_err(raised)?;
-    Ok(dropped.iter().map(ToString::to_string).collect())
+fn damaged_tests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
+    match py.detach(|| pcie_store::read(path)) {
+        Ok(_) => Ok(Vec::new()),
+        Err(Error::Damaged { damage, .. }) if damage.iter().all(Damage::is_of_tests) => {
+            Ok(damage.iter().map(ToString::to_string).collect())
+        }
+        Err(error) => Err(raised(error)),
+    }
 }
 
 /// Refuses a place where no store could be put, before the work for it is done.

@@ -191,6 +191,44 @@ fn a_core_that_is_not_built_or_is_something_else_is_said_with_the_remedy() {
     }
 }
 
+/// A program that says of itself what `pcielab-rtl` says, and no more.
+fn mute(directory: &std::path::Path, version: u32) -> PathBuf {
+    let hello: String = [0x4c54_5250, version, 32, 64, 4096, 4000]
+        .iter()
+        .flat_map(|word: &u32| word.to_le_bytes())
+        .map(|byte| format!("\\{byte:03o}"))
+        .collect();
+    let path = directory.join("mute");
+    std::fs::write(&path, format!("#!/bin/sh\nprintf '{hello}'\nexec sleep 60\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn a_core_that_does_not_answer_is_ended_and_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bench = Rtl::new(machine("snb"), Some(mute(directory.path(), 1))).open().unwrap();
+    let test = test(Operation::BwRd);
+    begin(&mut bench, &test);
+    let started = std::time::Instant::now();
+    match bench.device.bandwidth(&test, &mut |_| ControlFlow::Continue(())) {
+        Err(DeviceError::Lost(message)) => assert!(message.contains("did not answer"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(started.elapsed() < std::time::Duration::from_secs(30));
+}
+
+#[test]
+fn a_core_of_another_version_is_refused_with_the_remedy() {
+    let directory = tempfile::tempdir().unwrap();
+    match Rtl::new(machine("snb"), Some(mute(directory.path(), 99))).open() {
+        Err(OpenError::Unavailable(message)) => {
+            assert!(message.contains("version 99") && message.contains("make rtl"), "{message}");
+        }
+        other => panic!("{:?}", other.err()),
+    }
+}
+
 #[test]
 fn a_core_whose_process_ends_is_lost_and_comes_back() {
     let Some(program) = program() else { return };

@@ -58,6 +58,12 @@ struct Sockets {
 }
 
 impl Caches {
+    /// What the state of all lines takes, bytes.
+    pub(crate) fn size_bytes(system: &System, lines: &Lines) -> u64 {
+        let ways = u64::from(system.host.llc.ddio_ways.max(1));
+        u64::from(lines.count()) + u64::from(lines.set_count()) * ways * size_of::<Line>() as u64
+    }
+
     /// Caches and memory as they are after boot: empty, and nothing ever written.
     #[must_use]
     pub fn new(system: &System, lines: &Lines) -> Self {

@@ -163,6 +163,12 @@ impl Machine {
         &self.system
     }
 
+    /// What the machine's state takes, bytes.
+    #[must_use]
+    pub fn state_bytes(&self) -> u64 {
+        Caches::size_bytes(&self.system, &self.lines)
+    }
+
     /// The machine after boot.
     #[must_use]
     pub fn boot(&self) -> State {

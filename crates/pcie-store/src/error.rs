@@ -97,7 +97,7 @@ pub enum Error {
         damage: Vec<Damage>,
     },
     /// A manifest lacks a key, or has a value that cannot be right.
-    #[error("manifest: `{key}` is {found}: it must be {expected}")]
+    #[error("manifest: `{key}` is {}: it must be {expected}", shown(found))]
     Manifest {
         /// The key.
         key: String,
@@ -107,7 +107,7 @@ pub enum Error {
         expected: String,
     },
     /// The record of a test cannot be stored as it is.
-    #[error("test {id}: {what} is {found}: it must be {expected}")]
+    #[error("test {id}: {what} is {}: it must be {expected}", shown(found))]
     Record {
         /// The id of the test.
         id: u64,
@@ -160,4 +160,34 @@ fn listed(damage: &[Damage]) -> String {
         "take another copy of it, or make it again"
     };
     format!("{}: {remedy}", named.join(", "))
+}
+
+/// Characters of a value that a message shows.
+const SHOWN_CHARACTERS: usize = 80;
+
+/// A value from a foreign file as messages show it: on one line, not too long, and with nothing that a terminal obeys.
+fn shown(text: &str) -> String {
+    let mut shown = String::new();
+    for character in text.chars().take(SHOWN_CHARACTERS) {
+        match character {
+            '"' | '\'' | '\\' => shown.push(character),
+            other => shown.extend(other.escape_debug()),
+        }
+    }
+    if text.chars().nth(SHOWN_CHARACTERS).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_value_is_shown_on_one_short_line() {
+        assert_eq!(shown(r#""a\u0000é""#), r#""a\u0000é""#);
+        assert_eq!(shown("\u{feff}\u{1b}[2J\n\u{202e}"), "\\u{feff}\\u{1b}[2J\\n\\u{202e}");
+        assert_eq!(shown(&"x".repeat(5000)), format!("{}...", "x".repeat(80)));
+    }
 }

@@ -50,6 +50,14 @@ pub enum Damage {
     },
 }
 
+impl Damage {
+    /// Whether doing tests again mends it.
+    #[must_use]
+    pub fn is_of_tests(&self) -> bool {
+        matches!(self, Self::Test { .. } | Self::Strays { .. })
+    }
+}
+
 impl fmt::Display for Damage {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -100,7 +100,7 @@ impl Store {
     pub fn drop_damaged(path: impl AsRef<Path>) -> Result<Vec<Damage>> {
         let path = path.as_ref();
         let (connection, contents, damage) = left(path)?;
-        if !damage.iter().all(|part| matches!(part, Damage::Test { .. } | Damage::Strays { .. })) {
+        if !damage.iter().all(Damage::is_of_tests) {
             return Err(Error::Damaged { path: path.to_owned(), damage });
         }
         if !damage.is_empty() {

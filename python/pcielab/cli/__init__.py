@@ -7,12 +7,15 @@ that help and completion wait for none of it.
 """
 
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
-def main() -> NoReturn:
+def main() -> "NoReturn":
     """Run the command line; the entry point of the `pcielab` script."""
-    # Loaded here because Ctrl-C can be answered from here on.
+    # Loaded here because Ctrl-C can be answered from here on, and hardly anything is loaded before.
     try:
         from pcielab.cli.commands import app
         from pcielab.cli.exits import exit_code_of

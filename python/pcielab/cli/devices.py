@@ -18,16 +18,14 @@ Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.
 def list_devices(output_format: Formats = Format.TABLE) -> None:
     """List what tests can run on here, and what is missing for it; nothing is opened.
 
-    `sim` is the simulator, with the cards that it knows, and `rtl` the FPGA core on a simulated host. Another
-    kind is chosen by `pcielab run --device KIND`.
+    `sim` is the simulator, with the cards that it knows. Another kind is chosen by `pcielab run --device KIND`.
     """
-    from pcielab.devices import kinds, rtl
+    from pcielab.devices import kinds
 
     rows: list[dict[str, Cell]] = [
         {"device": "sim", "card": name, "title": shipped.title(path), "missing": ""}
         for name, path in shipped.profile_files("device").items()
     ]
-    rows.append({"device": "rtl", "card": rtl.CARD, "title": rtl.TITLE, "missing": rtl.missing()})
     for kind in kinds().values():
         for name, missing in kind.present():
             rows.append({"device": kind.name, "card": name, "title": kind.title, "missing": missing})

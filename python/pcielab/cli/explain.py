@@ -10,7 +10,7 @@ from pcielab import model
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.quantities import parse_range
@@ -36,7 +36,7 @@ _BOUNDS: tuple["Bound", ...] = (
     "receive-buffers",
     "page-walks",
 )
-_OF_RUNS = ("run", "other", "tests", "picture", "overwrite", "output_format")
+_OF_RUNS = ("run", "other", "tests", "picture", "theme", "overwrite", "output_format")
 _SHOWN_OTHERS = _SHOWN_REASONS = 2
 
 
@@ -86,6 +86,7 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
@@ -122,7 +123,7 @@ def explain(
         if other is not None:
             from pcielab.cli.explain_two import explain_two
 
-            explain_two(run, other, tests or [], picture, output_format, overwrite=overwrite)
+            explain_two(run, other, tests or [], picture, output_format, theme=theme, overwrite=overwrite)
         elif picture is not None:
             raise InputError("--picture: is of what moves the tests of two runs: give RUN_B, too")
         else:

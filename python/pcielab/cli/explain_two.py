@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, Theme, print_rows
 from pcielab.cli.progress import Bar
 from pcielab.cli.stores import opened
 from pcielab.explain.contrast import Contrast, Moved, contrast
@@ -18,7 +18,14 @@ _LEAST_SHOWN_PERCENT = 0.3
 
 
 def explain_two(
-    first: Path, second: Path, tests: list[str], picture: Path | None, output_format: Format, *, overwrite: bool
+    first: Path,
+    second: Path,
+    tests: list[str],
+    picture: Path | None,
+    output_format: Format,
+    *,
+    theme: Theme,
+    overwrite: bool,
 ) -> None:
     """Print in which values two systems differ, and of each test what each of them does to it."""
     if picture is not None:
@@ -32,7 +39,7 @@ def explain_two(
         typer.echo(note, err=True)
     names = (f"{a.title}, {first.name}", f"{b.title}, {second.name}")
     if picture is not None:
-        save_figure(draw_contrast(found, *names), picture, overwrite=overwrite)
+        save_figure(draw_contrast(found, *names), picture, theme=theme.value, overwrite=overwrite)
     title = f"A: {names[0]}\nB: {names[1]}\nSimulated with one change at a time"
     if output_format is Format.TABLE:
         changes: list[dict[str, Cell]] = [

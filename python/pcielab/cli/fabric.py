@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names, suite_names
-from pcielab.cli.output import Cell, Format, print_frame, print_rows
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_frame, print_rows
 from pcielab.errors import InputError
 from pcielab.wording import named
 
@@ -133,6 +133,7 @@ def explain(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the tree with the loads on its edges.")
     ] = None,
+    theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
@@ -161,14 +162,14 @@ def explain(
     else:
         print_frame(changes, output_format)
     if picture is not None:
-        _draw(chosen, found, picture, overwrite=overwrite)
+        _draw(chosen, found, picture, theme=theme, overwrite=overwrite)
 
 
-def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, overwrite: bool) -> None:
+def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, overwrite: bool) -> None:
     from pcielab.fabric.picture import tree
     from pcielab.report import save_figure
 
-    save_figure(tree(chosen, found), path, overwrite=overwrite)
+    save_figure(tree(chosen, found), path, theme=theme.value, overwrite=overwrite)
     typer.echo(f"wrote {path}", err=True)
 
 
@@ -236,6 +237,9 @@ def run_fabric(
     ] = 200.0,
     seed: Annotated[int, typer.Option("--seed", help="Names the draws of random arrivals.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
+    repeat_damaged: Annotated[
+        bool, typer.Option("--repeat-damaged", help="With --resume: do tests again whose numbers are damaged.")
+    ] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
@@ -250,6 +254,7 @@ def run_fabric(
     """
     from pcielab import fabric
     from pcielab.cli.progress import Bar
+    from pcielab.cli.stores import tell_damaged
     from pcielab.store import open_store
 
     chosen = fabric.load(file)
@@ -267,6 +272,8 @@ def run_fabric(
     else:
         name = flows or chosen.file.flows.default or "flows"
         points = fabric.flow_set(chosen.flows(flows), name, discipline.value, duration_us)
+    if repeat_damaged:
+        tell_damaged(output)
     with Bar() as bar:
         fabric.run(
             chosen,
@@ -275,6 +282,7 @@ def run_fabric(
             suite=name,
             seed=seed,
             resume=resume,
+            repeat_damaged=repeat_damaged,
             overwrite=overwrite,
             progress=bar.update,
         )

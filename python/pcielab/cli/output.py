@@ -7,7 +7,9 @@ import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +28,18 @@ class Format(StrEnum):
     TABLE = "table"
     CSV = "csv"
     JSON = "json"
+
+
+class Theme(StrEnum):
+    """What a picture is drawn for."""
+
+    LIGHT = "light"
+    DARK = "dark"
+
+
+ThemeOption: TypeAlias = Annotated[
+    Theme, typer.Option("--theme", help="Of pictures: for light or for dark pages; .html follows its reader.")
+]
 
 
 def is_stdout(path: Path | None) -> bool:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.output import Theme, ThemeOption
 from pcielab.cli.stores import opened
 
 
@@ -27,6 +28,7 @@ def report(
         Path | None, typer.Option(metavar="FOLDER", help="Write every figure as a file into this folder too.")
     ] = None,
     figure_format: Annotated[FigureFormat, typer.Option(help="Format of those files.")] = FigureFormat.SVG,
+    theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
 ) -> None:
     """Write a report as one HTML file: what was run on what, the paper's figures, every row; no network.
@@ -46,6 +48,7 @@ def report(
         measured=opened(measured) if measured is not None else None,
         figures=figures,
         figure_format=figure_format.value,
+        theme=theme.value,
         overwrite=overwrite,
     )
     for path in written:

@@ -49,10 +49,8 @@ def _run_messages(
     profile: str,
     sets: list[str],
     output: Path,
-    seed: int,
-    resume: bool,
-    overwrite: bool,
     single: dict[str, object],
+    **options: Any,
 ) -> None:
     from pcielab.cli.progress import Bar
     from pcielab.model import load_message_profile
@@ -65,16 +63,7 @@ def _run_messages(
     chosen = load_message_suite(suite)
     machine = load_message_profile(profile)
     with Bar() as bar:
-        simulate_messages(
-            machine,
-            chosen,
-            output,
-            sets=sets,
-            seed=seed,
-            resume=resume,
-            overwrite=overwrite,
-            progress=bar.update,
-        )
+        simulate_messages(machine, chosen, output, sets=sets, progress=bar.update, **options)
     tell(output, machine.name)
 
 
@@ -206,6 +195,7 @@ def run(
 
         pcielab run --device cpu --suite cpu -o cpu.db
     """
+    from pcielab.cli.stores import tell_damaged
     from pcielab.store import open_store
     from pcielab.suites import is_message_suite
 
@@ -222,17 +212,18 @@ def run(
         "transactions": transactions,
         "details": details or None,
     }
+    kept = {"seed": seed, "resume": resume, "repeat_damaged": repeat_damaged, "overwrite": overwrite}
+    if repeat_damaged:
+        tell_damaged(output)
     if suite is not None and test is None and is_message_suite(suite):
         if device != "sim":
             raise InputError(
                 f"--suite {suite}: is a suite of messages, which --device {device} cannot take: give sim"
             )
-        _run_messages(suite, profile or "kpio-2012", sets or [], output, seed, resume, overwrite, single)
+        _run_messages(suite, profile or "kpio-2012", sets or [], output, single, **kept)
         return
     chosen = _chosen_suite(suite, test, single)
-    if repeat_damaged:
-        _drop_damaged(output, resume=resume)
-    common = {"samples": samples.value, "seed": seed, "jobs": jobs, "resume": resume, "overwrite": overwrite}
+    common = {"samples": samples.value, "jobs": jobs, **kept}
     if device == "rtl":
         title = name = _run_rtl(profile or "hsw2620", sets or [], chosen, output, engine, **common)
     elif device == "sim":
@@ -270,13 +261,3 @@ def _simulate(
     with Bar() as bar:
         simulate(system, chosen, output, engine=engine.value, progress=bar.update, **options)
     return system.title, system.system.name
-
-
-def _drop_damaged(output: Path, *, resume: bool) -> None:
-    from pcielab.store import drop_damaged_tests
-
-    if not resume:
-        raise InputError("--repeat-damaged: only a store that is gone on with is repaired: give --resume as well")
-    if output.exists():
-        for damaged in drop_damaged_tests(output):
-            typer.echo(f"{output}: {damaged} was damaged and is done again", err=True)

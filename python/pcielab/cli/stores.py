@@ -1,4 +1,4 @@
-"""Stores that commands read: where one is incomplete, that is said on stderr."""
+"""Stores that commands open: where one is incomplete, or is to be repaired, that is said on stderr."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,3 +17,11 @@ def opened(path: Path) -> "Store":
     if store.incomplete:
         typer.echo(f"{path}: incomplete: {store.extent}", err=True)
     return store
+
+
+def tell_damaged(path: Path) -> None:
+    """Say which tests of a store that is to be gone on with are damaged; nothing is changed."""
+    from pcielab.store import damaged_tests
+
+    for damaged in damaged_tests(path) if path.exists() else ():
+        typer.echo(f"{path}: {damaged} is damaged and is done again", err=True)

@@ -120,3 +120,9 @@ def test_lists_and_bounds_of_the_wire_load_no_models_of_profiles() -> None:
     )
     assert all(one.printed for one in seen)
     assert [one for one in seen if one.loaded] == []
+
+
+def test_nothing_is_loaded_before_ctrl_c_is_answered() -> None:
+    script = "import sys; there = {*sys.modules}; import pcielab.cli; print(*sorted({*sys.modules} - there))"
+    done = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout.split() == ["pcielab", "pcielab.cli", "pcielab.on_demand"]

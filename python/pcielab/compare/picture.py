@@ -1,27 +1,41 @@
-"""A picture of two runs: for each family, the values of both beside their differences, in one HTML file."""
+"""A picture of two runs, in the style of reports: for each family the values of both, and their differences below.
+
+Colour is the run, everywhere; A is drawn as points over the lines of B, as measurements are in reports. What else
+varies in a family has a panel each, and panels share their axes.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import altair as alt
 import pandas as pd
 
-from pcielab.compare.pairs import Comparison, difference_column
-from pcielab.report.html import Pictured, figures_page
+from pcielab.compare.pairs import MESSAGES, METRICS, Comparison
+from pcielab.report.axes import SizeAxis, window_axis
+from pcielab.report.figures.frame import Figure, panels, titled
+from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, with_residuals
+from pcielab.report.html import html_page
+from pcielab.report.provenance import provenance
+from pcielab.report.run import Run, runs_of
+from pcielab.report.series import Series, label_rows
 
-AXES = {"size_bytes": "transfer size (B)", "window_bytes": "window (B)", "offset_bytes": "offset (B)"}
+_AXES = ("size_bytes", "window_bytes", "offset_bytes")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
 
-LABELS = ("name", "cache", "pattern", "offset_of", "size_bytes", "window_bytes")
-"""What tells the lines of a family apart, where it varies."""
+_PARTS = ("name", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *MESSAGES)
+"""What tells the panels of a family apart, where it varies."""
 
-BINARY_LABEL = (
-    "datum.value < 1024 ? datum.value : "
-    "datum.value < 1048576 ? datum.value / 1024 + 'K' : datum.value / 1048576 + 'M'"
-)
-"""Sizes on an axis as they are typed: 64, 4K, 1M."""
+_OFFSETS = list(range(0, 65, 8))
+_HEIGHT, _LOW = 200, 120
+_MOST_TALL = 4
 
-WIDTH, HEIGHT = 420, 220
+
+@dataclass(frozen=True)
+class Summary:
+    """A table of the sizes of the differences, as texts."""
+
+    heads: list[str]
+    lines: list[list[str]]
 
 
 def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Sequence[str] = ()) -> str:
@@ -30,94 +44,112 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
     Args:
         comparison: What is drawn.
         title: What it is called.
-        notes: Lines below the title, after those that name the runs; without any, a summary of the differences.
+        notes: Lines below the title.
     """
-    runs = [f"{letter}: {name}" for letter, name in zip("AB", comparison.names, strict=True)]
-    latency = comparison.rows["name"].str.startswith("LAT_").rename("latency")
-    families = [
-        Pictured(_family(rows, str(name), runs, latency=bool(timed)))
-        for (name, timed), rows in comparison.rows.groupby(["family", latency], sort=False)
-    ]
-    lines = [*runs, *(notes or _summary_lines(comparison))]
-    return figures_page(title, lines, families)
+    a, b = runs_of_comparison(comparison)
+    figures = {f"family-{number}": one for number, one in enumerate(families(comparison, a, b), start=1)}
+    return html_page(
+        "comparison.html.j2",
+        figures,
+        title=title,
+        badges=list(dict.fromkeys(run.badge for run in (a, b))),
+        provenances=[provenance(run) for run in (a, b)],
+        incomplete=[f"{run.label}: {run.store.extent}" for run in (a, b) if run.store.incomplete],
+        notes=notes,
+        summary=_summary(comparison),
+        pictured=figures,
+    )
 
 
-def _summary_lines(comparison: Comparison) -> list[str]:
-    return [
-        f"{row['name']}, {row['metric']}: {row['rows']} pairs, difference median {row['median']:.2f}, "
-        f"mean {row['mean']:.2f}, p95 {row['p95']:.2f} {'%' if row['unit'] == 'percent' else 'ns'}"
+def runs_of_comparison(comparison: Comparison) -> tuple[Run, Run]:
+    """A, which is drawn as points, and B."""
+    first, second = runs_of([comparison.a, comparison.b])
+    a = replace(first, label=f"A: {first.label}", measured_overlay=True)
+    return a, replace(second, label=f"B: {second.label}")
+
+
+def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
+    """A figure for each family that both have numbers of: its bandwidths, or its latencies."""
+    rows = comparison.rows
+    # A stream of messages has both.
+    latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
+    value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
+    groups = rows[value.notna()].groupby(["family", latency.rename("latency")], sort=False)
+    return [_family(group, str(name), a, b, latency=bool(timed)) for (name, timed), group in groups]
+
+
+def _summary(comparison: Comparison) -> Summary:
+    shown = ["name", "metric", "unit", "rows", "median", "mean", "p95", "maximum"]
+    lines = [
+        [f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in (row[head] for head in shown)]
         for row in comparison.summary.to_dict("records")
-        if row["name"] == "all"
     ]
+    return Summary(shown, lines)
 
 
-def _family(rows: pd.DataFrame, name: str, runs: list[str], *, latency: bool) -> Any:
-    """The values of both runs, and beside them their differences."""
-    metric, unit = ("median", "ns") if latency else ("bandwidth", "gbps")
-    points = _points(rows).assign(
-        a=rows[f"{metric}_a_{unit}"], b=rows[f"{metric}_b_{unit}"], difference=rows[difference_column(metric)]
+def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> Figure:
+    metric, unit = ("median", "ns") if latency else ("bandwidth", "Gb/s")
+    points = _points(rows)
+    axis = max(_AXES, key=lambda column: points[column].nunique())
+    points = points.assign(part=_parts(points, axis))
+    column = METRICS[metric]
+    values = [
+        label_rows(run, points.assign(value=rows[f"{metric}_{letter}_{column}"]))
+        for letter, run in (("a", a), ("b", b))
+    ]
+    data = pd.concat(values).dropna(subset=["value"])
+    parts = list(dict.fromkeys(points["part"]))
+    data, x = _across(data, axis)
+    y = alt.Y("value:Q", title=f"{metric} ({unit})", scale=alt.Scale(zero=False))
+    series, lines = Series([b, a]), axis != "offset_bytes"
+    residual = Residual("value", ["part", axis, "occurrence"], "ns" if latency else "%", "B less A")
+    height = _HEIGHT if len(parts) <= _MOST_TALL else _LOW
+    kept = ["part", axis, "occurrence", "value", "run", "role", *(["place"] if "place" in data else [])]
+    figure = with_residuals(
+        panels(series.layers(x, y, _tooltip(axis), lines=lines), data[kept], "part", columns=parts, height=height),
+        residual.rows(data[kept], a),
+        lambda apart: panels(
+            residual.layers(series, x, lines=lines), apart, "part", columns=parts, height=RESIDUAL_HEIGHT
+        ),
     )
-    axis = max(AXES, key=lambda column: points[column].nunique())
-    points["line"] = _lines(points, axis)
-    points = points[[axis, "line", "a", "b", "difference"]]
-    across = alt.X(
-        f"{axis}:Q",
-        title=AXES[axis],
-        axis=alt.Axis(labelExpr=BINARY_LABEL, labelOverlap=True),
-        scale=alt.Scale() if axis == "offset_bytes" else alt.Scale(type="log", base=2, nice=False),
-    )
-    values = _values(points, across, runs, f"{metric} ({'ns' if latency else 'Gb/s'})")
-    differences = _differences(points, across, f"difference ({'ns' if latency else '%'})")
-    return alt.hconcat(
-        values.properties(title=name, width=WIDTH, height=HEIGHT),
-        differences.properties(title=f"{name}: B - A", width=WIDTH, height=HEIGHT),
-    ).resolve_scale(color="independent")
+    return titled(figure, name, [b, a])
 
 
-def _values(points: pd.DataFrame, across: alt.X, runs: list[str], title: str) -> Any:
-    values = points.rename(columns={"a": runs[0], "b": runs[1]}).melt(
-        id_vars=[points.columns[0], "line"], value_vars=runs, var_name="run", value_name="value"
-    )
-    legend = alt.Legend(orient="top", direction="vertical", labelLimit=WIDTH)
-    return (
-        alt.Chart(values)
-        .mark_line(point=True)
-        .encode(
-            x=across,
-            y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=False)),
-            color=alt.Color("run:N", title=None, sort=runs, legend=legend),
-            strokeDash=alt.StrokeDash("run:N", sort=runs, legend=None),
-            detail="line:N",
-            tooltip=["run:N", "line:N", f"{points.columns[0]}:Q", "value:Q"],
-        )
-    )
-
-
-def _differences(points: pd.DataFrame, across: alt.X, title: str) -> Any:
-    return (
-        alt.Chart(points)
-        .mark_line(point=True)
-        .encode(
-            x=across,
-            y=alt.Y("difference:Q", title=title),
-            color=alt.Color("line:N", title=None, legend=alt.Legend(labelLimit=WIDTH)),
-            tooltip=["line:N", f"{points.columns[0]}:Q", "a:Q", "b:Q", "difference:Q"],
-        )
-    )
+def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
+    """The rows with their places on the horizontal axis, and that axis."""
+    if axis == "size_bytes":
+        sizes = SizeAxis.of(data[axis])
+        return sizes.placed(data), sizes.encoding
+    if axis == "window_bytes":
+        return data, window_axis(data[axis])
+    return data, alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=_OFFSETS))
 
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with both offsets as one, and whose it is."""
-    host, device = rows["host_offset_bytes"], rows["device_offset_bytes"]
+    host, device = rows["host_offset_bytes"].fillna(0), rows["device_offset_bytes"].fillna(0)
     return rows.assign(
         offset_bytes=host + device, offset_of=(device > 0).map({True: "device offset", False: "host offset"})
     )
 
 
-def _lines(points: pd.DataFrame, axis: str) -> pd.Series:
-    """What each row's line is called: everything that varies in the family but the axis."""
+def _parts(points: pd.DataFrame, axis: str) -> pd.Series:
+    """What the panel of each row is called: everything that varies in the family but the axis."""
     skipped = {axis} | ({"offset_of"} if axis != "offset_bytes" else set())
-    varying = [column for column in LABELS if column not in skipped and points[column].nunique() > 1]
+    varying = [
+        column
+        for column in _PARTS
+        if column in points and column not in skipped and points[column].nunique(dropna=False) > 1
+    ]
     if not varying:
         return points["name"]
-    return points[varying].astype(str).agg(", ".join, axis=1)
+    return points[varying].map(str).agg(", ".join, axis=1)
+
+
+def _tooltip(axis: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("run:N"),
+        alt.Tooltip("part:N", title="test"),
+        alt.Tooltip(f"{axis}:Q"),
+        alt.Tooltip("value:Q", format=",.2f"),
+    ]

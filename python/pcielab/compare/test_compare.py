@@ -1,11 +1,13 @@
 """Comparing: the right tests pair, differences have the right sign and unit, the picture needs no network."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from pcielab import InputError, Store, open_store
 from pcielab.compare import compare, draw
+from pcielab.compare.picture import families, runs_of_comparison
 from pcielab.importers import import_pcie_bench
 
 
@@ -66,7 +68,22 @@ def test_runs_without_a_common_test_are_refused(published: Path, tmp_path: Path)
 
 def test_the_picture_needs_no_network_and_shows_both_origins(published: Path, tmp_path: Path) -> None:
     a = imported(published, tmp_path / "a.db")
-    page = draw(compare(a, a))
+    page = draw(compare(a, imported(published, tmp_path / "b.db")))
     assert 'src="http' not in page
-    assert "A: nfp6000-1.2GHz_small (measured)" in page
-    assert "B: nfp6000-1.2GHz_small (measured)" in page
+    heads = re.findall(r"<h3>(.*?) <span", page)
+    assert heads == ["A: a", "B: b"]
+    assert page.count('<span class="badge measured">MEASURED</span>') >= 3
+    assert page.count("data-figure=") >= 2
+
+
+def test_panels_of_a_family_show_the_differences_below_the_values(published: Path, tmp_path: Path) -> None:
+    a = imported(published, tmp_path / "a.db")
+    found = compare(a, imported(published, tmp_path / "b.db", FASTER, SLOWER))
+    drawn = {
+        figure.title.text: figure.to_dict(validate=False) for figure in families(found, *runs_of_comparison(found))
+    }
+    bandwidth = drawn["bw_dma_sz_sweep"]
+    assert len(bandwidth["vconcat"]) == 2
+    apart = [row for rows in bandwidth["datasets"].values() for row in rows if "residual" in row]
+    assert max(row["residual"] for row in apart) == pytest.approx(100 * (8.55 / 8.519356156310172 - 1), rel=1e-5)
+    assert {row["run"] for row in apart} == {"B: b · MEASURED"}

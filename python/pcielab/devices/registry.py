@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pcielab import _core
-from pcielab.devices import cpu
+from pcielab.devices import cpu, rtl
 from pcielab.devices.cuda import options as cuda
 from pcielab.errors import InputError
 from pcielab.profiles.part import Part
@@ -42,11 +42,20 @@ class Kind:
     present: Callable[[], Sequence[tuple[str, str]]]
 
 
-_CPU = Kind(
-    "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
+_SHIPPED = (
+    Kind(
+        "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
+    ),
+    Kind("cuda", cuda.TITLE, cuda.CudaOptions, cuda.make, cuda.present),
+    Kind("rtl", rtl.TITLE, rtl.RtlOptions, rtl.make, rtl.present),
+    Kind(
+        "fpga",
+        "The FPGA core on a board, by its PCI address",
+        rtl.BoardOptions,
+        rtl.make_board,
+        rtl.present_boards,
+    ),
 )
-_CUDA = Kind("cuda", cuda.TITLE, cuda.CudaOptions, cuda.make, cuda.present)
-_SHIPPED = (_CPU, _CUDA)
 
 
 def kinds() -> dict[str, Kind]:

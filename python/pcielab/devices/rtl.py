@@ -13,7 +13,9 @@ from typing import Any
 import pcielab
 from pcielab import _core
 from pcielab.devices.running import no_progress, run
+from pcielab.errors import InputError
 from pcielab.profiles import ResolvedSystem, resolve
+from pcielab.profiles.part import Part
 from pcielab.suites import Suite
 
 CARD = "pcielab-fpga"
@@ -23,6 +25,50 @@ TAGS = 64
 """Tags of the core that `make rtl` builds."""
 PROGRAM = "PCIELAB_RTL"
 """Environment variable with the path of another `pcielab-rtl` than the one that `make rtl` builds."""
+
+
+class RtlHost(Part):
+    """The host that the core is plugged into."""
+
+    system: str = "hsw2620"
+    """A shipped system, such as snb-iommu, or a file of one: its host and link."""
+
+
+class RtlOptions(Part):
+    """What `--device rtl` can be told; `pcielab run` takes the system from `--profile`, and changes to it."""
+
+    host: RtlHost = RtlHost()
+    """The host's side."""
+
+
+class BoardOptions(Part):
+    """What `--device fpga` can be told: nothing yet."""
+
+
+def make(options: RtlOptions, address: str | None) -> _core.Backend:
+    """The core in simulation, in the place of a system's card."""
+    if address is not None:
+        raise InputError(f"--device rtl:{address}: there is one core in simulation: give --device rtl")
+    return _core.Backend.rtl(_plugged_into(options.host.system, ()).to_json(), program())
+
+
+def present() -> list[tuple[str, str]]:
+    """The core, and what is missing for it here."""
+    return [(CARD, missing())]
+
+
+def make_board(_options: BoardOptions, address: str | None) -> _core.Backend:
+    """The core on a board: refused, with what can be done instead."""
+    where = f"fpga:{address}" if address else "fpga"
+    raise InputError(f"--device {where}: {_NO_BOARD}: run the same core in simulation with --device rtl")
+
+
+def present_boards() -> list[tuple[str, str]]:
+    """What is missing for boards."""
+    return [("pcielab-fpga on a board", _NO_BOARD)]
+
+
+_NO_BOARD = "boards are reached through VFIO, which this version does not know yet"
 
 
 def program() -> Path:
@@ -52,9 +98,13 @@ def run_rtl(
         InputError: The system or suite cannot be run, `pcielab-rtl` is not there, or the output exists.
         RunError: The run was stopped or failed, or the core was lost; what was finished is in the store.
     """
-    system = resolve(profile, [f"device={CARD}", f"link.tags={TAGS}", *sets])
+    system = _plugged_into(profile, sets)
     described = {"system": json.loads(system.to_json()), "overrides": system.overrides}
     title = f"The FPGA core on {system.system.title}, suite {suite.name}"
     backend = _core.Backend.rtl(system.to_json(), program())
     run(backend, suite, output, title=title, described=described, **{"progress": no_progress, **options})
     return system
+
+
+def _plugged_into(profile: str, sets: Sequence[str]) -> ResolvedSystem:
+    return resolve(profile, [f"device={CARD}", f"link.tags={TAGS}", *sets])

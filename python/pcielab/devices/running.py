@@ -40,10 +40,12 @@ def check_seed(seed: int) -> None:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
 
 
-def check_outputs(resume: bool, overwrite: bool) -> None:
-    """Refuse to go on with a store and to replace it at once."""
+def check_outputs(*, resume: bool, repeat_damaged: bool, overwrite: bool) -> None:
+    """Refuse to go on with a store and to replace it at once, and to repair one that is not gone on with."""
     if resume and overwrite:
         raise InputError("--resume and --overwrite: give one of them: a store is gone on with or replaced")
+    if repeat_damaged and not resume:
+        raise InputError("--repeat-damaged: only a store that is gone on with is repaired: give --resume as well")
 
 
 def run(
@@ -57,6 +59,7 @@ def run(
     seed: int = 1,
     jobs: int = 0,
     resume: bool = False,
+    repeat_damaged: bool = False,
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> None:
@@ -72,6 +75,7 @@ def run(
         seed: Names the run: it decides which addresses are visited.
         jobs: Tests side by side; 0 for as many as there are cores and the back end allows.
         resume: Go on with the store that is there, if one is.
+        repeat_damaged: With `resume`, do tests again whose numbers are damaged.
         overwrite: Replace the store that is there, if one is.
         progress: Called after every test and every tenth of a second; an exception stops the run.
 
@@ -80,7 +84,7 @@ def run(
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
     check_seed(seed)
-    check_outputs(resume, overwrite)
+    check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
     if not 0 <= jobs <= backend.jobs_most:
         many = (
             f"1 to {backend.jobs_most}" if backend.jobs_most > 1 else f"1: {backend.kind} does one test at a time"
@@ -104,6 +108,7 @@ def run(
             samples=samples,
             jobs=jobs or min(available_cores(), backend.jobs_most),
             resume=resume,
+            repeat_damaged=repeat_damaged,
             overwrite=overwrite,
             progress=progress,
         )

@@ -117,6 +117,15 @@ def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
     )
 
 
+def _addresses(store: Store) -> tuple[int, ...]:
+    try:
+        return tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
+    except ValueError as error:
+        raise InputError(
+            f"{store.path}: attachment {_ADDRESSES}: {error}: give addresses as hexadecimal numbers"
+        ) from None
+
+
 def _link_of_profile(store: Store, described: Mapping[str, Any]) -> Link:
     try:
         return Link.model_validate(described.get("link"))
@@ -141,7 +150,7 @@ def _of_texts(store: Store) -> Facts:
     functions = lspci.parse(text)
     published = [function for function in functions if function.matches(_PUBLISHED_CARD)]
     link = lspci.find(functions, _PUBLISHED_CARD if published else None).link()
-    addresses = tuple(int(word, 16) for word in store.attachments.get(_ADDRESSES, "").split())
+    addresses = _addresses(store)
     if not addresses:
         missing.append(f"no attachment {_ADDRESSES}: headers are taken to have 64-bit addresses")
     buffer_bytes = (store.manifest.get("host") or {}).get("buffer_bytes")

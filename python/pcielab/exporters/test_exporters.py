@@ -1,6 +1,9 @@
 """Exporting: nothing is lost, the origin is always shown, and nothing that was there is destroyed."""
 
+import hashlib
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -18,7 +21,7 @@ def store(published: Path, tmp_path: Path) -> Store:
     return open_store(tmp_path / "run.db")
 
 
-def simulated(path: Path, **manifest: object) -> Store:
+def simulated(path: Path, *, family: str = "single", attachment: str | None = None, **manifest: object) -> Store:
     """A store as the runner writes it: few transactions, a time of no whole cycles, a test that did not run."""
     parameters = {
         "cache": "cold",
@@ -34,7 +37,7 @@ def simulated(path: Path, **manifest: object) -> Store:
         "transactions": 8388608,
         "window_bytes": 65536,
     }
-    record = {"family": "single", "name": "BW_DMA_RD", "parameters": json.dumps(parameters), "status": "ok"}
+    record = {"family": family, "name": "BW_DMA_RD", "parameters": json.dumps(parameters), "status": "ok"}
     values = {"time": (1000.5, "ns"), "bytes": (1280, "B"), "transactions": (20, "1")}
     rates = {"bandwidth": (10.23488, "Gb/s"), "rate": (19990004.997, "1/s")}
     scalars = [{"metric": name, "unit": unit, "value": value} for name, (value, unit) in (values | rates).items()]
@@ -43,6 +46,8 @@ def simulated(path: Path, **manifest: object) -> Store:
     with StoreWriter.create(path, json.dumps(facts)) as writer:
         writer.write_test(json.dumps(record | {"id": 0, "scalars": scalars}))
         writer.write_test(json.dumps(record | {"id": 1, "status": "not-supported", "message": "no command path"}))
+        if attachment is not None:
+            writer.attach(attachment, "text")
     return open_store(path)
 
 
@@ -127,6 +132,62 @@ def test_an_existing_output_is_kept_unless_overwriting_was_asked_for(
     with pytest.raises(InputError, match=r"run\.db: is (a store|not a folder that pcielab wrote)"):
         export(store, name, store.path, overwrite=True)
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+FOREIGN_NAMES = [
+    "../victim.toml",
+    "../../victim.toml",
+    "/tmp/victim.toml",
+    "a/b",
+    "..",
+    "C:x",
+    "NUL",
+    "a\nb",
+    "x" * 300,
+]
+
+
+def _digest_of_attachments(rows: list[tuple[str, str]]) -> str:
+    """As docs/reference/store.md describes it."""
+    texts = [text.encode() for row in rows for text in row]
+    parts = [len(rows).to_bytes(8, "little"), *(len(text).to_bytes(8, "little") + text for text in texts)]
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+@pytest.mark.parametrize("name", FOREIGN_NAMES)
+def test_an_attachment_with_a_foreign_name_is_written_nowhere(store: Store, tmp_path: Path, name: str) -> None:
+    victim = tmp_path / "victim.toml"
+    victim.write_text("years of work")
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE attachment SET name = ?", (name,))
+        [(content,)] = connection.execute("SELECT content FROM attachment").fetchall()
+        digest = _digest_of_attachments([(name, content)])
+        connection.execute("UPDATE digest SET digest = ? WHERE part = 'attachments'", (digest,))
+    foreign = open_store(store.path)
+    assert [*foreign.attachments] == [name]
+    (tmp_path / "a").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=r"run\.db: attachment .*: it must be a plain file name"):
+        export(foreign, "pcie-bench", tmp_path / "a" / "out")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert victim.read_text() == "years of work"
+
+
+@pytest.mark.parametrize("family", ["bw_/../../victim", "/../victim", "bw_a\0b", "x" * 300])
+def test_a_family_with_a_foreign_name_is_written_nowhere(tmp_path: Path, family: str) -> None:
+    (tmp_path / "victim.csv").write_text("years of work")
+    foreign = simulated(tmp_path / "run.db", family=family)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(InputError, match=r"run\.db: family .*: it must be a plain file name"):
+        export(foreign, "pcie-bench", tmp_path / "out")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "victim.csv").read_text() == "years of work"
+
+
+def test_no_file_of_an_export_takes_the_place_of_another(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"attachment 'bw_single\.csv': has the name of another file"):
+        export(simulated(tmp_path / "run.db", attachment="bw_single.csv"), "pcie-bench", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_measured_directories_are_never_overwritten(store: Store, published: Path) -> None:

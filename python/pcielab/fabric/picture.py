@@ -58,7 +58,7 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         )
     )
     carried = alt.Chart(pd.DataFrame(labels)).encode(x=across, y=downwards, text="text:N")
-    halo = carried.mark_text(lineBreak="\n", fontSize=11, stroke="white", strokeWidth=5)
+    halo = carried.mark_text(lineBreak="\n", fontSize=11, style="halo")
     written = carried.mark_text(lineBreak="\n", fontSize=11)
     points = alt.Chart(nodes).mark_circle(size=500, opacity=1).encode(x=across, y=downwards)
     named = (

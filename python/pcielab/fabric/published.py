@@ -134,10 +134,12 @@ def compare_with_published(store: Store) -> pd.DataFrame | None:
     `off`, or `not run`.
     """
     known = published_values(str(store.manifest.get("suite")))
+    if not {"series", "value"} <= set(store.tests.columns):
+        return None
     if known is None:
         return None
     found = _Found(store)
-    estimates = _Estimates(str(store.manifest["system"]["name"]))
+    estimates = _Estimates(str((store.manifest.get("system") or {}).get("name")))
     rows = [_row(one, known, found, estimates) for one in known.value]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 

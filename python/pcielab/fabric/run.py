@@ -25,6 +25,7 @@ def run(
     suite: str,
     seed: int = 1,
     resume: bool = False,
+    repeat_damaged: bool = False,
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> None:
@@ -37,6 +38,7 @@ def run(
         suite: Name of the experiments.
         seed: Names the draws of random arrivals.
         resume: Go on with the store that is there, if one is.
+        repeat_damaged: With `resume`, do tests again whose numbers are damaged.
         overwrite: Replace the store that is there, if one is.
         progress: Called after every simulation and every tenth of a second; an exception stops the run.
 
@@ -44,7 +46,7 @@ def run(
         InputError: A flow cannot exist, or the output exists or cannot be written.
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
-    check_outputs(resume, overwrite)
+    check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
     _check(fabric, points, seed)
     manifest = {
         "origin": "simulated",
@@ -80,6 +82,7 @@ def run(
             json.dumps(manifest),
             carry_out,
             resume=resume,
+            repeat_damaged=repeat_damaged,
             overwrite=overwrite,
             progress=progress,
         )

@@ -64,49 +64,49 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     ),
     (
         figures.FabricPlot("fig3-latency", "Latency of MMIO, H2D and D2H over the size", "average", panel_words=1),
-        "MMIO reads a line at a time; a command costs four ways across the fabric for H2D and two for D2H.",
+        "Reads of a register or a buffer by MMIO, and commands that bring data to the device and back.",
     ),
     (
         figures.FabricPlot("fig4-d2d-latency", "Latency between devices over the size", "average"),
-        "Within a chassis and across the switch, where the way leads through the root complex.",
+        "Within a chassis, and across the switch.",
     ),
     (
         figures.FabricPlot("fig5-bandwidth", "Bandwidth of H2D and D2H over the size", "bandwidth"),
-        "Small commands are limited by the engine, large ones by the links.",
+        "Engines and links both limit it; `pcielab fabric explain` says which.",
     ),
     (
         figures.FabricPlot("fig6-d2d-bandwidth", "Bandwidth between devices over the size", "bandwidth"),
-        "Across the switch, the requests in flight limit it.",
+        "Within a chassis and across the switch, by the size of a command.",
     ),
     (
         figures.FabricPlot("fig7-latency-throughput", "Latency of 64 B requests under load", "average", ("64 B",)),
-        "It rises where commands of the background come close to what the path carries.",
+        "Beside commands in the background that ask for more and more.",
     ),
     (
         figures.FabricPlot("fig9-tail", "Tail over average of 16 flows", "tail"),
-        "Equal flows through one command queue: close to 1 where all wait alike.",
+        "Equal flows through one command queue: 1 is where all wait alike.",
     ),
     (
         figures.FabricPlot("fig10-partition", "Two flows on one path", "bandwidth"),
-        "They share by their outstanding bytes.",
+        "What each of them gets, by the requests that it has outstanding.",
     ),
     (
         figures.FabricPlot("fig11-reverse", "Latency against traffic in the other direction", "average", ("F2",)),
-        "Directions do not influence each other.",
+        "What the one direction does to the other.",
     ),
     (
         figures.FabricPlot("fig13-sharing", "Two flows at a port", "bandwidth", panel_words=2),
-        "A port gives equal shares to lanes that ask for more than they can get.",
+        "What a port gives to two lanes that ask for more and more.",
     ),
     (
         figures.FabricPlot(
             "fig14-contention", "Latency of F1 under contention", "percentiles", ("F1",), panel_words=2
         ),
-        "Only queues of devices grow; ports have none to speak of.",
+        "Whether and where queues grow.",
     ),
     (
         figures.FabricPlot("fig15-orthogonal", "Latency beside traffic on another path", "average", ("F2",)),
-        "Paths that share no link do not influence each other.",
+        "What one path does to another with which it shares no link.",
     ),
     (
         figures.FabricPlot("table2-validation", "The three validation experiments", "bandwidth"),
@@ -170,7 +170,7 @@ CATALOGUE: tuple[Entry, ...] = (
         "fig7a-latency-by-window",
         "Caches",
         "Warm reads can rise where the window outgrows the last-level cache; writes where it outgrows the share "
-        "of it that DDIO may fill, since dirty lines have to leave first.",
+        "of it that DDIO may fill, since dirty lines have to leave first. What each does is said below.",
         lambda runs, measured: figures.latency_by_window(runs, measured=measured),
     ),
     Entry(
@@ -218,28 +218,27 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "message-steps",
         "Messages",
-        "Where the time of a small message goes: stores are there at once, descriptor DMA waits for two round "
-        "trips and for the device between them (table 1 of the kPIO+WC paper).",
+        "Where the time of a small message goes, by the steps of its way, from its first packet on the link "
+        "(table 1 of the kPIO+WC paper).",
         lambda runs, measured: figures.message_steps(_all_runs(runs, measured)),
     ),
     Entry(
         "message-latency-by-size",
         "Messages",
-        "Stores are ahead until the link's time for their headers outweighs the descriptor's round trips. Their "
-        "steps are whole buffers of 64 B (figure 7 of the kPIO+WC paper).",
+        "Stores pay for every header that the link carries, descriptors for round trips: which is ahead depends "
+        "on the size (figure 7 of the kPIO+WC paper).",
         lambda runs, measured: figures.message_latency_by_size(runs, measured=measured),
     ),
     Entry(
         "message-bandwidth-by-size",
         "Messages",
-        "Message after message. Each buffer begun costs a whole one, which makes the saw-tooth (figure 8 of the "
-        "kPIO+WC paper).",
+        "Message after message, each before the one before it has arrived (figure 8 of the kPIO+WC paper).",
         lambda runs, measured: figures.message_bandwidth_by_size(runs, measured=measured),
     ),
     Entry(
         "message-latency-by-link",
         "Messages",
-        "The same machine on later links: what the link takes shrinks, what core and device take stays.",
+        "The same machine on later links: only the link's own time is another one.",
         lambda runs, measured: figures.message_latency_by_link(runs, measured=measured),
     ),
     Entry(
@@ -249,9 +248,21 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda runs, measured: figures.message_bandwidth_by_link(runs, measured=measured),
     ),
     Entry(
+        "message-cores",
+        "Messages",
+        "What more cores add to the bandwidth of all of them, and to the latency of each message.",
+        lambda runs, measured: figures.message_cores(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "message-evictions",
+        "Messages",
+        "Something else takes a buffer before it is full, which then leaves in several packets.",
+        lambda runs, measured: figures.message_evictions(_all_runs(runs, measured)),
+    ),
+    Entry(
         "fig2-loopback",
         "Messages",
-        "A packet written by stores, looped back by the NIC and returned by DMA: most of the latency is PCIe.",
+        "A packet written by stores, looped back by the NIC and returned by DMA, and what of its latency is PCIe.",
         lambda runs, measured: figures.modelled_loopback(_all_runs(runs, measured)),
     ),
     *(_fabric_entry(plot, about) for plot, about in _FABRIC),

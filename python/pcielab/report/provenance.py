@@ -126,7 +126,7 @@ def _device(device: Mapping[str, Any]) -> str:
     if timer.get("numerator_ns") and timer.get("denominator"):
         words.append(f"timer tick {timer['numerator_ns'] / timer['denominator']:.3f} ns")
     if device.get("latency_includes"):
-        words.append(f"a latency includes: {', '.join(device['latency_includes'])}")
+        words.append(f"a latency includes: {', '.join(map(str, device['latency_includes']))}")
     return "; ".join(words)
 
 

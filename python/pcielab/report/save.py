@@ -10,17 +10,16 @@ from pcielab.errors import InputError
 from pcielab.outputs import write_file
 from pcielab.report.figures.frame import Figure
 from pcielab.report.html import Pictured, figures_page
-from pcielab.report.style import Theme, configuration
+from pcielab.report.style import PAGE, Theme, configuration
 
 FIGURE_FORMATS = ("png", "svg", "pdf", "html")
 _PNG_SCALE = 2.0
-_PAGE_BACKGROUND = {"light": "#ffffff", "dark": "#12161c"}
 
 
 def specification(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
     """The figure as a Vega-Lite specification in a theme, with the theme's page as background."""
     spec: dict[str, Any] = json.loads(figure.to_json(validate=False))
-    spec["config"] = {**configuration(theme), "background": _PAGE_BACKGROUND[theme]}
+    spec["config"] = {**configuration(theme), "background": PAGE[theme]}
     spec["padding"] = 12
     return spec
 

@@ -125,6 +125,7 @@ class Series:
         lines: bool = True,
         points_on_lines: bool = True,
         interpolate: Interpolate = "linear",
+        selectable: bool = True,
     ) -> list[alt.Chart]:
         """Lines of the runs, their points, and the hollow points of the overlay, over data that the caller adds.
 
@@ -135,6 +136,8 @@ class Series:
             lines: False where what is between two points follows from neither.
             points_on_lines: False where points would hide the line (hundreds of them).
             interpolate: how a line goes from one point to the next; histograms have steps.
+            selectable: False in a figure's second chart, which follows what is picked in the first one's legend,
+                and has no overlay.
         """
         picked = self.selection()
         shared = {
@@ -146,19 +149,27 @@ class Series:
         dash = self.dash()
         dashed = {**shared, "strokeDash": dash} if dash is not None else shared
         told = {**shared, "shape": self.shape(), "tooltip": list(tooltip)}
-        layers = []
+        layers: list[alt.Chart] = []
         if lines:
             line = alt.Chart().mark_line(interpolate=interpolate).encode(**dashed)
             layers.append(line if self.overlay_as_lines else line.transform_filter(_role("line")))
         if points_on_lines:
             layers.append(alt.Chart().transform_filter(_role("line")).mark_point(filled=True).encode(**told))
-        layers[0] = layers[0].add_params(picked)
-        if not self.overlay_as_lines and any(run.measured_overlay for run in self.runs):
+        if selectable:
+            layers.insert(0, self._picker(picked))
+        has_overlay = any(run.measured_overlay for run in self.runs)
+        if has_overlay and selectable and not self.overlay_as_lines:
             hollow = (
                 alt.Chart().transform_filter(_role("points")).mark_point(filled=False, size=46, strokeWidth=1.5)
             )
             layers.append(hollow.encode(**told))
         return layers
+
+    def _picker(self, picked: alt.Parameter) -> alt.Chart:
+        """A layer that shows nothing: what is picked in its legend is what the others look at."""
+        nothing = alt.Chart().transform_filter("false").mark_point().encode(color=self.colour())
+        picker: alt.Chart = nothing.add_params(picked)
+        return picker
 
     def range_bars(self, x: alt.X, low: str, high: str) -> list[alt.Chart]:
         """Thin bars from `low` to `high` at every point of a line; none where those of many runs overlap."""

@@ -1,7 +1,8 @@
 """How pictures look: one Vega configuration for light pages (and paper), one for dark pages.
 
-A figure names roles (the style `reference` for bounds and line rates, the ranges `category` and `ordinal` for
-everything that is coloured) and never colours, so that a page can change its theme by changing the configuration.
+A figure names roles (the style `reference` for bounds and line rates, `halo` for what keeps a text apart from
+lines, the ranges `category`, `ordinal` and `diverging` for everything that is coloured) and never colours, so that
+a page can change its theme by changing the configuration.
 Colours of runs are Okabe and Ito's, which people with any colour vision tell apart (jfly.uni-koeln.de/color).
 """
 
@@ -37,6 +38,9 @@ BOUND_COLOURS = {
 }
 """What binds has a colour of its own everywhere, which no run has, and which shows on light and dark pages."""
 
+PAGE = {"light": "#ffffff", "dark": "#12161c"}
+"""What pictures stand on."""
+_DIVERGING = {"light": ["#b2182b", "#e9ecf0", "#2166ac"], "dark": ["#ff7b72", "#2a313c", "#62b0ff"]}
 _INK = {"light": "#1f2933", "dark": "#e6e9ee"}
 _FAINT_INK = {"light": "#5f6b7a", "dark": "#9aa5b4"}
 _GRID = {"light": "#e4e8ee", "dark": "#2e3642"}
@@ -50,7 +54,11 @@ def configuration(theme: Theme) -> dict[str, Any]:
         "background": "transparent",
         "font": FONT,
         "view": {"stroke": grid, "continuousWidth": 420, "continuousHeight": 260},
-        "range": {"category": _CATEGORIES[theme], "ordinal": _ORDINALS[theme]},
+        "range": {
+            "category": _CATEGORIES[theme],
+            "ordinal": _ORDINALS[theme],
+            "diverging": _DIVERGING[theme],
+        },
         "axis": {
             "domainColor": faint,
             "gridColor": grid,
@@ -92,6 +100,7 @@ def configuration(theme: Theme) -> dict[str, Any]:
         "point": {"size": 34},
         "style": {
             "reference": {"color": reference, "stroke": reference, "strokeWidth": 1.4},
+            "halo": {"stroke": PAGE[theme], "strokeWidth": 5},
             "zero": {"color": reference, "stroke": reference, "strokeWidth": 1},
         },
     }

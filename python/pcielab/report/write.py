@@ -9,6 +9,7 @@ from pcielab.report.catalogue import Drawn, draw_all
 from pcielab.report.page import render
 from pcielab.report.run import runs_of
 from pcielab.report.save import save_figure
+from pcielab.report.style import Theme
 from pcielab.store import Store
 
 
@@ -19,6 +20,7 @@ def write_report(
     measured: Store | None = None,
     figures: Path | str | None = None,
     figure_format: str = "svg",
+    theme: Theme = "light",
     overwrite: bool = False,
 ) -> list[Path]:
     """Write the report of one or several runs as one HTML file that needs no network.
@@ -29,6 +31,7 @@ def write_report(
         measured: a run drawn as points over the others.
         figures: a folder that gets every figure as a file too; it is made where it is missing.
         figure_format: png, svg or pdf.
+        theme: what those files are drawn for; the page follows its reader's.
         overwrite: replace files that exist.
 
     Returns:
@@ -49,7 +52,7 @@ def write_report(
     pictures = _picture_paths(drawn, Path(figures), figure_format, overwrite=overwrite) if figures else []
     page = render(everyone, drawn, left_out)
     for one, path in zip(drawn, pictures, strict=bool(figures)):
-        save_figure(one.figure, path, overwrite=overwrite)
+        save_figure(one.figure, path, theme=theme, overwrite=overwrite)
     write_file(output, page.encode(), overwrite=overwrite)
     return [output, *pictures]
 

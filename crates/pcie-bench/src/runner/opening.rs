@@ -174,6 +174,11 @@ fn open_store(
     conditions: &[Condition],
 ) -> Result<(Store, BTreeSet<u64>), RunError> {
     let (mut store, finished) = if options.resume && path.exists() {
+        if options.repeat_damaged {
+            // Of another run, nothing is thrown away.
+            identity::check(path, &pcie_store::read_manifest(path)?, &manifest)?;
+            Store::drop_damaged(path)?;
+        }
         let resumed = Store::open_for_resume(path)?;
         identity::check(path, &resumed.manifest, &manifest)?;
         (resumed.store, resumed.finished)

@@ -155,7 +155,7 @@ fn place() -> (TempDir, PathBuf) {
 }
 
 fn try_run(work: Rigged, path: &Path, resume: bool) -> Result<(), RunError> {
-    let options = Options { jobs: 1, resume, overwrite: false };
+    let options = Options { jobs: 1, resume, repeat_damaged: false, overwrite: false };
     run(Arc::new(work), options, path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(()))
 }
 
@@ -167,7 +167,7 @@ fn finished(path: &Path) -> Vec<u64> {
 fn a_bench_is_opened_once_and_says_what_it_is() {
     let (_directory, path) = place();
     let work = Arc::new(Rigged::new(&[Happens::Works, Happens::Works]));
-    let options = Options { jobs: 1, resume: false, overwrite: false };
+    let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false };
     let asked = Arc::clone(&work);
     let progress = &mut |_: &Progress| ControlFlow::Continue(());
     run(asked, options, &path, Manifest::new(Origin::Emulated), progress).unwrap();
@@ -227,7 +227,7 @@ fn a_stop_is_heeded_within_a_second_whatever_the_device_does() {
     for happens in [Happens::WaitsForTheStop, Happens::IsSilent] {
         let (_directory, path) = place();
         let asked = Instant::now();
-        let options = Options { jobs: 1, resume: false, overwrite: false };
+        let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false };
         let work = Arc::new(Rigged::new(&[Happens::Works, happens]));
         let error = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |state| {
             if state.done == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -256,7 +256,7 @@ fn what_is_done_is_not_done_again_and_other_devices_are_refused() {
 #[test]
 fn more_jobs_than_benches_are_refused() {
     let (_directory, path) = place();
-    let options = Options { jobs: 4, resume: false, overwrite: false };
+    let options = Options { jobs: 4, resume: false, repeat_damaged: false, overwrite: false };
     let work = Arc::new(Rigged::new(&[Happens::Works]));
     let told = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(()))
         .unwrap_err()
@@ -274,7 +274,7 @@ fn results_wait_for_a_slow_store_no_more_than_jobs_allow_and_a_stop_does_not_wai
     let mut stopped_at = None;
     let result = {
         let path = path.clone();
-        let options = Options { jobs: 1, resume: false, overwrite: false };
+        let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false };
         run(Arc::new(work), options, &path.clone(), Manifest::new(Origin::Emulated), &mut |state| {
             // Another program takes the database as soon as something is in it.
             if state.done >= 1 && lock.is_none() {

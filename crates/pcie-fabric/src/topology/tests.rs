@@ -34,6 +34,19 @@ fn a_capacity_that_is_not_given_is_what_the_link_carries() {
 }
 
 #[test]
+fn a_tree_has_no_more_levels_than_there_are_buses() {
+    let chain = |levels: u32| {
+        let names: Vec<String> = (0..=levels).map(|level| format!("N{level}")).collect();
+        let mut chain = parameters(names.windows(2).map(|pair| link(&pair[0], &pair[1], 1.0, 1.0)).collect());
+        chain.nodes = names.iter().map(|name| node(name)).collect();
+        chain
+    };
+    Topology::new(chain(255)).unwrap();
+    let told = refused(chain(5000)).to_string();
+    assert!(told.starts_with("node N256: is 256 levels below the root: a fabric has at most 255"), "{told}");
+}
+
+#[test]
 fn what_is_no_tree_is_refused_by_name() {
     let two_roots = parameters(vec![link("H", "S", 1.0, 1.0), link("S", "A", 1.0, 1.0)]);
     let mut more = two_roots.clone();

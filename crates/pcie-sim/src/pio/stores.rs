@@ -1,5 +1,7 @@
 //! The event loop of messages by stores: cores, their buffers, the link, the queues.
 
+#[cfg(test)]
+mod golden;
 mod plan;
 
 pub use plan::{

@@ -20,7 +20,7 @@ fn machine_with(change: impl FnOnce(&mut MessageProfile)) -> MessageMachine {
     MessageMachine::new(Machine::new(system).unwrap(), profile).unwrap()
 }
 
-fn kpio() -> MessageMachine {
+pub(super) fn kpio() -> MessageMachine {
     machine_with(|_| ())
 }
 

@@ -29,16 +29,22 @@ def _write(store: Store, output: Path, *, overwrite: bool) -> None:
     files = {ORIGIN_FILE: _origin(store, timer, sum(map(len, families.values())))}
     for family, rows in families.items():
         check_name(family, "family", store.path)
-        files |= row_files(family, rows)
+        _add(files, row_files(family, rows), f"{store.path}: family {family!r}")
         if any(row.test["details"] for row in rows):
-            files |= distribution_files(family, store, rows)
+            _add(files, distribution_files(family, store, rows), f"{store.path}: family {family!r}")
     for name, content in store.attachments.items():
         check_name(name, "attachment", store.path)
-        if name in files:
-            raise InputError(f"{store.path}: attachment {name!r}: has the name of a file of the export")
-        files[name] = content
+        _add(files, {name: content}, f"{store.path}: attachment {name!r}")
     contents = {name: content.encode() for name, content in files.items()}
     write_folder(output, contents, overwrite=overwrite, mark=ORIGIN_FILE)
+
+
+def _add(files: dict[str, str], more: dict[str, str], what: str) -> None:
+    """Add files, none of which may be there already."""
+    taken = files.keys() & more.keys()
+    if taken:
+        raise InputError(f"{what}: has the name of another file of the export, {min(taken)}")
+    files |= more
 
 
 def _families(store: Store, timer: Timer) -> dict[str, list[Row]]:

@@ -27,6 +27,7 @@ from pcielab.report.figures.message import (
     message_latency_by_link,
     message_latency_by_size,
 )
+from pcielab.report.figures.message_contention import message_cores, message_evictions
 from pcielab.report.figures.message_steps import message_steps
 from pcielab.report.figures.offset import bandwidth_by_offset, latency_by_offset
 from pcielab.report.figures.window import bandwidth_by_window, latency_by_window
@@ -51,6 +52,8 @@ __all__ = [
     "local_against_remote",
     "message_bandwidth_by_link",
     "message_bandwidth_by_size",
+    "message_cores",
+    "message_evictions",
     "message_latency_by_link",
     "message_latency_by_size",
     "message_steps",

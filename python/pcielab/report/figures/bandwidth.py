@@ -7,6 +7,7 @@ from pcielab.report.axes import SizeAxis, bandwidth_axis
 from pcielab.report.figures.findings import bandwidth_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
 from pcielab.report.figures.reference import reference_layers, reference_rows
+from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
 from pcielab.report.series import Series, label_rows
@@ -43,7 +44,14 @@ def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Fi
     x, y = axis.encoding, bandwidth_axis()
     behind = reference_layers(x, y, references, height=PANEL_HEIGHT)
     order = [title for title in OPERATION_TITLES.values() if title in set(data["panel"])]
-    figure = panels([*behind, *Series(runs).layers(x, y, _tooltip())], data, "panel", columns=order)
+    series = Series(runs)
+    upper = panels([*behind, *series.layers(x, y, _tooltip())], data, "panel", columns=order)
+    residual = Residual("bandwidth", ["operation", "size_bytes"], "%")
+    figure = with_residuals(
+        upper,
+        residual.rows(data, measured_of(runs)),
+        lambda rows: panels(residual.layers(series, x), rows, "panel", columns=order, height=RESIDUAL_HEIGHT),
+    )
     return titled(
         figure,
         "Figure 4: DMA bandwidth over transfer size",

@@ -40,7 +40,7 @@ def draw_contrast(contrast: Contrast, first: str, second: str) -> Figure:
     colour = alt.Color(
         "effect:Q",
         title="change (%)",
-        scale=alt.Scale(domain=[-largest, 0, largest], range=["#b2182b", "#8f98a333", "#2166ac"]),
+        scale=alt.Scale(domain=[-largest, 0, largest], range="diverging"),
         legend=alt.Legend(direction="horizontal", gradientLength=220, titleLimit=0),
     )
     chart: alt.Chart = (

@@ -1,6 +1,8 @@
 """Figure 6 of the paper: the distribution of latencies, as a CDF and as the tail beyond it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import altair as alt
 import numpy as np
@@ -9,6 +11,7 @@ import pandas as pd
 from pcielab.report.axes import distribution_axis, size_text
 from pcielab.report.figures.findings import distribution_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
+from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
 from pcielab.report.series import Dimension, Interpolate, Series, label_rows
@@ -17,6 +20,11 @@ from pcielab.report.series import Dimension, Interpolate, Series, label_rows
 _MOST_POINTS = 400
 # The linear figure ends here: beyond it lies the tail, which would squeeze the rest into a corner.
 _CDF_SHOWN_TO = 0.999
+_SHARES_OF_A_POWER = 8
+
+
+_Numbers: TypeAlias = "np.ndarray[Any, np.dtype[np.float64]]"
+_POWERS = [10.0**-power for power in range(10)]
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,7 @@ class _Curve:
     field: str
     steps: Interpolate
     axis: alt.Y
+    share_axis: alt.X
 
 
 def latency_cdf(
@@ -50,6 +59,9 @@ def latency_cdf(
         field="cdf",
         steps="step-after",
         axis=alt.Y(
+            "cdf:Q", title="share of transactions", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
+        ),
+        share_axis=alt.X(
             "cdf:Q", title="share of transactions", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
         ),
     )
@@ -79,7 +91,13 @@ def latency_tail(
             "tail:Q",
             title="share this slow",
             scale=alt.Scale(type="log"),
-            axis=alt.Axis(format=".0e", values=[10.0**-power for power in range(10)]),
+            axis=alt.Axis(format=".0e", values=_POWERS),
+        ),
+        share_axis=alt.X(
+            "tail:Q",
+            title="share this slow",
+            scale=alt.Scale(type="log", reverse=True),
+            axis=alt.Axis(format=".0e", values=_POWERS),
         ),
     )
     return _distribution(curve, sources, path, size_bytes, measured)
@@ -107,8 +125,49 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
     windows = [f"window {size_text(window)}" for window in sorted(set(data["window_bytes"]))]
     tests = [OPERATION_TITLES[operation] for operation in sorted(set(data["operation"]))]
     height = PANEL_HEIGHT if len(tests) == 1 else 200
-    figure = panels(layers, data, "window", columns=windows, row="test", rows=tests, height=height)
+
+    def in_panels(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
+        return panels(layers, rows, "window", columns=windows, row="test", rows=tests, height=height)
+
+    residual = Residual("latency_ns", ["operation", "cache", "window_bytes", curve.field], "ns")
+    figure = with_residuals(
+        in_panels(layers, data, height),
+        residual.rows(_at_shares(data, curve.field), measured_of(runs)),
+        lambda rows: in_panels(
+            residual.layers(series, curve.share_axis, points_on_lines=False), rows, RESIDUAL_HEIGHT
+        ),
+    )
     return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, findings=found)
+
+
+def _at_shares(data: pd.DataFrame, field: str) -> pd.DataFrame:
+    """The curves at shares that are the same for all of them, which can be held against one another."""
+    parts = []
+    for _, rows in data.groupby(["run", "operation", "cache", "window_bytes"], sort=False):
+        shares = _shares(rows[field], field)
+        alike = rows.drop(columns=[field, "latency_ns"]).head(1)
+        parts.append(
+            alike.loc[alike.index.repeat(len(shares))].assign(
+                **{field: shares, "latency_ns": _latencies(rows, field, shares)}
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _shares(reached: pd.Series, field: str) -> _Numbers:
+    """A hundred shares of the transactions, or of the slowest so many in each power of ten that there are."""
+    if field == "cdf":
+        return np.arange(1, 100) / 100
+    lowest = int(np.floor(np.log10(reached.min()))) + 1
+    return 10.0 ** (np.arange(0, _SHARES_OF_A_POWER * lowest - 1, -1) / _SHARES_OF_A_POWER)
+
+
+def _latencies(rows: pd.DataFrame, field: str, shares: _Numbers) -> _Numbers:
+    """The latency that each share of a curve stands at."""
+    ordered = rows.sort_values(field)
+    places = np.searchsorted(ordered[field].to_numpy(), shares, side="left").clip(max=len(ordered) - 1)
+    latencies: _Numbers = ordered["latency_ns"].to_numpy(dtype=np.float64)[places]
+    return latencies
 
 
 def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.DataFrame]:

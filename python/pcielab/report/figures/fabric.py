@@ -8,6 +8,7 @@ import pandas as pd
 
 from pcielab.fabric.published import Selection, compare_with_published, published_values
 from pcielab.fabric.simulate import PHASES
+from pcielab.report.figures.fabric_findings import sweep_findings
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
@@ -62,11 +63,12 @@ def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
     data = _joined(data, _published_rows(runs, plot))
     swept = data["value"].notna().all()
     note = "diamonds: published" if "source" in data else ""
+    findings = [*sweep_findings(data, plot.metric)]
     if plot.panel_words:
-        return titled(_panels(data, plot), plot.title, runs, note)
+        return titled(_panels(data, plot), plot.title, runs, note, findings=findings)
     figure = single_panel(_with_published(_lines(data) if swept else _bars(data), data), data)
     encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric]))
-    return titled(encoded, plot.title, runs, note)
+    return titled(encoded, plot.title, runs, note, findings=findings)
 
 
 def fabric_phases(sources: Sources, family: str = "fig3-latency") -> Figure:

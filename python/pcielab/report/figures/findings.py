@@ -66,6 +66,35 @@ def _what_binds(rows: pd.DataFrame, references: pd.DataFrame) -> str:
     return f"; {100 * share.min():.0f} to {100 * share.max():.0f} % of what binds ({named} of {len(rows)} sizes)"
 
 
+def latency_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
+    """The medians of the shortest and the longest transfer of each test, and what a byte between them takes."""
+    for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
+        for test, rows in data[data["run"] == run.entry].groupby("test", sort=False):
+            rows = rows.sort_values("size_bytes")
+            first, last = rows.iloc[0], rows.iloc[-1]
+            per_byte = (last["median"] - first["median"]) / (last["size_bytes"] - first["size_bytes"])
+            ends = " and ".join(f"{end['median']:,.0f} ns at {end['size_bytes']:,} B" for end in (first, last))
+            yield f"{run.label}, {test}: {ends}, {per_byte:.2f} ns for each byte more."
+
+
+def offset_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
+    """At which offset a test is furthest from itself without one, by operation and side."""
+    for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
+        for (operation, side), rows in data[data["run"] == run.entry].groupby(["operation", "side"], sort=False):
+            aligned = rows[rows["offset_bytes"] == 0].set_index("size_bytes")[metric]
+            held = rows.join(aligned.rename("aligned"), on="size_bytes").dropna(subset=["aligned", metric])
+            if held.empty:
+                continue
+            change = held[metric] / held["aligned"] - 1
+            most = held.iloc[int(change.abs().to_numpy().argmax())]
+            percent = 100 * (most[metric] / most["aligned"] - 1)
+            if abs(percent) <= 100 * _NOTICED:
+                told = f"the same within {100 * _NOTICED:.0f} % at every one"
+            else:
+                told = f"up to {percent:+.0f} % ({most['size_bytes']:.0f} B at {most['offset_bytes']:.0f})"
+            yield f"{run.label}, {OPERATIONS[str(operation)]}, {side}: {told}."
+
+
 def window_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
     """Up to which window a metric stays as it is, by operation and cache state, and where it ends."""
     for run in [run for run in runs if not run.measured_overlay][:_MOST_RUNS]:
@@ -117,8 +146,9 @@ def _most(rows: pd.DataFrame) -> str:
 
 
 def distribution_findings(curves: pd.DataFrame) -> Iterator[str]:
-    """How many transactions a distribution stands on, and its median, tail and slowest."""
-    for entry, drawn in curves.groupby("run", sort=False):
+    """How many transactions a distribution stands on, and its median, tail and slowest: in the smallest window."""
+    smallest = curves[curves["window_bytes"] == curves["window_bytes"].min()]
+    for entry, drawn in smallest.groupby("run", sort=False):
         for (test, cache, window), rows in drawn.groupby(["test", "cache", "window"], sort=False):
             one = rows.iloc[0]
             tail = [

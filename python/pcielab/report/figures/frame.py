@@ -18,6 +18,7 @@ _PANEL_WIDTH = 860
 _LONGEST_SUBTITLE = 150
 _DIGITS = 7
 _MOST_IN_A_ROW = 3
+_MOST_SMALL_IN_A_ROW = 4
 _PANEL = "of_panel"
 _PART_OF_A_NAME = " · "
 
@@ -53,16 +54,18 @@ def panels(
         rows: its values.
         height: of a panel.
     """
-    width = min(_PANEL_WIDTH, (_FIGURE_WIDTH - 40 * (len(columns) - 1)) // len(columns))
+    across = len(columns) if len(columns) <= _MOST_SMALL_IN_A_ROW else _MOST_IN_A_ROW
+    width = min(_PANEL_WIDTH, (_FIGURE_WIDTH - 40 * (across - 1)) // across)
     if row is None:
         names, order = data[column], list(columns)
     else:
         names = data[row] + _PART_OF_A_NAME + data[column]
         order = [f"{one}{_PART_OF_A_NAME}{other}" for one in rows for other in columns]
     order = [name for name in order if name in set(names)]
-    panel = alt.layer(*layers, data=_inline(data.assign(**{_PANEL: names}))).properties(width=width, height=height)
+    inline = _inline(data.assign(**{_PANEL: names}))
+    panel = alt.layer(*_pickers_first(layers), data=inline).properties(width=width, height=height)
     facet = alt.Facet(f"{_PANEL}:N", title=None, sort=order)
-    figure: alt.FacetChart = panel.facet(facet=facet, columns=len(columns))
+    figure: alt.FacetChart = panel.facet(facet=facet, columns=across)
     return figure
 
 
@@ -70,7 +73,8 @@ def wrapped(layers: Sequence[alt.Chart], data: pd.DataFrame, column: str, names:
     """One panel for each value of `column`, in the given order: two or three in a row, with axes of their own."""
     in_a_row = len(names) if len(names) <= _MOST_IN_A_ROW else 2
     width = (_FIGURE_WIDTH - 60 * (in_a_row - 1)) // in_a_row
-    panel = alt.layer(*layers, data=_inline(data)).properties(width=width, height=PANEL_HEIGHT * 3 // 4)
+    panel = alt.layer(*_pickers_first(layers), data=_inline(data))
+    panel = panel.properties(width=width, height=PANEL_HEIGHT * 3 // 4)
     facet = alt.Facet(f"{column}:N", title=None, sort=list(names))
     figure: alt.FacetChart = panel.facet(facet=facet, columns=in_a_row).resolve_scale(y="independent")
     return figure
@@ -78,9 +82,13 @@ def wrapped(layers: Sequence[alt.Chart], data: pd.DataFrame, column: str, names:
 
 def single_panel(layers: Sequence[alt.Chart], data: pd.DataFrame, *, height: int = 340) -> alt.LayerChart:
     """One wide panel."""
-    return cast(
-        alt.LayerChart, alt.layer(*layers, data=_inline(data)).properties(width=_PANEL_WIDTH, height=height)
-    )
+    panel = alt.layer(*_pickers_first(layers), data=_inline(data))
+    return cast(alt.LayerChart, panel.properties(width=_PANEL_WIDTH, height=height))
+
+
+def _pickers_first(layers: Sequence[alt.Chart]) -> list[alt.Chart]:
+    """The layers with those first that carry what is picked in a legend: Altair looks for it nowhere else."""
+    return sorted(layers, key=lambda layer: not isinstance(layer.params, list))
 
 
 def _inline(data: pd.DataFrame) -> alt.InlineData:

@@ -1,5 +1,6 @@
 """Figure 1 of the paper: what a link leaves for packets, bare and with the interactions of three NICs."""
 
+from collections.abc import Iterator
 from typing import cast
 
 import altair as alt
@@ -49,22 +50,34 @@ def modelled_interactions(sources: Sources) -> Figure:
         )
         .add_params(picked)
     )
-    figure = panels(
-        [_ethernet_line(), lines], data, "link", columns=[link_text(link) for link in links], height=320
-    )
+    behind = [_ethernet_line()] if "reference" in data else []
+    figure = panels([*behind, lines], data, "link", columns=[link_text(link) for link in links], height=320)
     title = "Figure 1: what a NIC gets out of the link, over Ethernet frame size"
     note = f"{MODELLED} for the link of {', '.join(run.label for run in runs if link_of(run) is not None)}"
-    return titled(figure, title, [], note)
+    return titled(figure, title, [], note, findings=[one for link in links for one in _findings(link, data)])
+
+
+def _findings(link: model.Link, data: pd.DataFrame) -> Iterator[str]:
+    """From which frame on each device carries the fastest Ethernet that is drawn, and whatever is longer."""
+    drawn = data[data["link"] == link_text(link)].set_index("frame_bytes")
+    for rate in ethernet_rates([link])[-1:]:
+        need = drawn.loc[drawn["reference"] == _ethernet_name(rate), "bandwidth"]
+        for device, rows in drawn.groupby("device", sort=False):
+            short = rows.index[rows["bandwidth"] < need.loc[rows.index]]
+            first = rows.index[rows.index > short.max()] if len(short) else rows.index
+            told = f"from frames of {first.min():.0f} B on" if len(first) else "in frames of no size"
+            yield f"{link_text(link)}, {device}: carries {rate}G Ethernet {told}."
+
+
+def _ethernet_name(rate_gbps: int) -> str:
+    return f"{rate_gbps}G Ethernet · {MODELLED}"
 
 
 def _curves(link: model.Link) -> pd.DataFrame:
     frames = range(_FIRST_FRAME_BYTES, _LAST_FRAME_BYTES + 1, _STEP_BYTES)
     modelled = interactions(link, frames)
     modelled = modelled.assign(device=modelled["device"] + f" · {MODELLED}")
-    lines = [
-        ethernet_line(frames, rate).assign(reference=f"{rate}G Ethernet · {MODELLED}")
-        for rate in ethernet_rates([link])
-    ]
+    lines = [ethernet_line(frames, rate).assign(reference=_ethernet_name(rate)) for rate in ethernet_rates([link])]
     return pd.concat([modelled, *lines]).assign(link=link_text(link))
 
 

@@ -4,7 +4,9 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import SizeAxis, latency_axis
+from pcielab.report.figures.findings import latency_findings
 from pcielab.report.figures.frame import Figure, single_panel, titled
+from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
 from pcielab.report.series import Dimension, Series, label_rows
@@ -45,12 +47,18 @@ def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figu
     x, y = axis.encoding, latency_axis()
     bars = series.range_bars(x, "minimum", "p95")
     layers = [*bars, *series.layers(x, y, latency_tooltip())]
-    figure = single_panel(layers, data)
+    residual = Residual("median", ["test", "size_bytes"], "ns")
+    figure = with_residuals(
+        single_panel(layers, data),
+        residual.rows(data, measured_of(runs)),
+        lambda rows: single_panel(residual.layers(series, x), rows, height=RESIDUAL_HEIGHT),
+    )
     return titled(
         figure,
         "Figure 5: median latency over transfer size",
         runs,
         "bars: minimum to 95th percentile" if bars else "",
+        findings=[*latency_findings(runs, data)],
     )
 
 

@@ -1,5 +1,6 @@
 """Figure 2 of the pcie-bench paper: how much of the latency of a looped packet is PCIe's."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import altair as alt
@@ -54,7 +55,18 @@ def modelled_loopback(sources: Sources) -> Figure:
     names = list(dict.fromkeys(data["link"]))
     figure = panels([lines], data, "link", columns=names)
     note = f"{MODELLED} with {_PROFILE}, from the measured 1000 ns (900 of them PCIe) at 128 B"
-    return titled(figure, "Figure 2: latency of a looped packet, and PCIe's part in it", [], note)
+    findings = [*_findings(data)]
+    return titled(
+        figure, "Figure 2: latency of a looped packet, and PCIe's part in it", [], note, findings=findings
+    )
+
+
+def _findings(data: pd.DataFrame) -> Iterator[str]:
+    """PCIe's share of the shortest and of the longest packet, on each link."""
+    for link, rows in data.groupby("link", sort=False):
+        ends = rows.drop_duplicates("packet_bytes").sort_values("packet_bytes").iloc[[0, -1]].to_dict("records")
+        shares = " and ".join(f"{100 * end['share']:.0f} % at {end['packet_bytes']} B" for end in ends)
+        yield f"{link}: PCIe is {shares}."
 
 
 def _curves(profile: model.MessageProfile, link: model.Link) -> pd.DataFrame:

@@ -7,6 +7,8 @@ from pcielab import model
 from pcielab.report.axes import bandwidth_axis, bytes_axis
 from pcielab.report.bounds import link_of
 from pcielab.report.figures.frame import Figure, panels, single_panel, titled
+from pcielab.report.figures.message_findings import ways_findings
+from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.series import Dimension, Series, label_rows
@@ -119,14 +121,24 @@ def _by_size(sources: Sources, measured: Source | None, pace: str, metric: str, 
     runs = runs_of(sources, measured)
     data = _drawn(runs, pace, own_link=True)
     x, y = _axes(data, metric)
-    layers = _series(runs, data).layers(x, y, message_tooltip(), points_on_lines=False)
+    series = _series(runs, data)
+    layers = series.layers(x, y, message_tooltip(), points_on_lines=False)
     bound = _bare_link(runs, data, metric)
     note = ""
     if not bound.empty:
         layers.insert(0, _bound_line(x, y))
         note = f"grey: {bound['bound'].iloc[0]}"
-    figure = single_panel(layers, pd.concat([data, bound]))
-    return titled(figure, title, runs, note)
+    residual = _residual(metric)
+    figure = with_residuals(
+        single_panel(layers, pd.concat([data, bound])),
+        residual.rows(data, measured_of(runs)),
+        lambda rows: single_panel(residual.layers(series, x), rows, height=RESIDUAL_HEIGHT),
+    )
+    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric)])
+
+
+def _residual(metric: str) -> Residual:
+    return Residual(metric, ["way", "size_bytes", "link"], "%" if metric == "bandwidth" else "ns")
 
 
 def _by_link(sources: Sources, measured: Source | None, pace: str, metric: str, title: str) -> Figure:
@@ -134,10 +146,15 @@ def _by_link(sources: Sources, measured: Source | None, pace: str, metric: str, 
     data = _drawn(runs, pace, own_link=False)
     x, _ = _axes(data, metric)
     y = alt.Y(f"{metric}:Q", title=_TITLES[metric], scale=alt.Scale(type="log", nice=False))
-    layers = _series(runs, data).layers(x, y, message_tooltip())
-    figure = panels(layers, data, "link", columns=sorted(set(data["link"])))
-    note = "the machine of the profile on another link: core and device as they were measured"
-    return titled(figure, title, runs, note)
+    series, links = _series(runs, data), sorted(set(data["link"]))
+    residual = _residual(metric)
+    figure = with_residuals(
+        panels(series.layers(x, y, message_tooltip()), data, "link", columns=links),
+        residual.rows(data, measured_of(runs)),
+        lambda rows: panels(residual.layers(series, x), rows, "link", columns=links, height=RESIDUAL_HEIGHT),
+    )
+    note = "the machine of the profile on another link; all else of core and device is as the profile has it"
+    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric)])
 
 
 def _bare_link(runs: list[Run], data: pd.DataFrame, metric: str) -> pd.DataFrame:

@@ -6,7 +6,9 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import bandwidth_axis, latency_axis
+from pcielab.report.figures.findings import offset_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
+from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, matching
 from pcielab.report.series import Dimension, Series, label_rows
@@ -82,17 +84,29 @@ def _figure(runs: Sequence[Run], data: pd.DataFrame, y: alt.Y, title: str, metri
     series = Series(runs, Dimension("size_bytes", "transfer size (bytes)", sizes, grows=True))
     x = alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=list(range(0, 65, 8))))
     kept = [*_COLUMNS, "offset_bytes", "side", "panel", "run", "role"]
-    figure = panels(
-        series.layers(x, y, _tooltip(metric), lines=False),
-        data.reindex(columns=kept).dropna(axis="columns", how="all"),
-        "side",
-        columns=[side for side in _SIDES.values() if side in set(data["side"])],
-        row="panel",
-        rows=list(dict.fromkeys(data["panel"])),
-        height=220,
+    data = data.reindex(columns=kept).dropna(axis="columns", how="all")
+
+    def drawn(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
+        return panels(
+            layers,
+            rows,
+            "side",
+            columns=[side for side in _SIDES.values() if side in set(data["side"])],
+            row="panel",
+            rows=list(dict.fromkeys(data["panel"])),
+            height=height,
+        )
+
+    residual = Residual(
+        metric, ["operation", "size_bytes", "side", "offset_bytes"], "%" if metric == "bandwidth" else "ns"
+    )
+    figure = with_residuals(
+        drawn(series.layers(x, y, _tooltip(metric), lines=False), data, 220),
+        residual.rows(data, measured_of(runs)),
+        lambda rows: drawn(residual.layers(series, x, lines=False), rows, RESIDUAL_HEIGHT),
     )
     note = f"cache: {data['cache'].iloc[0]}; what is between two offsets follows from neither: no lines are drawn"
-    return titled(figure, title, runs, note)
+    return titled(figure, title, runs, note, findings=[*offset_findings(runs, data, metric)])
 
 
 def _tooltip(metric: str) -> list[alt.Tooltip]:

@@ -9,6 +9,7 @@ from pcielab.report.axes import bandwidth_axis, latency_axis, window_axis
 from pcielab.report.figures.findings import cache_findings, window_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.report.figures.latency import latency_tooltip
+from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import (
     CACHE_STATES,
@@ -21,6 +22,7 @@ from pcielab.report.selection import (
 from pcielab.report.series import Dimension, Series, label_rows
 
 _PATHS = {"dma": "DMA", "command": "commands"}
+_KEYS = ["operation", "cache", "size_bytes", "window_bytes"]
 _COLUMNS = [
     "operation",
     "path",
@@ -58,7 +60,13 @@ def latency_by_window(
     series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
     bars = series.range_bars(x, "minimum", "p95")
     layers = [*bars, *series.layers(x, latency_axis(), latency_tooltip())]
-    figure = panels(layers, data, "panel", columns=list(dict.fromkeys(data["panel"])))
+    columns = list(dict.fromkeys(data["panel"]))
+    residual = Residual("median", _KEYS, "ns")
+    figure = with_residuals(
+        panels(layers, data, "panel", columns=columns),
+        residual.rows(data, measured_of(runs)),
+        lambda rows: panels(residual.layers(series, x), rows, "panel", columns=columns, height=RESIDUAL_HEIGHT),
+    )
     title = f"Figure 7 (a): median latency over the window, {size_bytes} B {_PATHS[path]}"
     note = "bars: minimum to 95th percentile" if bars else ""
     return titled(figure, title, runs, note, findings=[*window_findings(runs, data, "median")])
@@ -85,19 +93,31 @@ def bandwidth_by_window(
     series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
     layers = series.layers(x, bandwidth_axis(), _bandwidth_tooltip())
     title = "Figure 7 (b): DMA bandwidth over the window"
+    residual = Residual("bandwidth", _KEYS, "%")
+    apart, residual_layers = residual.rows(data, measured_of(runs)), residual.layers(series, x)
     if len(sizes) == 1:
-        figure = panels(layers, data, "panel", columns=list(dict.fromkeys(data["panel"])))
+        columns = list(dict.fromkeys(data["panel"]))
+        figure = with_residuals(
+            panels(layers, data, "panel", columns=columns),
+            apart,
+            lambda rows: panels(residual_layers, rows, "panel", columns=columns, height=RESIDUAL_HEIGHT),
+        )
         found = [*window_findings(runs, data, "bandwidth"), *cache_findings(runs, data)]
         return titled(figure, f"{title}, {sizes[0]} B", runs, findings=found)
-    data = data.assign(size=data["size_bytes"].map("{} B".format))
-    figure = panels(
-        layers,
-        data,
-        "size",
-        columns=list(dict.fromkeys(data.sort_values("size_bytes")["size"])),
-        row="panel",
-        rows=list(dict.fromkeys(data["panel"])),
-        height=200,
+
+    def by_size(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
+        return panels(
+            layers,
+            rows.assign(size=rows["size_bytes"].map("{} B".format)),
+            "size",
+            columns=[f"{size} B" for size in sorted(set(data["size_bytes"]))],
+            row="panel",
+            rows=list(dict.fromkeys(data["panel"])),
+            height=height,
+        )
+
+    figure = with_residuals(
+        by_size(layers, data, 200), apart, lambda rows: by_size(residual_layers, rows, RESIDUAL_HEIGHT)
     )
     return titled(figure, f"{title}, larger transfers", runs, findings=[*cache_findings(runs, data)])
 

@@ -8,7 +8,7 @@
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
   // What stands beside the panels: an axis with its labels and title, and half a label at the other end.
-  const AXIS = 64, END = 18, GAP = 22, LEAST_PANEL = 235, NARROW = 640;
+  const AXIS = 64, END = 18, GAP = 22, LEAST_PANEL = 235, NARROW = 640, MENU = 70;
 
   // A text in as many lines as it needs, by the average width of a letter.
   const wrapped = (text, width, letter) => [text].flat().flatMap((line) => {
@@ -29,7 +29,10 @@
       const apart = node.resolve?.scale?.y === "independent" ? AXIS : GAP;
       const room = width - AXIS - END;
       const fitting = Math.floor((room + apart) / (LEAST_PANEL + apart));
-      node.columns = Math.max(1, Math.min(node.columns ?? 1, fitting));
+      const panels = node.facet.sort?.length ?? fitting;
+      const most = Math.max(1, Math.min(node.columns ?? 1, fitting));
+      // Rows of four and one would leave most of the second one empty.
+      node.columns = Math.ceil(panels / Math.ceil(panels / most));
       node.spec.width = Math.max(120, Math.floor((room - apart * (node.columns - 1)) / node.columns));
     } else if (node.layer || node.mark) {
       const labels = node.usermeta?.labels ?? 0;
@@ -43,6 +46,9 @@
     ...[...(node.layer ?? []), ...(node.vconcat ?? []), ...(node.spec ? [node.spec] : [])].flatMap(encodings),
   ];
 
+  const valuesOf = (specification) =>
+    specification.data?.values ?? specification.datasets?.[specification.data?.name] ?? [];
+
   // On a narrow card legends stand below one another, and long entries in several lines: none of them is cut.
   const narrow = (specification, configuration, width) => {
     const lines = (letters) =>
@@ -50,14 +56,20 @@
     for (const part of [specification, ...(specification.vconcat ?? [])]) {
       if (part.facet) part.facet.header = { ...part.facet.header, labelExpr: "split(datum.label, ' · ')" };
     }
+    // Legends begin where the plot does, beside its labels.
+    const long = (channel) => channel.axis?.labelLimit > width / 2;
+    const room = width - 40 - (encodings(specification).some(long) ? width * 0.45 : 0);
     for (const channel of encodings(specification)) {
-      if (channel.legend && channel.type === "nominal") {
-        channel.legend.labelExpr = lines(Math.floor((width - 40) / 6.4));
+      if (channel.type === "nominal" && channel.legend !== null && (channel.scale || channel.legend)) {
+        channel.legend = { ...channel.legend, labelExpr: lines(Math.floor(room / 6.4)) };
         if (channel.title) channel.title = wrapped(channel.title, width - 20, 6);
       }
-      if (channel.axis?.labelLimit > width / 2) {
-        // Two lines of a smaller letter stand beside a bar.
-        Object.assign(channel.axis, { labelExpr: lines(24), labelFontSize: 9, labelLineHeight: 10, labelOverlap: false });
+      if (long(channel)) {
+        // Three lines of a smaller letter stand beside a bar.
+        Object.assign(channel.axis, { labelExpr: lines(28), labelFontSize: 8, labelLineHeight: 9, labelOverlap: false });
+        const rows = new Set(valuesOf(specification).map((value) => value[channel.field])).size;
+        const longest = Math.max(0, ...valuesOf(specification).map((value) => String(value[channel.field]).length));
+        specification.height = Math.max(specification.height ?? 0, rows * 9 * Math.ceil(longest / 26) + rows * 3);
       }
     }
     configuration.legend = { ...configuration.legend, layout: { bottom: { direction: "vertical", anchor: "start" } } };
@@ -68,7 +80,7 @@
     const configuration = structuredClone(configurations[theme]);
     fit(specification, width);
     if (specification.title) {
-      specification.title.text = wrapped(specification.title.text, width - 30, 8.4);
+      specification.title.text = wrapped(specification.title.text, width - MENU, 8.4);
       specification.title.subtitle = wrapped(specification.title.subtitle ?? "", width - 10, 6.4);
     }
     if (width < NARROW) narrow(specification, configuration, width);

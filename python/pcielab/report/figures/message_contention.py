@@ -1,0 +1,132 @@
+"""What stands in the way of messages by stores: other cores, and evictions of buffers that are not full yet."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from pcielab.report.bounds import link_of
+from pcielab.report.figures.frame import Figure, titled, wrapped
+from pcielab.report.figures.message import WAYS
+from pcielab.report.run import Run, Sources, runs_of
+from pcielab.report.selection import MissingDataError
+from pcielab.report.series import Dimension, Series, label_rows
+
+_WAYS = WAYS | {"write-combined-fenced": "stores, write-combined, fenced"}
+_SHARINGS = {"own-queues": "a queue for each core", "one-queue": "one queue"}
+_EVICTIONS = {"in-order": "the oldest buffer leaves", "random": "any buffer leaves"}
+_NOTICED_PERCENT = 1.0
+_BANDWIDTH = {"bandwidth": "bandwidth (Gb/s)"}
+
+
+def message_cores(sources: Sources) -> Figure:
+    """Bandwidth of all cores together, and latency of a message, over the cores that send.
+
+    Args:
+        sources: the runs; each has its lines.
+
+    Raises:
+        MissingDataError: no run has messages from several cores.
+    """
+    runs = runs_of(sources)
+    data = pd.concat([label_rows(run, _cores(run)) for run in runs])
+    if data.empty:
+        raise MissingDataError("tests of messages from several cores (pcielab run --suite kpio)")
+    cores = sorted(set(data["cores"]))
+    x = alt.X(
+        "cores:Q", title="cores", scale=alt.Scale(type="log", base=2, nice=False), axis=alt.Axis(values=cores)
+    )
+    findings = [*_change_findings(data, "cores", "bandwidth", "{:.0f} cores")]
+    figure = _panels(runs, data, x, _BANDWIDTH | {"median": "latency (ns)"})
+    return titled(figure, "Messages from several cores", runs, findings=findings)
+
+
+def message_evictions(sources: Sources) -> Figure:
+    """Bandwidth, and bytes to the device, over the share of the stores behind which a buffer is evicted.
+
+    Args:
+        sources: the runs; each has its lines.
+
+    Raises:
+        MissingDataError: no run has messages with evictions.
+    """
+    runs = runs_of(sources)
+    data = pd.concat([label_rows(run, _evictions(run)) for run in runs])
+    if data.empty:
+        raise MissingDataError("tests of messages with evictions (pcielab run --suite kpio)")
+    x = alt.X("pressure:Q", title="share of the stores with an eviction", axis=alt.Axis(format=".0%"))
+    findings = [*_change_findings(data, "pressure", "bandwidth", "a share of {:.0%}")]
+    figure = _panels(runs, data, x, _BANDWIDTH | {"downstream_bytes": "bytes to the device for a message"})
+    return titled(figure, "Buffers evicted before they are full", runs, findings=findings)
+
+
+def _sent_by_stores(run: Run) -> pd.DataFrame:
+    rows = run.finished
+    if rows["way"].isna().all():
+        return rows.head(0)
+    return rows[rows["way"].isin(list(_WAYS)) & (rows["pace"] == "stream")]
+
+
+def _cores(run: Run) -> pd.DataFrame:
+    """Messages without evictions, from tests that differ in the cores that send them."""
+    rows = _sent_by_stores(run)
+    rows = rows[(rows["pressure"] == 0) & (rows["eviction"] == "in-order")]
+    alike = ["way", "size_bytes", "sharing", "generation", "lanes"]
+    rows = rows[rows.groupby(alike, dropna=False)["cores"].transform("nunique") > 1] if len(rows) else rows
+    links = [_link(run, test) for test in rows.to_dict("records")]
+    lines = [
+        f"{_WAYS[way]}, {size} B, {_SHARINGS.get(sharing, sharing)}"
+        for way, size, sharing in zip(rows["way"], rows["size_bytes"], rows["sharing"], strict=True)
+    ]
+    return rows.assign(place=links, line=lines).sort_values("cores", kind="stable")
+
+
+def _evictions(run: Run) -> pd.DataFrame:
+    """Messages of one core, from tests that differ in how often a buffer is evicted."""
+    rows = _sent_by_stores(run)
+    rows = rows[rows["cores"] == 1] if len(rows) else rows
+    alike = ["way", "size_bytes", "eviction", "generation", "lanes"]
+    rows = rows[rows.groupby(alike, dropna=False)["pressure"].transform("nunique") > 1] if len(rows) else rows
+    links = [f"{_link(run, test)}, {test['size_bytes']} B" for test in rows.to_dict("records")]
+    lines = [
+        f"{_WAYS[way]}, {_EVICTIONS.get(eviction, eviction)}"
+        for way, eviction in zip(rows["way"], rows["eviction"], strict=True)
+    ]
+    return rows.assign(place=links, line=lines).sort_values("pressure", kind="stable")
+
+
+def _link(run: Run, test: Mapping[Any, Any]) -> str:
+    """The link that a message crosses: the one that its test names, or its system's own."""
+    if pd.notna(test["generation"]):
+        return f"Gen{test['generation']:.0f} x{test['lanes']:.0f}"
+    own = link_of(run)
+    return f"Gen{own.generation} x{own.lanes}" if own is not None else "the system's own link"
+
+
+def _panels(runs: Sequence[Run], data: pd.DataFrame, x: alt.X, metrics: Mapping[str, str]) -> Figure:
+    """A panel for each metric and place; lines have the same colour in all of them."""
+    lines = list(dict.fromkeys(data["line"]))
+    series = Series(runs, Dimension("line", "messages", lines))
+    folded = pd.concat(
+        [data.assign(value=data[metric], panel=data["place"] + " · " + title) for metric, title in metrics.items()]
+    )
+    names = [f"{place} · {title}" for place in sorted(set(data["place"])) for title in metrics.values()]
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
+    swept = str(x.shorthand).partition(":")[0]
+    kept = [swept, "line", "value", "panel", "run", "role"]
+    tooltip = [alt.Tooltip(f"{name}:N") for name in ("run", "line", swept)]
+    layers = series.layers(x, y, [*tooltip, alt.Tooltip("value:Q", format=",.2f")])
+    return wrapped(layers, folded[kept], "panel", names)
+
+
+def _change_findings(data: pd.DataFrame, swept: str, metric: str, place: str) -> Iterator[str]:
+    """What the last of what is swept leaves of the first, for each line."""
+    for (run, where), drawn in data.groupby(["run", "place"], sort=False):
+        told = []
+        for line, rows in drawn.groupby("line", sort=False):
+            first, last = rows.iloc[0], rows.iloc[-1]
+            change = 100 * (last[metric] / first[metric] - 1)
+            told.append(f"{line}: {change:+.0f} %" if abs(change) >= _NOTICED_PERCENT else f"{line}: the same")
+        last_place = place.format(drawn[swept].max())
+        yield f"{run}, {where}, {metric} at {last_place} against the first point, within 1 %: {'; '.join(told)}."

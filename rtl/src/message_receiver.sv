@@ -1,0 +1,87 @@
+// Takes messages that cores write with write-combining stores: each store to its place in a queue, each message out of it
+// in order, and into host memory.
+module message_receiver #(
+    parameter DATA_WIDTH = 256,
+    parameter QUEUES = 4,
+    parameter SLOTS = 64
+) (
+    input  logic clk,
+    input  logic rst,
+    // While unset, stores are lost, and everything is forgotten.
+    input  logic enable,
+    input  logic stuffed,
+    input  logic [31:0] timeout,
+    input  logic [63:0] data_address,
+    input  logic [4:0] data_log2,
+    input  logic [63:0] records_address,
+    input  logic [4:0] records_log2,
+    input  logic [QUEUES-1:0][31:0] data_taken,
+    input  logic [31:0] records_taken,
+    input  logic bus_master,
+
+    input  logic store_valid,
+    output logic store_ready,
+    input  logic store_sop,
+    input  logic store_eop,
+    input  pcielab_pkg::host_request_t store,
+    input  logic [DATA_WIDTH-1:0] store_data,
+
+    output logic out_valid,
+    input  logic out_ready,
+    output logic out_sop,
+    output logic out_eop,
+    output pcielab_pkg::request_t out_request,
+    output logic [DATA_WIDTH-1:0] out_data,
+
+    output logic [QUEUES-1:0][31:0] heads,
+    output logic [31:0] messages,
+    output logic [31:0] dropped,
+    output logic [31:0] stores_lost,
+    output logic [31:0] stores_bad
+);
+    localparam QUEUE_WIDTH = $clog2(QUEUES);
+
+    logic line_valid, line_ready, slots_line_ready, bad, lost, slots_ready, take, engine_rst, idle;
+    logic [15:0] line_buffer;
+    logic [7:0] line_words, look_words;
+    logic [511:0] line_data, look_data, part_data;
+    logic [QUEUE_WIDTH-1:0] look_queue, part_queue;
+    logic part_valid, part_ready, part_first, part_last, part_intact;
+    logic [6:0] part_bytes;
+    logic [31:0] part_length;
+
+    // A request that has been offered leaves whole before anything is forgotten.
+    assign engine_rst = rst || (!enable && !out_valid);
+    // While nothing is ready for them, stores are lost.
+    assign idle = !enable || !slots_ready;
+    assign line_ready = idle || slots_line_ready;
+
+    store_line #(.DATA_WIDTH(DATA_WIDTH)) line (
+        .clk, .rst, .store_valid, .store_ready, .store_sop, .store_eop, .store, .store_data, .line_valid, .line_ready,
+        .line_buffer, .line_words, .line_data, .bad
+    );
+    store_slots #(.QUEUES(QUEUES), .SLOTS(SLOTS)) slots (
+        .clk, .rst(engine_rst), .timeout, .ready(slots_ready), .line_valid(line_valid && !idle),
+        .line_ready(slots_line_ready), .line_buffer, .line_words, .line_data, .look_queue, .look_words, .look_data, .take,
+        .take_queue(part_queue), .heads, .lost
+    );
+    message_filter #(.QUEUES(QUEUES)) filter (
+        .clk, .rst(engine_rst || !slots_ready), .stuffed, .look_queue, .look_words, .look_data, .take, .part_valid,
+        .part_ready, .part_queue, .part_data, .part_bytes, .part_first, .part_last, .part_length, .part_intact
+    );
+    message_writer #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES)) writer (
+        .clk, .rst(engine_rst), .data_address, .data_log2, .records_address, .records_log2, .data_taken, .records_taken,
+        .heads, .bus_master(bus_master && enable), .part_valid, .part_ready, .part_queue, .part_data, .part_bytes, .part_first,
+        .part_last, .part_length, .part_intact, .out_valid, .out_ready, .out_sop, .out_eop, .out_request, .out_data,
+        .messages, .dropped
+    );
+
+    always_ff @(posedge clk) begin
+        stores_lost <= stores_lost + 32'(lost || (line_valid && idle));
+        stores_bad <= stores_bad + 32'(bad);
+        if (rst) begin
+            stores_lost <= '0;
+            stores_bad <= '0;
+        end
+    end
+endmodule

@@ -1,0 +1,130 @@
+// Writes messages to host memory: what each holds into the ring of its queue, 64 bytes at a time, and for each a record of 32
+// bytes into the ring of records, behind its data. Software says how far it has read; nothing that it has not is overwritten.
+//
+// A message longer than a ring loses what lies beyond, and its record says so.
+module message_writer #(
+    parameter DATA_WIDTH = 256,
+    parameter QUEUES = 4,
+    parameter QUEUE_WIDTH = $clog2(QUEUES)
+) (
+    input  logic clk,
+    input  logic rst,
+    // Where the rings lie, and 2 to which power: of a ring, its parts of 64 bytes; of the records, their number.
+    input  logic [63:0] data_address,
+    input  logic [4:0] data_log2,
+    input  logic [63:0] records_address,
+    input  logic [4:0] records_log2,
+    // How many software has read: parts of each queue, and records.
+    input  logic [QUEUES-1:0][31:0] data_taken,
+    input  logic [31:0] records_taken,
+    // Buffers that each queue has given out.
+    input  logic [QUEUES-1:0][31:0] heads,
+    input  logic bus_master,
+
+    input  logic part_valid,
+    output logic part_ready,
+    input  logic [QUEUE_WIDTH-1:0] part_queue,
+    input  logic [511:0] part_data,
+    input  logic [6:0] part_bytes,
+    input  logic part_first,
+    input  logic part_last,
+    input  logic [31:0] part_length,
+    input  logic part_intact,
+
+    output logic out_valid,
+    input  logic out_ready,
+    output logic out_sop,
+    output logic out_eop,
+    output pcielab_pkg::request_t out_request,
+    output logic [DATA_WIDTH-1:0] out_data,
+
+    output logic [31:0] messages,
+    output logic [31:0] dropped
+);
+    localparam BEATS = 512 / DATA_WIDTH;
+
+    typedef enum logic [1:0] {LOOK, DATA, RECORD} step_t;
+
+    step_t step;
+    logic [QUEUES-1:0][31:0] written, starts;
+    logic [31:0] number, start, data_parts, record_count, place, in_ring, in_records;
+    logic [63:0] clock;
+    logic second, has_data, fits, has_room, has_record_room, overlong;
+    logic [511:0] record;
+
+    assign data_parts = 32'd1 << data_log2;
+    assign record_count = 32'd1 << records_log2;
+    assign start = part_first ? written[part_queue] : starts[part_queue];
+    assign place = written[part_queue];
+    assign in_ring = place & (data_parts - 1'b1);
+    assign in_records = number & (record_count - 1'b1);
+    // Parts of this message that were written before.
+    assign fits = place - start < data_parts;
+    assign has_data = part_bytes != '0 && fits;
+    assign has_room = place - data_taken[part_queue] < data_parts;
+    assign has_record_room = number - records_taken < record_count;
+    assign overlong = 38'(part_length) > {data_parts, 6'b0};
+
+    // The queue's head as it is once this buffer is given back.
+    assign record = {
+        288'b0, heads[part_queue] + 32'd1, 8'(overlong), 8'(part_intact), 16'(part_queue), number + 32'd1,
+        starts[part_queue], part_length, clock
+    };
+
+    always_comb begin
+        out_request = '0;
+        out_request.write = 1'b1;
+        out_request.first_be = 4'b1111;
+        out_request.last_be = 4'b1111;
+        if (step == RECORD) begin
+            out_request.address = records_address + 64'({in_records, 5'b0});
+            out_request.dwords = 11'd8;
+            out_data = record[DATA_WIDTH-1:0];
+            out_eop = 1'b1;
+        end else begin
+            out_request.address = data_address + 64'({(38'(part_queue) << data_log2) + 38'(in_ring), 6'b0});
+            out_request.dwords = 11'd16;
+            out_data = part_data[DATA_WIDTH*32'(second) +: DATA_WIDTH];
+            out_eop = BEATS == 1 || second;
+        end
+    end
+    assign out_valid = step != LOOK;
+    assign out_sop = !second;
+    assign part_ready = part_valid && (part_last
+        ? step == RECORD && out_ready
+        : has_data ? step == DATA && out_ready && out_eop : step == LOOK && bus_master);
+
+    always_ff @(posedge clk) begin
+        clock <= clock + 1'b1;
+        unique case (step)
+            LOOK: if (part_valid && bus_master) begin
+                if (has_data && has_room && (!part_last || has_record_room)) step <= DATA;
+                else if (!has_data && part_last && has_record_room) step <= RECORD;
+                starts[part_queue] <= start;
+            end
+            DATA: if (out_ready) begin
+                second <= BEATS == 2 && !second;
+                if (out_eop) begin
+                    written[part_queue] <= place + 1'b1;
+                    step <= part_last ? RECORD : LOOK;
+                end
+            end
+            RECORD: if (out_ready) begin
+                number <= number + 1'b1;
+                messages <= messages + 1'b1;
+                dropped <= dropped + 32'(!part_intact);
+                step <= LOOK;
+            end
+            default: step <= LOOK;
+        endcase
+        if (rst) begin
+            step <= LOOK;
+            second <= 1'b0;
+            written <= '0;
+            number <= '0;
+            clock <= '0;
+            messages <= '0;
+            dropped <= '0;
+        end
+    end
+endmodule

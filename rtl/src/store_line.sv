@@ -1,0 +1,65 @@
+// Makes a line of 64 bytes of each store to the message window: whole words of 8 bytes, and where they belong in a buffer.
+// What is no stretch of whole words within one buffer is no store of a message: it is left out, and told of.
+module store_line #(
+    parameter DATA_WIDTH = 256
+) (
+    input  logic clk,
+    input  logic rst,
+    input  logic store_valid,
+    output logic store_ready,
+    input  logic store_sop,
+    input  logic store_eop,
+    input  pcielab_pkg::host_request_t store,
+    input  logic [DATA_WIDTH-1:0] store_data,
+    output logic line_valid,
+    input  logic line_ready,
+    // The buffer of 64 bytes, counted from the start of the window.
+    output logic [15:0] line_buffer,
+    output logic [7:0] line_words,
+    output logic [511:0] line_data,
+    // For one clock.
+    output logic bad
+);
+    localparam WORDS = DATA_WIDTH / 64;
+
+    logic [2:0] first, held_first;
+    logic [3:0] count, held_count;
+    logic [3:0] done, words_done;
+    logic good, held_good, taken;
+
+    assign store_ready = !line_valid || line_ready;
+    assign taken = store_valid && store_ready;
+    assign first = store_sop ? store.address[5:3] : held_first;
+    assign count = store_sop ? 4'(store.dwords[4:1]) : held_count;
+    assign done = store_sop ? 4'd0 : words_done;
+    assign good = store_sop
+        ? store.address[2:0] == '0 && store.dwords[0] == 1'b0 && store.dwords != '0 && store.first_be == 4'b1111
+            && store.last_be == 4'b1111 && store.dwords <= 11'd16 - {7'b0, store.address[5:3], 1'b0}
+        : held_good;
+
+    always_ff @(posedge clk) begin
+        if (taken) begin
+            for (int word = 0; word < 8; word++) begin
+                automatic logic [3:0] place = 4'(word) - 4'(first);
+                // A place below the first wraps around, and lies behind all.
+                if (place >= done && place < done + 4'(WORDS) && place < count) begin
+                    line_data[64*word +: 64] <= store_data[64*32'(place - done) +: 64];
+                    line_words[word] <= 1'b1;
+                end else if (store_sop) begin
+                    line_words[word] <= 1'b0;
+                end
+            end
+            if (store_sop) line_buffer <= store.address[21:6];
+            held_first <= first;
+            held_count <= count;
+            held_good <= good;
+            words_done <= done + 4'(WORDS);
+        end
+        line_valid <= (taken && store_eop && good) || (line_valid && !line_ready);
+        bad <= taken && store_eop && !good;
+        if (rst) begin
+            line_valid <= 1'b0;
+            bad <= 1'b0;
+        end
+    end
+endmodule

@@ -1,0 +1,22 @@
+"""The whole core as Verilator sees it: not a warning, in either width."""
+
+import subprocess
+
+import pytest
+
+from simulator import SOURCES, sources, use_verilator
+
+
+@pytest.mark.parametrize("data_width", [256, 512])
+def test_lint(data_width: int) -> None:
+    use_verilator()
+    command = [
+        "verilator",
+        "--lint-only",
+        "--top-module",
+        "pcielab_usp",
+        f"-GDATA_WIDTH={data_width}",
+        f"-I{SOURCES}",
+    ]
+    done = subprocess.run([*command, *map(str, sources())], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

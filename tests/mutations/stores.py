@@ -1,0 +1,147 @@
+"""Stores as strangers send them: sound files, with digests that match, that say anything."""
+
+import copy
+import json
+import random
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import mutate
+
+from pcielab import fabric, model, profiles, simulation, suites
+from pcielab._core import StoreWriter
+from pcielab.compare import compare
+from pcielab.compare.picture import families, runs_of_comparison
+from pcielab.doctor.stores import tree_of_store
+from pcielab.explain import explain_run
+from pcielab.explain.checks import checks
+from pcielab.exporters import EXPORTERS, export
+from pcielab.importers import import_pcie_bench
+from pcielab.report.catalogue import CATALOGUE
+from pcielab.report.doctor import machines
+from pcielab.report.provenance import provenance
+from pcielab.report.run import runs_of
+from pcielab.report.selection import MissingDataError
+from pcielab.report.summary import summary
+from pcielab.report.table import family_tables
+from pcielab.store import Store, open_store
+
+Draw = random.Random
+_SEEDS = "seeds"
+_DEEPER, _LEFT_OUT = 0.8, 0.15
+
+
+@dataclass(frozen=True)
+class _Seed:
+    """What is in a store as it should be."""
+
+    manifest: dict[str, Any]
+    records: Sequence[dict[str, Any]]
+    attachments: dict[str, str]
+
+
+def prepare(folder: Path, tiny: Path, published: Path) -> None:
+    """Write a store of each kind, once, beside all cases.
+
+    Args:
+        folder: Where.
+        tiny: A suite of a few tests.
+        published: A folder in the published format.
+    """
+    place = folder / _SEEDS
+    place.mkdir()
+    simulation.simulate(
+        profiles.resolve("snb-iommu"), suites.load_suite(str(tiny)), place / "transfers.db", jobs=1
+    )
+    import_pcie_bench(published, place / "measured.db")
+    machine = model.load_message_profile("kpio-2012")
+    small = Path(__file__).parents[1] / "documents" / "small"
+    chosen = suites.load_message_suite(str(small / "messages" / "kpio.toml"))
+    simulation.simulate_messages(machine, chosen, place / "messages.db")
+    testbed = fabric.load("fabrex-u55c")
+    points = fabric.flow_set(testbed.flows("latency"), "latency", "fifo", 1.0)
+    fabric.run(testbed, points, place / "fabric.db", suite="rpciebench")
+
+
+@cache
+def _seeds(folder: Path) -> list[_Seed]:
+    stores = [open_store(path) for path in sorted((folder / _SEEDS).iterdir())]
+    return [_Seed(store.manifest, [*store.records()], store.attachments) for store in stores]
+
+
+def stores(draw: Draw, folder: Path) -> None:
+    """Changed stores, read by what reads stores."""
+    path = folder / "run.db"
+    _write(draw, draw.choice(_seeds(folder.parent)), path)
+    store = open_store(path)
+    draw.choice(USES)(store, draw, folder)
+
+
+def _write(draw: Draw, seed: _Seed, path: Path) -> None:
+    what = draw.random()
+    manifest = _changed(draw, seed.manifest) if what < 0.7 else seed.manifest
+    with StoreWriter.create(path, json.dumps(manifest, default=str), overwrite=True) as writer:
+        for record in seed.records:
+            parameters = mutate.table(draw, record["parameters"]) if 0.6 < what < 0.95 else record["parameters"]
+            shown = json.dumps(parameters, sort_keys=True, separators=(",", ":"), default=str)
+            writer.write_test(json.dumps(record | {"parameters": shown}))
+        for name, content in seed.attachments.items():
+            changed = mutate.text(draw, content.encode()).decode(errors="replace") if what > 0.85 else content
+            writer.attach(name, changed.replace("\0", ""))
+
+
+def _changed(draw: Draw, manifest: dict[str, Any]) -> dict[str, Any]:
+    """A manifest with one or two values changed; every level has its share, however many keys are below it."""
+    changed = copy.deepcopy(manifest)
+    for _ in range(draw.choice([1, 1, 2])):
+        place = changed
+        key = draw.choice([*place])
+        while isinstance(place[key], dict) and place[key] and draw.random() < _DEEPER:
+            place = place[key]
+            key = draw.choice([*place])
+        if draw.random() < _LEFT_OUT:
+            del place[key]
+        else:
+            place[key] = mutate.value(draw, place[key])
+        if not changed:
+            break
+    return changed
+
+
+def _figure(store: Store, draw: Draw, _folder: Path) -> None:
+    with suppress(MissingDataError):
+        draw.choice(CATALOGUE).draw(runs_of(store), None).to_dict(validate=False)
+
+
+def _told(store: Store, _draw: Draw, _folder: Path) -> None:
+    [run] = runs_of(store)
+    provenance(run), summary([run]), [*family_tables(run)]
+
+
+def _compared(store: Store, _draw: Draw, _folder: Path) -> None:
+    found = compare(store, store)
+    assert found.system_differences == []
+    for figure in families(found, *runs_of_comparison(found)):
+        figure.to_dict(validate=False)
+
+
+def _export(store: Store, draw: Draw, folder: Path) -> None:
+    export(store, draw.choice([*EXPORTERS]), folder / "out", overwrite=True)
+
+
+USES: tuple[Callable[[Store, Draw, Path], object], ...] = (
+    _figure,
+    _export,
+    _told,
+    _compared,
+    lambda store, _draw, _folder: machines(runs_of(store)),
+    lambda store, _draw, _folder: checks(store, explain_run(store)),
+    lambda store, _draw, _folder: tree_of_store(store),
+    lambda store, _draw, _folder: fabric.compare_with_published(store),
+)
+
+KINDS = {"stores": stores}
