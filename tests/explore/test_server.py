@@ -121,7 +121,8 @@ def test_a_question_that_is_too_long_is_refused_whatever_its_head_says(served: S
             answer = connection.recv(4096)
         except OSError:
             answer = b""
-    assert b" 200 " not in answer
+    # The server may close the connection before all of it was sent.
+    assert answer == b"" or b" 413 " in answer
     assert asked(served, "answer", {})[0] == 200
 
 
