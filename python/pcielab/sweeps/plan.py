@@ -100,8 +100,7 @@ class Plan:
         """
         if self.count > MOST_POINTS:
             raise InputError(f"{self.count} points: give {MOST_POINTS} at most: shorter lists, or fewer draws")
-        lists = self._lists
-        shares = self._shares()
+        lists, shares, systems = self._lists, self._shares(), _Systems(self.system)
         for combined in product(*(axis.values for axis in lists)):
             fixed = {axis.key: value for axis, value in zip(lists, combined, strict=True)}
             for row in shares:
@@ -110,7 +109,7 @@ class Plan:
                     for axis, share in zip(self.ranges, row, strict=True)
                     if axis.range is not None
                 }
-                yield self._setting(fixed | drawn)
+                yield self._setting(fixed | drawn, systems)
 
     def _shares(self) -> Sequence[Sequence[float]]:
         """Of each draw, the share of each range; one empty draw where there are no ranges."""
@@ -136,16 +135,30 @@ class Plan:
             return axis.key not in _TEXTS
         return isinstance(value_at(self.system.system.model_dump(), axis.key), int)
 
-    def _setting(self, values: Mapping[str, Any]) -> Setting:
-        base = self.system
-        if SYSTEM in values:
-            base = load_system(str(values[SYSTEM])).with_(self.system.overrides)
-        changes = {key: value for key, value in values.items() if key not in TEST_COLUMNS and key != SYSTEM}
+    def _setting(self, values: Mapping[str, Any], systems: "_Systems") -> Setting:
+        changes = {key: value for key, value in values.items() if key not in TEST_COLUMNS}
         words = {key: _checked(key, value) for key, value in values.items() if key in TEST_COLUMNS}
-        system = base.with_(changes) if changes else base
+        system = systems.changed(changes)
         suite = single_test(str(words.pop("test", _DEFAULT_TEST)), **words)
         asked = {axis.column: _as_understood(axis, values[axis.key], system, suite) for axis in self.axes}
         return Setting(asked, system, suite)
+
+
+class _Systems:
+    """Makes the systems of a sweep; points that follow one another often share theirs."""
+
+    def __init__(self, base: ResolvedSystem) -> None:
+        self._base = base
+        self._last: tuple[Mapping[str, Any], ResolvedSystem] = ({}, base)
+
+    def changed(self, changes: Mapping[str, Any]) -> ResolvedSystem:
+        """The system with changes, on top of those that all points share."""
+        if changes != self._last[0]:
+            single = {key: value for key, value in changes.items() if key != SYSTEM}
+            other = SYSTEM in changes
+            base = load_system(str(changes[SYSTEM])).with_(self._base.overrides) if other else self._base
+            self._last = (changes, base.with_(single))
+        return self._last[1]
 
 
 def _checked(word: str, value: Any) -> Any:

@@ -188,3 +188,10 @@ def test_ctrl_c_leaves_no_process_and_a_folder_to_go_on_with(tmp_path: Path) -> 
         pcielab.sweep("snb", size=sizes, output=tmp_path / "a", jobs=1, progress=progress)
     again = pcielab.sweep("snb", size=sizes, output=tmp_path / "a")
     assert 0 < again.computed < len(sizes)
+
+
+def test_systems_are_an_axis_too() -> None:
+    asked = plan(system=["snb", "e3"], llc_ddio_ways=[1, 2], size=[64, 128])
+    made = [(one.system.system.name, one.system.host.llc.ddio_ways) for one in asked.settings()]
+    assert made == [(name, ways) for name in ("snb", "e3") for ways in (1, 2) for _ in (64, 128)]
+    assert [one.values["system"] for one in asked.settings()] == ["snb"] * 4 + ["e3"] * 4
