@@ -60,6 +60,7 @@ class Workbench {
     this.state = state;
     if (!fromHistory) history.pushState(null, "", toAddress(state));
     byId("overlay").value = state.overlay;
+    this.overlaid = null;
     this.runs = new Map([[NOW, this.run(NOW, state.question)]]);
     state.pins.forEach((pin, place) => this.runs.set(`pin-${place}`, this.run(`${String.fromCharCode(65 + place)}: ${named(pin)}`, pin)));
     if (state.overlay.startsWith("system:")) {
@@ -67,10 +68,9 @@ class Workbench {
       this.runs.set("overlay", this.run(`${question.system}, unchanged`, question));
     }
     this.listPins();
-    await this.charts.build([...this.runs.values()].map((run) => run.name).concat(this.overlaid ? [this.overlaid.name] : []));
+    await this.build();
     await this.buildKeys();
     if (state.overlay.startsWith("store:")) await this.overlay(Number(state.overlay.slice(6)));
-    else this.overlaid = null;
     await Promise.all([...this.runs.keys()].map((key) => this.answer(key)));
   }
 
@@ -83,8 +83,13 @@ class Workbench {
     await this.rebuild();
   }
 
+  build() {
+    const names = [...this.runs.values()].map((run) => run.name);
+    return this.charts.build(this.overlaid ? [...names, this.overlaid.name] : names);
+  }
+
   async rebuild() {
-    await this.charts.build([...this.runs.values()].map((run) => run.name).concat(this.overlaid ? [this.overlaid.name] : []));
+    await this.build();
     await this.draw();
     this.listPins();
   }
