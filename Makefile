@@ -48,7 +48,7 @@ rust-test: target/rtl/pcielab-rtl
 	cargo test --workspace --quiet
 
 .PHONY: python-test
-python-test: build
+python-test: build target/rtl/pcielab-rtl
 	$(BIN)/python -m pytest
 
 $(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml

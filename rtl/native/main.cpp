@@ -98,10 +98,21 @@ class Uplink {
     uint64_t free_fs_ = 0;
 };
 
+struct Stored {
+    wire::Store head;
+    std::vector<uint8_t> data;
+};
+
+// Puts a field of up to 64 bits into a packed structure.
+template <typename Words> void put(Words &words, unsigned low, unsigned width, uint64_t value) {
+    for (unsigned bit = 0; bit < width; ++bit)
+        if (value >> bit & 1) words[(low + bit) / 32] |= 1u << (low + bit) % 32;
+}
+
 class Device {
   public:
     Device() {
-        // No host stores messages here, and none takes interrupts.
+        // No host takes interrupts here.
         core_->store_valid = 0;
         core_->msix_enable = 0;
         core_->clk = 0;
@@ -131,6 +142,13 @@ class Device {
             credits_.insert(std::upper_bound(credits_.begin(), credits_.end(), credit, later), credit);
         }
 
+        for (uint32_t i = 0; i < run.stores; ++i) {
+            Stored stored{take<wire::Store>(), {}};
+            stored.data.resize(stored.head.bytes);
+            take(stored.data.data(), stored.data.size());
+            stores_.push_back(std::move(stored));
+        }
+
         wire::Ran ran{};
         bool silent = !sending_;
         uint64_t until = silent ? run.until : std::min<uint64_t>(run.until, now_ + run.react);
@@ -155,16 +173,25 @@ class Device {
         }
         drive_completion();
         drive_access();
+        drive_store();
         const uint64_t now_fs = now_ * CLOCK_FS;
         core_->tx_ready = sending_ || (core_->tx_valid && uplink_.lets(core_->tx_write, core_->tx_dwords, now_fs));
         core_->eval();
         const bool taken = core_->tx_valid && core_->tx_ready;
         const bool access_taken = core_->reg_valid && core_->reg_ready;
+        const bool store_taken = core_->store_valid && core_->store_ready;
         if (taken) take_beat(ran, reply, now_fs);
         clock();
         if (access_taken) {
             awaited_ += accesses_.front().write == 0;
             accesses_.pop_front();
+        }
+        if (store_taken) {
+            stored_ += DATA_BYTES;
+            if (stored_ >= stores_.front().data.size()) {
+                stores_.pop_front();
+                stored_ = 0;
+            }
         }
         if (core_->reg_response_valid) {
             responses_.push_back({now_, core_->reg_response_data});
@@ -202,6 +229,22 @@ class Device {
         core_->reg_write = accesses_.front().write != 0;
         core_->reg_address = accesses_.front().address;
         core_->reg_data = accesses_.front().data;
+    }
+
+    // As the completer hands it over: a host_request_t of rtl/src/pcielab_pkg.sv that writes to BAR 2.
+    void drive_store() {
+        core_->store_valid = !stores_.empty() && stores_.front().head.clock <= now_;
+        if (!core_->store_valid) return;
+        const Stored &stored = stores_.front();
+        const size_t left = stored.data.size() - stored_;
+        core_->store_sop = stored_ == 0;
+        core_->store_eop = left <= DATA_BYTES;
+        for (auto &word : core_->store.m_storage) word = 0;
+        put(core_->store, 30, 8, 0xff);
+        put(core_->store, 38, 11, stored.data.size() / 4);
+        put(core_->store, 49, 64, stored.head.place);
+        put(core_->store, 113, 5, 1 << 3 | 2);
+        std::memcpy(&core_->store_data[0], stored.data.data() + stored_, std::min<size_t>(left, DATA_BYTES));
     }
 
     void take_beat(wire::Ran &ran, Reply &reply, uint64_t now_fs) {
@@ -243,6 +286,8 @@ class Device {
     bool done_completion_ = false;
     std::deque<wire::Access> accesses_;
     std::deque<wire::Credit> credits_;
+    std::deque<Stored> stores_;
+    size_t stored_ = 0;
     Uplink uplink_;
     wire::Request request_{};
     std::vector<uint8_t> payload_;

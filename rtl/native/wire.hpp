@@ -9,7 +9,7 @@
 namespace wire {
 
 constexpr uint32_t MAGIC = 0x4c54'5250; // "PRTL"
-constexpr uint32_t VERSION = 1;
+constexpr uint32_t VERSION = 2;
 
 #pragma pack(push, 1)
 
@@ -22,7 +22,7 @@ struct Hello {
 struct Run {
     uint64_t until;
     uint32_t react;
-    uint32_t completions, accesses, credits;
+    uint32_t completions, accesses, credits, stores;
     uint8_t max_payload, max_read_request, bus_master, reset;
     // The uplink as the hard block's transmit buffer sees it: femtoseconds a byte, what a TLP occupies besides its payload,
     // in whole units, and how much of it may wait.
@@ -46,6 +46,12 @@ struct Access {
 struct Credit {
     uint64_t clock;
     uint32_t posted_headers, posted_data, non_posted_headers;
+};
+
+// A store to the window of messages, presented at `clock` or later, one behind the other; its data follow.
+struct Store {
+    uint64_t clock;
+    uint32_t place, bytes;
 };
 
 struct Ran {

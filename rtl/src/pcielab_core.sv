@@ -123,7 +123,7 @@ module pcielab_core #(
 
     // ---- resets: a request that is being sent goes out whole first
     // Everything of the test before is forgotten when one starts.
-    logic prepare;
+    logic prepare, dma_valid;
     logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
     assign engine_rst = rst || (reset_pending && !dma_valid);
     assign test_rst = engine_rst || prepare;
@@ -173,7 +173,7 @@ module pcielab_core #(
     logic [ID_WIDTH-1:0] tag, slot, issue_slot, freed_tag, freed_slot;
     logic [LENGTH_WIDTH-1:0] dma_bytes, received_bytes, expected_bytes;
     logic dma_starts_transfer, dma_ends_transfer, dma_taken, write_done;
-    logic dma_valid, dma_ready, dma_sop, dma_eop, vector_valid, vector_ready;
+    logic dma_ready, dma_sop, dma_eop, vector_valid, vector_ready;
     request_t dma_request, vector_request, tx_request;
     logic [DATA_WIDTH-1:0] dma_data, message_data;
     logic message_valid, message_ready, message_sop, message_eop;

@@ -1,11 +1,18 @@
 """The kernels compile for every architecture, and their machine code accesses host memory as the source says."""
 
+from dataclasses import replace
+
 import pytest
 
+from pcielab.devices import UnavailableError
+from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.compiler import BULK_FROM, SOURCES, CompileError, ReadForm, compiled
 from pcielab.devices.cuda.driver import NoDriverError
+from pcielab.devices.cuda.host import CudaHostOptions
+from pcielab.devices.cuda.options import CudaOptions
 
 from .machine_code import Instruction, instructions, kernels, ptx_instructions
+from .stand_in import CARD, StandIn
 
 ARCHITECTURES = (80, 86, 89, 90, 100, 120)
 OTHERS = (75, 87, 88, 103, 110, 121)
@@ -121,3 +128,8 @@ def test_what_does_not_compile_is_told_in_the_compilers_own_words() -> None:
         compiled("latency.cu", 80, "bulk")
     with pytest.raises(CompileError, match=r"watch\.cu for sm_999: .*invalid value"):
         compiled("watch.cu", 999, "load")
+    driver = StandIn(cards=[replace(CARD, architecture=999)])
+    backend = CudaBackend(CudaOptions(host=CudaHostOptions(buffer_bytes=1 << 20)), 0, lambda: driver)
+    with pytest.raises(UnavailableError, match=r"a kernel does not compile: \w+\.cu for sm_999: .*invalid value"):
+        backend.open()
+    assert driver.open_contexts == 0

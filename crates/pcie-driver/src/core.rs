@@ -44,6 +44,9 @@ pub enum DriverError {
     /// It does not end.
     #[error("the FPGA core did nothing for {0} us of its own time")]
     Silent(u64),
+    /// A message that it cannot take.
+    #[error("{0}")]
+    NoMessage(String),
     /// The way to it is gone.
     #[error(transparent)]
     Transport(#[from] TransportError),
@@ -349,6 +352,14 @@ mod tests {
         }
 
         fn relax(&mut self, _time_ns: u64) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn store(&mut self, _place: u32, _bytes: &[u8]) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn memory(&mut self, _place: u64, _bytes: &mut [u8]) -> Result<(), TransportError> {
             Ok(())
         }
 

@@ -44,6 +44,18 @@ pub trait Transport {
     /// See [`TransportError`].
     fn relax(&mut self, time_ns: u64) -> Result<(), TransportError>;
 
+    /// Stores whole words of 8 bytes, 64 bytes at most, at a place in the device's window of messages, in one piece.
+    ///
+    /// # Errors
+    /// See [`TransportError`].
+    fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError>;
+
+    /// Reads what stands in the host buffer, from a place in it on, within a page.
+    ///
+    /// # Errors
+    /// See [`TransportError`].
+    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError>;
+
     /// Bus addresses of the pieces of the host buffer, and the bytes of each.
     fn buffer(&self) -> (&[u64], u64);
 }
@@ -67,6 +79,14 @@ impl<T: Transport> Transport for &mut T {
 
     fn relax(&mut self, time_ns: u64) -> Result<(), TransportError> {
         (**self).relax(time_ns)
+    }
+
+    fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
+        (**self).store(place, bytes)
+    }
+
+    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+        (**self).memory(place, bytes)
     }
 
     fn buffer(&self) -> (&[u64], u64) {

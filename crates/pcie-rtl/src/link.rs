@@ -2,7 +2,7 @@
 
 use crate::memory::Memory;
 use crate::process::{Exchanged, Process, ProcessError};
-use crate::wire::{Access, Completion, Credit, Items, Request, Surroundings};
+use crate::wire::{Access, Completion, Credit, Items, Request, Store, Surroundings};
 use pcie_driver::{Transport, TransportError};
 use pcie_sim::profile::{Credits, System};
 use pcie_sim::{Answer, RootPort};
@@ -263,7 +263,89 @@ impl Transport for Link<'_> {
         Ok(())
     }
 
+    /// Leaves with the next register access, or as time passes.
+    fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
+        self.items.stores.push(Store { clock: self.running.clock, place, data: bytes.to_vec() });
+        Ok(())
+    }
+
+    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+        self.memory.read(place, bytes);
+        Ok(())
+    }
+
     fn buffer(&self) -> (&[u64], u64) {
         (self.pieces, self.piece_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcie_driver::{Core, Messages};
+    use pcie_sim::{Machine, TestKey};
+    use pcie_workload::Operation;
+    use std::path::Path;
+
+    /// The core and the host of `snb`, if the core is built.
+    fn plugged_in(check: impl FnOnce(&mut Link<'_>)) {
+        let program = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/rtl/pcielab-rtl"));
+        if !program.exists() {
+            eprintln!("skipped: {} is not there: make rtl", program.display());
+            return;
+        }
+        let system = serde_json::from_str(include_str!("../tests/fixtures/snb.json")).unwrap();
+        let machine = Machine::new(system).unwrap();
+        let process = Process::start(program).unwrap();
+        let mut running = Running { process, clock: 0, has_credits: false };
+        let mut memory = Memory::default();
+        let root =
+            RootPort::new(&machine, TestKey { seed: 1, test: 0 }, machine.boot(), 0, Operation::BwRdwr);
+        check(&mut Link::new(&mut running, root, &mut memory, machine.system()));
+    }
+
+    /// A frame that states its length.
+    fn message(length: usize, fill: u8) -> Vec<u8> {
+        let mut message = vec![fill; length];
+        message[..4].copy_from_slice(&(length as u32).to_le_bytes());
+        message
+    }
+
+    #[test]
+    fn messages_come_back_as_they_were_stored() {
+        plugged_in(|link| {
+            Core::open(&mut *link).unwrap();
+            let mut messages = Messages::open(link).unwrap();
+            let mut spoilt = message(200, 7);
+            spoilt[64..72].copy_from_slice(&0xdead_beef_cafe_beef_u64.to_le_bytes());
+            let mut sent = vec![(0, true, message(4, 1)), (1, true, message(56, 2)), (0, false, spoilt)];
+            // More than the queues hold at once, and than their rings and the records do.
+            sent.extend((0..200).map(|n| (n % 4, true, message(100 + 7 * n as usize, n as u8))));
+            let mut left = Vec::new();
+            for (queue, _, message) in &sent {
+                for attempt in 0.. {
+                    assert!(attempt < 10_000, "queue {queue} stays full");
+                    let stored = messages.send(*queue, message).unwrap();
+                    left.extend(messages.take().unwrap());
+                    if stored {
+                        break;
+                    }
+                }
+            }
+            for _ in 0..10_000 {
+                if left.len() < sent.len() {
+                    left.extend(messages.take().unwrap());
+                }
+            }
+            assert!(left.is_sorted_by_key(|left| left.clock));
+            for queue in 0..4 {
+                let of = |all: &[(u32, bool, Vec<u8>)]| {
+                    all.iter().filter(|(of, ..)| *of == queue).cloned().collect::<Vec<_>>()
+                };
+                let found: Vec<_> =
+                    left.iter().map(|left| (left.queue, left.intact, left.bytes.clone())).collect();
+                assert_eq!(of(&found), of(&sent), "queue {queue}");
+            }
+        });
     }
 }

@@ -2,7 +2,7 @@
 //! what each field means.
 
 /// Version of all this.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// First four bytes of the process.
 pub(crate) const MAGIC: u32 = 0x4c54_5250;
 
@@ -64,6 +64,14 @@ pub(crate) struct Access {
     pub(crate) value: Option<u32>,
 }
 
+/// A store to the window of messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    pub(crate) clock: u64,
+    pub(crate) place: u32,
+    pub(crate) data: Vec<u8>,
+}
+
 /// Credits that come back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Credit {
@@ -79,15 +87,16 @@ pub(crate) struct Items {
     pub(crate) completions: Vec<Completion>,
     pub(crate) accesses: Vec<Access>,
     pub(crate) credits: Vec<Credit>,
+    pub(crate) stores: Vec<Store>,
 }
 
 impl Items {
     pub(crate) fn emit(&self, until: u64, surroundings: &Surroundings, to: &mut Vec<u8>) {
         to.clear();
         to.extend(until.to_le_bytes());
-        let lengths =
-            [self.completions.len(), self.accesses.len(), self.credits.len()].map(|length| length as u32);
-        words(to, &[surroundings.react, lengths[0], lengths[1], lengths[2]]);
+        let counts = [self.completions.len(), self.accesses.len(), self.credits.len(), self.stores.len()];
+        words(to, &[surroundings.react]);
+        words(to, &counts.map(|count| count as u32));
         to.extend([surroundings.max_payload, surroundings.max_read_request, 1, 0]);
         let s = surroundings;
         words(to, &[s.byte_fs, s.read_bytes, s.write_bytes, s.unit_bytes, s.backlog_fs]);
@@ -106,6 +115,11 @@ impl Items {
         for credit in &self.credits {
             to.extend(credit.clock.to_le_bytes());
             words(to, &[credit.posted_headers, credit.posted_data, credit.non_posted_headers]);
+        }
+        for store in &self.stores {
+            to.extend(store.clock.to_le_bytes());
+            words(to, &[store.place, store.data.len() as u32]);
+            to.extend(&store.data);
         }
     }
 }
@@ -244,6 +258,7 @@ mod tests {
             }],
             accesses: vec![Access { clock: 1, address: 4, value: None }],
             credits: vec![Credit { clock: 3, posted_headers: 1, posted_data: 4, non_posted_headers: 0 }],
+            stores: vec![Store { clock: 4, place: 64, data: vec![0; 16] }],
         };
         let surroundings = Surroundings {
             react: 1,
@@ -257,7 +272,7 @@ mod tests {
         };
         let mut bytes = vec![9; 3];
         items.emit(7, &surroundings, &mut bytes);
-        assert_eq!(bytes.len(), 48 + (18 + 8) + 20 + 20);
+        assert_eq!(bytes.len(), 52 + (18 + 8) + 20 + 20 + (16 + 16));
         assert_eq!(bytes[..8], 7u64.to_le_bytes());
     }
 }

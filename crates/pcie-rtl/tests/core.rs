@@ -207,7 +207,7 @@ fn mute(directory: &std::path::Path, version: u32) -> PathBuf {
 #[test]
 fn a_core_that_does_not_answer_is_ended_and_lost() {
     let directory = tempfile::tempdir().unwrap();
-    let mut bench = Rtl::new(machine("snb"), Some(mute(directory.path(), 1))).open().unwrap();
+    let mut bench = Rtl::new(machine("snb"), Some(mute(directory.path(), 2))).open().unwrap();
     let test = test(Operation::BwRd);
     begin(&mut bench, &test);
     let started = std::time::Instant::now();

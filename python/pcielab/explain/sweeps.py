@@ -154,14 +154,12 @@ def _named(found: Sequence[Sweep], wire_gbps: Mapping[int, float]) -> Iterator[S
 def in_words(sweep: Sweep) -> str:
     """A sweep on one line."""
     trip, most = sweep.round_trip_ns, sweep.in_flight
-    fit = (
-        f"{sweep.family}, {sweep.size_bytes} B: T {trip.value:.0f} ns ({trip.low:.0f} to {trip.high:.0f}), "
-        f"N {most.value:.1f} ({most.low:.1f} to {most.high:.1f}), level {sweep.level_gbps:.2f} Gb/s, "
-        f"the fit is within {100 * sweep.worst:.1f} %"
-    )
+    start = f"{sweep.family}, {sweep.size_bytes} B: T {trip.value:.0f} ns ({trip.low:.0f} to {trip.high:.0f})"
+    fit = f"the fit is within {100 * sweep.worst:.1f} %"
     if not sweep.reached:
-        return f"{fit}: the sweep ends before a level is seen"
-    return f"{fit}: {_HOLDS[sweep.holds]}"
+        return f"{start}, {fit}: the sweep ends before a level is seen"
+    level = f"N {most.value:.1f} ({most.low:.1f} to {most.high:.1f}), level {sweep.level_gbps:.2f} Gb/s"
+    return f"{start}, {level}, {fit}: {_HOLDS[sweep.holds]}"
 
 
 _HOLDS: dict[Holds, str] = {

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcielab import _core
-from pcielab.devices.cuda.compiler import ReadForm, compiled
+from pcielab.devices.cuda.compiler import SOURCES, ReadForm, compiled
 from pcielab.devices.cuda.driver import LOST, Driver, DriverError
 
 LAUNCH_SECONDS = 3.0
@@ -74,17 +74,17 @@ class OpenCard:
     """
 
     def __init__(self, driver: Driver, number: int, architecture: int, read: ReadForm) -> None:
-        """Opens it. Raises `DriverError`, with nothing left behind."""
+        """Opens it, every kernel compiled. Raises `DriverError` or `CompileError`, with nothing left behind."""
         self.driver = driver
         self.lost = False
-        self._architecture, self._read = architecture, read
-        self._modules: dict[str, int] = {}
         self._allocated: dict[str, tuple[int, int]] = {}
         self._registered: list[int] = []
         self._stop: _core.Stop | None = None
         self._told_to_stop = False
+        code = {source.name: compiled(source.name, architecture, read) for source in SOURCES.glob("*.cu")}
         driver.open(number)
         try:
+            self._modules = {source: driver.load(machine_code) for source, machine_code in code.items()}
             self._staging = mmap.mmap(-1, _CONTROL_BYTES + _STAGING_BYTES)
             start = ctypes.addressof(ctypes.c_char.from_buffer(self._staging))
             self._control_address, self._staging_address = start, start + _CONTROL_BYTES
@@ -179,7 +179,7 @@ class OpenCard:
 
     def start(self, kernel: str, source: str, blocks: int, threads: int, *arguments: int) -> None:
         """Put a kernel on the stream."""
-        self.driver.launch(self._module(source), kernel, blocks, threads, arguments, self.stream)
+        self.driver.launch(self._modules[source], kernel, blocks, threads, arguments, self.stream)
 
     def finish(self, what: str) -> Report:
         """Wait for what was started; the report."""
@@ -206,11 +206,6 @@ class OpenCard:
         if self._told_to_stop:
             self._set_stop(False, self.stream)
             self._told_to_stop = False
-
-    def _module(self, source: str) -> int:
-        if source not in self._modules:
-            self._modules[source] = self.driver.load(compiled(source, self._architecture, self._read))
-        return self._modules[source]
 
     # Waiting.
 

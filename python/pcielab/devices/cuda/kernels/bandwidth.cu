@@ -5,7 +5,7 @@
 #include "transfer.cuh"
 
 struct BandwidthArguments {
-    u64 base, list, count, pieces, writes, turn, mark, report, stop;
+    u64 base, listed, count, pieces, writes, turn, mark, report, stop;
 };
 
 // Which transfers are writes.
@@ -27,7 +27,7 @@ template <int WORDS> __device__ void bandwidth(const BandwidthArguments &a) {
 #pragma unroll 1
     for (u64 n = 2 * (u64)blockIdx.x; n < a.count; n += (n & 1) ? 2 * (u64)gridDim.x - 1 : 1) {
         if (step++ % 16 == 0 && is_stopped(a.stop)) break;
-        const u64 word = ((const u32 *)a.list)[n];
+        const u64 word = ((const u32 *)a.listed)[n];
         const Transfer transfer = {a.base + word * 4, word, (u32)a.pieces};
         if (a.writes == ALL || (a.writes == BY_TURNS && ((a.turn ^ n) & 1))) {
             write<WORDS>(transfer, lane, (u32)a.mark);
@@ -53,8 +53,8 @@ template <int WORDS> __device__ void bandwidth(const BandwidthArguments &a) {
 
 #define BANDWIDTH(NAME, WORDS)                                                                                     \
     extern "C" __global__ void __launch_bounds__(32) NAME(                                                         \
-        u64 base, u64 list, u64 count, u64 pieces, u64 writes, u64 turn, u64 mark, u64 report, u64 stop) {         \
-        bandwidth<WORDS>({base, list, count, pieces, writes, turn, mark, report, stop});                           \
+        u64 base, u64 listed, u64 count, u64 pieces, u64 writes, u64 turn, u64 mark, u64 report, u64 stop) {         \
+        bandwidth<WORDS>({base, listed, count, pieces, writes, turn, mark, report, stop});                           \
     }
 
 BANDWIDTH(bandwidth_4, 1)

@@ -5,7 +5,7 @@
 #include "transfer.cuh"
 
 struct LatencyArguments {
-    u64 base, list, count, pieces, mark, zeros, ticks, report, stop;
+    u64 base, listed, count, pieces, mark, zeros, ticks, report, stop;
 };
 
 template <int WORDS, bool WRITES_FIRST> __device__ void latency(const LatencyArguments &a) {
@@ -25,7 +25,7 @@ template <int WORDS, bool WRITES_FIRST> __device__ void latency(const LatencyArg
 #pragma unroll 1
     for (u64 n = 0; n < a.count; n++) {
         if (n % 16 == 0 && is_stopped(a.stop)) break;
-        const u64 word = ((const u32 *)a.list)[n] + (carried & (u32)a.zeros);
+        const u64 word = ((const u32 *)a.listed)[n] + (carried & (u32)a.zeros);
         const Transfer transfer = {a.base + word * 4, word, (u32)a.pieces};
         await((u32)word, never, a.report + 8 * WRONG);
         const u64 begin = cycles();
@@ -59,8 +59,8 @@ template <int WORDS, bool WRITES_FIRST> __device__ void latency(const LatencyArg
 
 #define LATENCY(NAME, WORDS, WRITES_FIRST)                                                                         \
     extern "C" __global__ void __launch_bounds__(32) NAME(                                                         \
-        u64 base, u64 list, u64 count, u64 pieces, u64 mark, u64 zeros, u64 ticks, u64 report, u64 stop) {         \
-        latency<WORDS, WRITES_FIRST>({base, list, count, pieces, mark, zeros, ticks, report, stop});               \
+        u64 base, u64 listed, u64 count, u64 pieces, u64 mark, u64 zeros, u64 ticks, u64 report, u64 stop) {         \
+        latency<WORDS, WRITES_FIRST>({base, listed, count, pieces, mark, zeros, ticks, report, stop});               \
     }
 
 LATENCY(latency_read_4, 1, false)

@@ -38,12 +38,12 @@ extern "C" __global__ void scatter(u64 base, u64 lines, u64 seed, u64 count, u64
 
 // Words of transfers that differ, in the bits of a mask, from memory in order with a mark.
 extern "C" __global__ void compare(
-    u64 base, u64 list, u64 count, u64 words, u64 mark, u64 mask, u64 report, u64 stop) {
+    u64 base, u64 listed, u64 count, u64 words, u64 mark, u64 mask, u64 report, u64 stop) {
     u64 wrong = 0;
 #pragma unroll 1
     for (u64 n = blockIdx.x; n < count; n += gridDim.x) {
         if (is_stopped(stop)) break;
-        const u64 first = ((const u32 *)list)[n];
+        const u64 first = ((const u32 *)listed)[n];
         for (u64 word = first + threadIdx.x; word < first + words; word += blockDim.x)
             wrong += ((((const volatile u32 *)base)[word] ^ word_at(word, (u32)mark)) & (u32)mask) != 0;
         if (threadIdx.x == 0) atomicAdd(&((u64 *)report)[DONE], 1ull);
