@@ -125,6 +125,7 @@ class Workbench {
   async answer(key, began = performance.now()) {
     const run = this.runs.get(key);
     run.stop?.abort();
+    if (key === NOW) delete document.documentElement.dataset.settled;
     if (run.busy) {
       run.next = began;
       return;
