@@ -225,6 +225,13 @@ def test_what_a_card_cannot_do_is_not_supported_by_its_limit(
     assert told in tests["message"].iloc[0]
 
 
+def test_a_card_that_is_closed_twice_is_given_back_once(stand_in: StandIn) -> None:
+    device, _ = CudaBackend(CudaOptions(host=CudaHostOptions(buffer_bytes=1 << 20)), 0).open()
+    device.close()
+    device.close()
+    assert stand_in.open_contexts == 0
+
+
 def test_bulk_reads_are_refused_where_the_card_has_none(stand_in: StandIn, tmp_path: Path) -> None:
     stand_in._cards[0] = Card(**{**vars(CARD), "architecture": 80})
     with pytest.raises(devices.UnavailableError, match=r"is sm_80, and bulk copies are there from sm_90 on"):
