@@ -9,8 +9,7 @@ from pcielab import devices, open_store, single_test
 from pcielab.devices.cuda import opened
 from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.driver import Card
-from pcielab.devices.cuda.host import CudaHostOptions
-from pcielab.devices.cuda.options import CardOptions, CudaOptions
+from pcielab.devices.cuda.options import CardOptions, CudaHostOptions, CudaOptions
 
 from .command import command
 from .stand_in import CARD, Faults, StandIn
