@@ -92,15 +92,15 @@ test-slow: build ## Run the published suite, whole, against the published measur
 	$(BIN)/python -m pytest -m slow
 
 .PHONY: faults
-faults: build ## Kill commands, and fail their writes, at every call by which they change files (an hour)
+faults: build ## Kill commands, and fail their writes, at every call by which they change files (CALLS=20: so many of each command; half a second of a core each)
 	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py
 
 .PHONY: kill-loop
-kill-loop: build ## Kill runs, imports and exports at a hundred moments each, and go on with them (a quarter of an hour)
+kill-loop: build ## Kill runs of every kind at KILLS=100 moments each, and go on with them
 	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py
 
 .PHONY: damage
-damage: build ## Truncate, flip and zero a store in 560 ways, and have commands read it (a quarter of an hour)
+damage: build ## Truncate, flip and zero a store in 560 ways (ONE_IN=4: every fourth), and have commands read it
 	PCIELAB_DAMAGE_ONE_IN=$(or $(ONE_IN),1) $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
 
@@ -109,7 +109,7 @@ sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed now an
 	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
 
 .PHONY: hostile-text
-hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium)
+hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium; 15 s of a core)
 	$(BIN)/python -m pytest tests/report/test_hostile_text.py
 
 .PHONY: test-bounds
@@ -119,7 +119,7 @@ test-bounds: ## Look for simulated bandwidths above the model over 20,000 links,
 FUZZED := target/fuzz/python
 
 .PHONY: fuzz
-fuzz: build ## Change inputs of every kind and look whether all are accepted or refused (COUNT=1000000, MINUTES=60)
+fuzz: build ## Change inputs of every kind and look whether all are accepted or refused (COUNT=1000000, MINUTES=60; builds for two to three minutes)
 	cargo build -p pcie-python --profile fuzz --features pyo3/extension-module --quiet
 	rm -rf $(FUZZED) && mkdir -p $(FUZZED) && cp -RL python/pcielab $(FUZZED)/
 	cp target/fuzz/lib_core.so $(FUZZED)/pcielab/_core.abi3.so

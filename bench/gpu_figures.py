@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pcielab import Store, devices, load_suite, open_store
+from pcielab import InputError, RunError, Store, devices, load_suite, open_store
 from pcielab.devices.running import run
 from pcielab.explain import explain_run
 from pcielab.input_files import read_toml
@@ -136,7 +136,10 @@ def main() -> None:
     parser.add_argument("--options", type=Path, help="a file of the device's options (*.toml)")
     parser.add_argument("--folder", type=Path, default=Path("gpu"))
     arguments = parser.parse_args()
-    stores = measured(arguments.folder, arguments.device, arguments.options)
+    try:
+        stores = measured(arguments.folder, arguments.device, arguments.options)
+    except (InputError, RunError) as error:
+        sys.exit(f"error: {error}")
     found = list(figures(stores))
     print(stores[0].manifest["device"]["name"])
     for figure in found:

@@ -9,8 +9,7 @@ from pcielab import devices, open_store, single_test
 from pcielab.devices.cuda import opened
 from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.driver import Card
-from pcielab.devices.cuda.host import CudaHostOptions
-from pcielab.devices.cuda.options import CardOptions, CudaOptions
+from pcielab.devices.cuda.options import CardOptions, CudaHostOptions, CudaOptions
 
 from .command import command
 from .stand_in import CARD, Faults, StandIn
@@ -223,6 +222,13 @@ def test_what_a_card_cannot_do_is_not_supported_by_its_limit(
     tests = open_store(tmp_path / "gpu.db").tests
     assert list(tests["status"]) == ["not-supported"]
     assert told in tests["message"].iloc[0]
+
+
+def test_a_card_that_is_closed_twice_is_given_back_once(stand_in: StandIn) -> None:
+    device, _ = CudaBackend(CudaOptions(host=CudaHostOptions(buffer_bytes=1 << 20)), 0).open()
+    device.close()
+    device.close()
+    assert stand_in.open_contexts == 0
 
 
 def test_bulk_reads_are_refused_where_the_card_has_none(stand_in: StandIn, tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from pcielab.devices import UnavailableError
 from pcielab.devices.cuda.backend import CudaBackend
 from pcielab.devices.cuda.compiler import BULK_FROM, SOURCES, CompileError, ReadForm, compiled
 from pcielab.devices.cuda.driver import NoDriverError
-from pcielab.devices.cuda.host import CudaHostOptions
-from pcielab.devices.cuda.options import CudaOptions
+from pcielab.devices.cuda.options import CudaHostOptions, CudaOptions
 
 from .machine_code import Instruction, instructions, kernels, ptx_instructions
 from .stand_in import CARD, StandIn

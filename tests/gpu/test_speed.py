@@ -6,8 +6,7 @@ import pytest
 
 from pcielab import devices, single_test
 from pcielab.devices.cuda.backend import CudaBackend
-from pcielab.devices.cuda.host import CudaHostOptions
-from pcielab.devices.cuda.options import CudaOptions
+from pcielab.devices.cuda.options import CudaHostOptions, CudaOptions
 
 from .stand_in import StandIn
 

@@ -74,7 +74,8 @@ def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
     # A stream of messages has both.
     latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
     value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
-    groups = rows[value.notna()].groupby(["family", latency.rename("latency")], sort=False)
+    drawn = value.notna() & rows["size_bytes"].notna()
+    groups = rows[drawn].groupby(["family", latency.rename("latency")], sort=False)
     return [_family(group, str(name), a, b, latency=bool(timed)) for (name, timed), group in groups]
 
 
@@ -97,7 +98,8 @@ def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> 
         label_rows(run, points.assign(value=rows[f"{metric}_{letter}_{column}"]))
         for letter, run in (("a", a), ("b", b))
     ]
-    data = pd.concat(values).dropna(subset=["value"])
+    # A foreign store may leave out what others have.
+    data = pd.concat(values).dropna(subset=["value", axis])
     parts = list(dict.fromkeys(points["part"]))
     data, x = _across(data, axis)
     y = alt.Y("value:Q", title=f"{metric} ({unit})", scale=alt.Scale(zero=False))

@@ -39,6 +39,7 @@ def widest_sweep(rows: pd.DataFrame, over: str, *, across: tuple[str, ...] = ())
     Where a key occurs more than once (the published files have such rows), the last one counts. The result is
     empty where no group has at least two values.
     """
+    rows = rows.dropna(subset=[over])
     if rows.empty:
         return rows
     fixed = [column for column in _SETTING if column != over and column not in across]

@@ -15,16 +15,8 @@ from pcielab.devices.cuda import pattern
 from pcielab.devices.cuda.link import Place
 from pcielab.devices.facts import HostFacts
 from pcielab.devices.host import RealHost
-from pcielab.profiles.part import Size
 
 _SYSTEM = Path("/sys/devices/system")
-
-
-class CudaHostOptions(HostOptions):
-    """The host's side of a GPU."""
-
-    buffer_bytes: Size = 512 << 20
-    """Size of the buffer, in whole pages; windows that are larger than it are refused."""
 
 
 class CudaHost(RealHost):

@@ -76,7 +76,7 @@ class OpenCard:
     def __init__(self, driver: Driver, number: int, architecture: int, read: ReadForm) -> None:
         """Opens it, every kernel compiled. Raises `DriverError` or `CompileError`, with nothing left behind."""
         self.driver = driver
-        self.lost = False
+        self.lost = self._closed = False
         self._allocated: dict[str, tuple[int, int]] = {}
         self._registered: list[int] = []
         self._stop: _core.Stop | None = None
@@ -264,9 +264,10 @@ class OpenCard:
         return error
 
     def close(self) -> None:
-        """Give everything back; nothing of a card that is lost, whose context might wait for ever."""
-        if self.lost:
+        """Give everything back, once; nothing of a card that is lost, whose context might wait for ever."""
+        if self.lost or self._closed:
             return
+        self._closed = True
         for pointer, _ in self._allocated.values():
             self.driver.free(pointer)
         self._allocated.clear()

@@ -3,13 +3,20 @@
 from pydantic import Field
 
 from pcielab import _core
+from pcielab.devices.cpu import HostOptions
 from pcielab.devices.cuda.compiler import BULK_FROM, ReadForm
 from pcielab.devices.cuda.driver import Card, Driver, DriverError, NoDriverError
-from pcielab.devices.cuda.host import CudaHostOptions
 from pcielab.errors import InputError
-from pcielab.profiles.part import Part
+from pcielab.profiles.part import Part, Size
 
 TITLE = "An NVIDIA GPU: its processors as the path command, its copy engines as the path dma"
+
+
+class CudaHostOptions(HostOptions):
+    """The host's side of a GPU."""
+
+    buffer_bytes: Size = 512 << 20
+    """Size of the buffer, in whole pages; windows that are larger than it are refused."""
 
 
 class CardOptions(Part):
