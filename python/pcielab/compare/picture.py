@@ -19,10 +19,10 @@ from pcielab.report.provenance import provenance
 from pcielab.report.run import Run, runs_of
 from pcielab.report.series import Series, label_rows
 
-_AXES = ("size_bytes", "window_bytes", "offset_bytes")
+_AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
 
-_PARTS = ("name", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *MESSAGES)
+_PARTS = ("name", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *MESSAGES, "flow")
 """What tells the panels of a family apart, where it varies."""
 
 _OFFSETS = list(range(0, 65, 8))
@@ -91,7 +91,7 @@ def _summary(comparison: Comparison) -> Summary:
 def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> Figure:
     metric, unit = ("median", "ns") if latency else ("bandwidth", "Gb/s")
     points = _points(rows)
-    axis = max(_AXES, key=lambda column: points[column].nunique())
+    axis = max((column for column in _AXES if column in points), key=lambda column: points[column].nunique())
     points = points.assign(part=_parts(points, axis))
     column = METRICS[metric]
     values = [
@@ -124,6 +124,8 @@ def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
         return sizes.placed(data), sizes.encoding
     if axis == "window_bytes":
         return data, window_axis(data[axis])
+    if axis == "swept_to":
+        return data, alt.X("swept_to:Q", title="swept to", scale=alt.Scale(zero=False))
     return data, alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=_OFFSETS))
 
 
