@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from pcielab.model.link import Accounting
 from pcielab.report.axes import SizeAxis, bandwidth_axis
 from pcielab.report.figures.findings import bandwidth_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
@@ -27,7 +28,13 @@ _LONG_TITLES = {"dma": "DMA bandwidth of long transfers", "command": "Bandwidth 
 _PAGE_BYTES = 4096
 
 
-def bandwidth_by_size(sources: Sources, *, path: str = "dma", measured: Source | None = None) -> Figure:
+def bandwidth_by_size(
+    sources: Sources,
+    *,
+    path: str = "dma",
+    measured: Source | None = None,
+    accounting: Accounting = Accounting.SPEC,
+) -> Figure:
     """Payload bandwidth over transfer size for reads, writes, and both in turn (figure 4).
 
     The grey lines are what binds on each run's system, in closed form, the bound of its link alone, and what
@@ -38,6 +45,7 @@ def bandwidth_by_size(sources: Sources, *, path: str = "dma", measured: Source |
         sources: the runs to draw as lines.
         path: `dma` as in the paper, or `command`: accesses that the device issues from its registers.
         measured: a run to draw as points over them.
+        accounting: how the bytes of the link alone are counted: `sigcomm18` as the paper does.
 
     Raises:
         MissingDataError: no run has a sweep over sizes.
@@ -48,7 +56,7 @@ def bandwidth_by_size(sources: Sources, *, path: str = "dma", measured: Source |
         raise MissingDataError(
             f"bandwidth tests at two or more transfer sizes on the {path} path ({_FAMILIES[path]})"
         )
-    return _drawn(runs, drawn, _TITLES[path])
+    return _drawn(runs, drawn, _TITLES[path], accounting)
 
 
 def bandwidth_of_long_transfers(sources: Sources, *, path: str = "dma", measured: Source | None = None) -> Figure:
@@ -68,13 +76,13 @@ def bandwidth_of_long_transfers(sources: Sources, *, path: str = "dma", measured
         raise MissingDataError(
             f"bandwidth tests of transfers above 4 KiB on the {path} path in a sweep of their own"
         )
-    return _drawn(runs, drawn, _LONG_TITLES[path])
+    return _drawn(runs, drawn, _LONG_TITLES[path], Accounting.SPEC)
 
 
-def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str) -> Figure:
+def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str, accounting: Accounting) -> Figure:
     sweeps = pd.concat([rows for rows in drawn if not rows.empty])
     axis = SizeAxis.of(sweeps["size_bytes"])
-    references = reference_rows(runs, sweeps)
+    references = reference_rows(runs, sweeps, accounting)
     shown = [*_TOLD, "operation", "run", "role", "place"]
     data = pd.concat([axis.placed(sweeps)[shown], references])
     data = data.assign(panel=data["operation"].map(OPERATION_TITLES))
