@@ -168,7 +168,7 @@ doctor-mutations: build ## Have the doctor read 100,000 changed texts and trees 
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
 	rm -rf closeness
 	$(BIN)/python bench/closeness.py
-	$(BIN)/python bench/fabric_closeness.py
+	$(BIN)/python bench/paper_closeness.py
 
 .PHONY: leave-one-out
 leave-one-out: build ## Predict each measured machine without it in the card's constants (needs PCIELAB_DATA; an hour)

@@ -35,10 +35,10 @@ def test_lists_are_rows() -> None:
         "cuda": "281",
         "cuda-quick": "40",
         "demo": "274",
-        "kpio": "1400",
+        "kpio": "1432",
         "paper": "2472",
         "quick": "81",
-        "rpciebench": "433",
+        "rpciebench": "521",
         "rtl-smoke": "34",
     }
     assert {row["kind"] for row in suites} == {"transfers", "messages", "fabric"}
@@ -95,9 +95,9 @@ def test_show_of_a_name_that_two_kinds_have_says_so() -> None:
 
 def test_suites_show_finds_a_suite_of_any_kind() -> None:
     rows = list(csv.DictReader(io.StringIO(run("suites", "show", "rpciebench", "--format", "csv").stdout)))
-    assert len(rows) == 433
+    assert len(rows) == 521
     assert any(row["sweep"] == "F1.size_bytes" for row in rows)
-    assert "1400 tests" in run("suites", "show", "kpio").stdout
+    assert "1432 tests" in run("suites", "show", "kpio").stdout
 
 
 @pytest.mark.parametrize("kind", ["host", "nic", "messages", "fabric"])

@@ -9,6 +9,7 @@ import random
 import tomllib
 from collections.abc import Callable
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from pcielab import fabric, model, shipped, simulation, suites
 from pcielab._core import check_suite
 from pcielab.calibrate.facts import read_facts
 from pcielab.calibrate.measured import read_measured, read_pack
+from pcielab.explore import answers
+from pcielab.explore.question import Systems, question_of
+from pcielab.explore.taking_out import taken_out
 from pcielab.exporters import export
 from pcielab.importers import import_pcie_bench
 from pcielab.lspci import find, parse
@@ -30,6 +34,7 @@ from pcielab.profiles.resolve import check_file
 from pcielab.profiles.skeleton import skeleton
 from pcielab.quantities import parse_range
 from pcielab.store import open_store
+from pcielab.sweeps import Point, load_sweep
 
 Draw = random.Random
 Case = Callable[[Draw, Path], None]
@@ -306,6 +311,61 @@ def _short_experiments() -> dict[str, Any]:
     return seed | {"experiment": [seed["experiment"][0], seed["experiment"][-1]]}
 
 
+_SWEEP: dict[str, Any] = {
+    "name": "mine",
+    "title": "Mine",
+    "system": "snb",
+    "set": {"host.iommu.walk_ns": 300, "link.ecrc": True},
+    "test": {"test": "bw-rd", "cache": "device-warm"},
+    "grid": {"host.llc.ddio_ways": [1, 2, 4], "window": ["64K", "1M"], "size": [64, "4K"]},
+    "draw": {
+        "method": "hypercube",
+        "count": 4,
+        "seed": 1,
+        "between": {"host.root_complex.read_ns": {"low": 200.0, "high": 600.0, "scale": "log"}},
+    },
+}
+
+
+def sweep_files(draw: Draw, folder: Path) -> None:
+    """Sweeps, and the first point of each."""
+    for setting in islice(load_sweep(_written(draw, _SWEEP, folder / "mine.toml")).settings(), 1):
+        Point(setting.system.to_json(), setting.suite.to_json())
+
+
+_QUESTION: dict[str, Any] = {
+    "system": "ib-000",
+    "sets": {"host.llc.ddio_ways": 4, "host.iommu.walk_ns": 300.0},
+    "bandwidth": "bw-rdwr",
+    "latency": "lat-rd",
+    "size": 64,
+    "window": 8192,
+    "cache": "cold",
+    "pattern": "random",
+    "host_offset": 4,
+    "device_offset": 0,
+    "outstanding": 8,
+    "seed": 1,
+}
+
+
+def questions(draw: Draw, folder: Path) -> None:
+    """Questions of pages, as far as they are answered in closed form."""
+    del folder
+    asked = mutate.table(draw, _QUESTION)
+    for key in draw.sample(sorted(_QUESTION), draw.choice([0, 0, 3])):
+        asked.pop(key, None)
+    question = question_of(asked)
+    system = _SYSTEMS.resolved(question)
+    if draw.random() < 0.3:
+        json.dumps(answers.answer(question, system), allow_nan=False)
+    answers.why(question, system, question.latency, None)
+    taken_out(question, _SYSTEMS)
+
+
+_SYSTEMS = Systems()
+
+
 def prepare(folder: Path) -> None:
     """Make the folder in the published format that imports start from, once, beside all cases."""
     (folder / "tiny.toml").write_text(TINY_SUITE, encoding="utf-8")
@@ -431,6 +491,8 @@ KINDS: dict[str, Case] = {
     "fabrics": fabrics,
     "flows": flows,
     "fabric-suites": fabric_suites,
+    "sweeps": sweep_files,
+    "questions": questions,
     "imports": imports,
     "measured": measured,
     "lspci": lspci,

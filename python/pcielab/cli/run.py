@@ -105,6 +105,7 @@ def run(
             "--device",
             metavar="KIND[:ADDRESS]",
             help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
+            "cuda, an NVIDIA GPU; "
             "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
         ),
     ] = "sim",
@@ -194,6 +195,8 @@ def run(
         pcielab run --suite kpio -o messages.db
 
         pcielab run --device cpu --suite cpu -o cpu.db
+
+        pcielab run --device cuda:0 --suite cuda-quick -o gpu.db
     """
     from pcielab.cli.stores import tell_damaged
     from pcielab.store import open_store

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.output import Format
+from pcielab.cli.run import Samples
 
 if TYPE_CHECKING:
     from pcielab.sweeps import Results
@@ -20,7 +21,9 @@ def sweep(
         typer.Option("--dask", metavar="ADDRESS", help="Ask the workers of this Dask scheduler: tcp://HOST:PORT."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Decides the addresses that tests visit.")] = 1,
-    full: Annotated[bool, typer.Option("--full", help="All transactions of each test, not just enough.")] = False,
+    samples: Annotated[
+        Samples, typer.Option("--samples", help="All transactions of each test, or enough of them.")
+    ] = Samples.ADAPTIVE,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a folder that is there.")] = False,
     output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
 ) -> None:
@@ -44,7 +47,7 @@ def sweep(
     from pcielab.sweeps import TABLE, Work, carry_out, load_sweep
 
     plan = load_sweep(spec)
-    work = Work(jobs=jobs, dask=dask, samples="full" if full else "adaptive", seed=seed)
+    work = Work(jobs=jobs, dask=dask, samples=samples.value, seed=seed)
     with Bar() as bar:
         results = carry_out(plan, output, work=work, resume=resume, progress=bar.update)
     if plan.ranges and plan.draws.method == "sobol":

@@ -20,11 +20,11 @@ from pcielab.report.provenance import provenance
 from pcielab.report.run import Run, runs_of
 from pcielab.report.series import Series, label_rows
 
-_AXES = ("size_bytes", "window_bytes", "offset_bytes")
+_AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
 
 _OF_MESSAGES = tuple(column for column in MESSAGES if column not in ("generation", "lanes"))
-_PARTS = ("name", "link", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *_OF_MESSAGES)
+_PARTS = ("name", "link", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *_OF_MESSAGES, "flow")
 """What tells the panels of a family apart, where it varies."""
 
 _OFFSETS = list(range(0, 65, 8))
@@ -78,7 +78,8 @@ def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
     # A stream of messages has both.
     latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
     value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
-    drawn = value.notna() & rows["size_bytes"].notna()
+    places = rows[[column for column in _AXES if column in rows]]
+    drawn = value.notna() & places.notna().any(axis=1)
     groups = rows[drawn].groupby(["family", latency.rename("latency")], sort=False)
     return [_family(group, str(name), a, b, latency=bool(timed)) for (name, timed), group in groups]
 
@@ -95,7 +96,7 @@ def _summary(comparison: Comparison) -> Summary:
 def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> Figure:
     metric, unit = ("median", "ns") if latency else ("bandwidth", "Gb/s")
     points = _points(rows)
-    axis = max(_AXES, key=lambda column: points[column].nunique())
+    axis = max((column for column in _AXES if column in points), key=lambda column: points[column].nunique())
     points = points.assign(part=_parts(points, axis))
     column = METRICS[metric]
     values = [
@@ -130,6 +131,8 @@ def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
         return sizes.placed(data), sizes.encoding
     if axis == "window_bytes":
         return data, window_axis(data[axis])
+    if axis == "swept_to":
+        return data, alt.X("swept_to:Q", title="swept to", scale=alt.Scale(zero=False))
     return data, alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=_OFFSETS))
 
 

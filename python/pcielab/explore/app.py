@@ -8,7 +8,6 @@ from importlib import resources
 from typing import Any, TypeAlias
 
 import jinja2
-import vl_convert
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -24,6 +23,7 @@ from pcielab.explore.question import Systems, question_of
 from pcielab.explore.stores import Stores
 from pcielab.explore.taking_out import taken_out
 from pcielab.profiles.keys import keys_of
+from pcielab.report.html import vega_script
 from pcielab.report.style import BOUND_COLOURS, configuration
 
 Ask: TypeAlias = Callable[[Any], object]
@@ -186,11 +186,4 @@ def _served() -> frozenset[str]:
 
 
 def _vega(_request: Request) -> Response:
-    return Response(_bundle(), media_type=_KINDS["js"], headers={"Cache-Control": "private, max-age=3600"})
-
-
-@cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`; bundling takes a second."""
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return bundle
+    return Response(vega_script(), media_type=_KINDS["js"], headers={"Cache-Control": "private, max-age=3600"})

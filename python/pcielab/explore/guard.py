@@ -12,11 +12,13 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 64 << 10
 """Longest question."""
+_TOO_LONG = f"a question has {MOST_BYTES} bytes at most"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
     "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -59,7 +61,7 @@ class Guard:
             return PlainTextResponse("another site's pages may not ask", 403)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MOST_BYTES:
-            return PlainTextResponse(f"a question has {MOST_BYTES} bytes at most", 413)
+            return PlainTextResponse(_TOO_LONG, 413)
         if not (self._has_cookie(headers) or self._is_token(_query(scope).get("token"))):
             return PlainTextResponse("open the address that pcielab explore printed, with its token", 403)
         return None
@@ -99,7 +101,9 @@ class _Limited:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            return message if read <= MOST_BYTES else {"type": "http.disconnect"}
+            if read > MOST_BYTES:
+                raise HTTPException(413, _TOO_LONG)
+            return message
 
         await self._app(scope, limited, send)
 

@@ -60,10 +60,15 @@ def _profile(question: Question, reference: str, system: ResolvedSystem) -> str:
         "title": f"What if: {system.title}"[:1000],
         "base": reference,
         "calibrated": False,
-        "set": {key: "none" if value is None else value for key, value in question.sets.items()},
+        "set": _settings(question),
         "provenance": {"source": "Explored with pcielab; values in [set] are assumptions"},
     }
-    return tomli_w.dumps(content)
+    return tomli_w.dumps({key: value for key, value in content.items() if value != {}})
+
+
+def _settings(question: Question) -> dict[str, Any]:
+    """The changes as a file has them, which has no null."""
+    return {key: "none" if value is None else value for key, value in question.sets.items()}
 
 
 def _suite(question: Question) -> str:
@@ -118,7 +123,7 @@ def _sweep(question: Question, reference: str) -> str:
         "name": "explored",
         "title": "Bandwidth over size, as a page of pcielab explore shows it",
         "system": reference,
-        "set": {key: "none" if value is None else value for key, value in question.sets.items()},
+        "set": _settings(question),
         "test": {"test": question.bandwidth, **words},
         "grid": {"size": [size for size in fits if size + question.host_offset <= question.window]},
     }

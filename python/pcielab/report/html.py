@@ -58,7 +58,7 @@ def html_page(template: str, figures: Mapping[str, Figure], **values: object) ->
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FunctionLoader(_read),
     )
-    script = _script(f"{_vega()}\n{_read('report.js')}")
+    script = _script(f"{vega_script()}\n{_read('report.js')}")
     return environment.get_template(template).render(
         version=__version__,
         style=Markup(_read("report.css")),
@@ -92,7 +92,7 @@ def _specification(figure: Figure) -> dict[str, Any]:
 
 
 @cache
-def _vega() -> str:
+def vega_script() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script that sets `window.vegaEmbed`; bundling takes a second."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return bundle

@@ -1,10 +1,11 @@
 """Tables of the rows of a run, one for each family: what varies in columns, what does not in the caption."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
+from pcielab.fabric.stored import FLOW_KEYS, flow_table
 from pcielab.report.axes import size_text
 from pcielab.report.run import PARAMETER_COLUMNS, Run
 
@@ -28,7 +29,33 @@ _HEADS: Mapping[str, str] = {
     "eviction": "eviction",
     "pressure": "pressure",
     "pace": "pace",
+    "experiment": "experiment",
+    "sweep": "swept",
+    "value": "value",
+    "discipline": "credits",
+    "flow": "flow",
+    "source": "from",
+    "destination": "to",
+    "primitive": "primitive",
+    "standalone_gbytes_per_s": "alone (GB/s)",
+    "arrivals": "arrivals",
+    "socket": "socket",
+    "queue": "queue",
+    "memory": "memory",
 }
+_FLOW_PARAMETERS = ("experiment", "sweep", "value", "discipline", "flow", *FLOW_KEYS)
+"""What a row of a run of a fabric, which is one flow of a simulation, was asked for."""
+_FLOW_METRICS: tuple[tuple[str, str, int, float], ...] = (
+    ("gbytes_per_s", "GB/s", 3, 1.0),
+    ("requests", "requests", 0, 1.0),
+    ("average_ns", "average (ns)", 1, 1.0),
+    ("p50_ns", "50 % (ns)", 1, 1.0),
+    ("p90_ns", "90 % (ns)", 1, 1.0),
+    ("p99_ns", "99 % (ns)", 1, 1.0),
+    ("host_ns", "host (ns)", 1, 1.0),
+    ("fabric_ns", "fabric (ns)", 1, 1.0),
+    ("device_ns", "device (ns)", 1, 1.0),
+)
 # Metric, head, decimals, and what its value is divided by.
 _METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("bandwidth", "Gb/s", 2, 1.0),
@@ -93,26 +120,39 @@ class FamilyTable:
 
 
 def family_tables(run: Run) -> Iterator[FamilyTable]:
-    """The tables of a run, families in suite order."""
-    for family, rows in run.rows.groupby("family", sort=False):
-        yield _table(str(family), run.badge, rows)
+    """The tables of a run, families in suite order; of a fabric, with a row for each flow."""
+    of_flows = run.store.kind == "fabric"
+    rows, parameters, metrics = (
+        (flow_table(run.store), _FLOW_PARAMETERS, _FLOW_METRICS)
+        if of_flows
+        else (run.rows, PARAMETER_COLUMNS, _METRICS)
+    )
+    for family, of_family in rows.groupby("family", sort=False):
+        known = [column for column in parameters if column in of_family]
+        yield _table(str(family), run.badge, of_family, known, metrics)
 
 
-def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
-    varying = [column for column in PARAMETER_COLUMNS if rows[column].nunique(dropna=False) > 1]
+def _table(
+    family: str,
+    badge: str,
+    rows: pd.DataFrame,
+    parameters: Sequence[str],
+    known_metrics: Sequence[tuple[str, str, int, float]],
+) -> FamilyTable:
+    varying = [column for column in parameters if rows[column].nunique(dropna=False) > 1]
     shared = rows.iloc[0]
     constant = [
         f"{_HEADS[column]} {_parameter(column, shared[column])}"
-        for column in PARAMETER_COLUMNS
+        for column in parameters
         if column not in varying and _worth_saying(column, shared[column])
     ]
-    metrics = [metric for metric in _METRICS if metric[0] in rows.columns and rows[metric[0]].notna().any()]
+    metrics = [metric for metric in known_metrics if metric[0] in rows.columns and rows[metric[0]].notna().any()]
     lines = [
         Line(
             cells=[_parameter(column, row[column]) for column in varying]
             + [_number(row[name], decimals, divisor) for name, _, decimals, divisor in metrics],
             status=row["status"],
-            message=row["message"] or "",
+            message=row.get("message") or "",
         )
         for row in rows.to_dict("records")
     ]
@@ -130,7 +170,16 @@ def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
 
 def _worth_saying(column: str, value: object) -> bool:
     """Whether a parameter that all rows share says anything: offsets of 0 and a stride of 1 do not."""
-    plain = {"host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1, "details": False, "pressure": 0}
+    plain = {
+        "host_offset_bytes": 0,
+        "device_offset_bytes": 0,
+        "stride_units": 1,
+        "details": False,
+        "pressure": 0,
+        "socket": 0,
+        "queue": 0,
+        "arrivals": "even",
+    }
     return not pd.isna(value) and plain.get(column) != value  # type: ignore[call-overload]
 
 

@@ -12,11 +12,13 @@ from pcielab.profiles import ResolvedSystem, load_system
 from pcielab.profiles.files import PARTS
 from pcielab.suites import Suite, single_test
 from pcielab.sweeps.axes import SYSTEM, TEST_COLUMNS, Axis, Between
+from pcielab.wording import shown
 
 Method: TypeAlias = Literal["hypercube", "sobol"]
 MOST_POINTS = 1_000_000
 """Most points of a sweep: hours of one core."""
-_WHOLE_WORDS = frozenset(TEST_COLUMNS) - {"test", "path", "cache", "pattern"}
+_TEXTS = frozenset(["test", "path", "cache", "pattern"])
+_SIZES = frozenset(["size", "window"])
 _DEFAULT_TEST = "bw-rd"
 
 
@@ -98,8 +100,7 @@ class Plan:
         """
         if self.count > MOST_POINTS:
             raise InputError(f"{self.count} points: give {MOST_POINTS} at most: shorter lists, or fewer draws")
-        lists = self._lists
-        shares = self._shares()
+        lists, shares, systems = self._lists, self._shares(), _Systems(self.system)
         for combined in product(*(axis.values for axis in lists)):
             fixed = {axis.key: value for axis, value in zip(lists, combined, strict=True)}
             for row in shares:
@@ -108,7 +109,7 @@ class Plan:
                     for axis, share in zip(self.ranges, row, strict=True)
                     if axis.range is not None
                 }
-                yield self._setting(fixed | drawn)
+                yield self._setting(fixed | drawn, systems)
 
     def _shares(self) -> Sequence[Sequence[float]]:
         """Of each draw, the share of each range; one empty draw where there are no ranges."""
@@ -131,19 +132,46 @@ class Plan:
 
     def _is_whole(self, axis: Axis) -> bool:
         if axis.key in TEST_COLUMNS:
-            return axis.key in _WHOLE_WORDS
+            return axis.key not in _TEXTS
         return isinstance(value_at(self.system.system.model_dump(), axis.key), int)
 
-    def _setting(self, values: Mapping[str, Any]) -> Setting:
-        base = self.system
-        if SYSTEM in values:
-            base = load_system(str(values[SYSTEM])).with_(self.system.overrides)
-        changes = {key: value for key, value in values.items() if key not in TEST_COLUMNS and key != SYSTEM}
-        words = {key: value for key, value in values.items() if key in TEST_COLUMNS}
-        system = base.with_(changes) if changes else base
+    def _setting(self, values: Mapping[str, Any], systems: "_Systems") -> Setting:
+        changes = {key: value for key, value in values.items() if key not in TEST_COLUMNS}
+        words = {key: _checked(key, value) for key, value in values.items() if key in TEST_COLUMNS}
+        system = systems.changed(changes)
         suite = single_test(str(words.pop("test", _DEFAULT_TEST)), **words)
         asked = {axis.column: _as_understood(axis, values[axis.key], system, suite) for axis in self.axes}
         return Setting(asked, system, suite)
+
+
+class _Systems:
+    """Makes the systems of a sweep; points that follow one another often share theirs."""
+
+    def __init__(self, base: ResolvedSystem) -> None:
+        self._base = base
+        self._last: tuple[Mapping[str, Any], ResolvedSystem] = ({}, base)
+
+    def changed(self, changes: Mapping[str, Any]) -> ResolvedSystem:
+        """The system with changes, on top of those that all points share."""
+        if changes != self._last[0]:
+            single = {key: value for key, value in changes.items() if key != SYSTEM}
+            other = SYSTEM in changes
+            base = load_system(str(changes[SYSTEM])).with_(self._base.overrides) if other else self._base
+            self._last = (changes, base.with_(single))
+        return self._last[1]
+
+
+def _checked(word: str, value: Any) -> Any:
+    """A word of a test, if it is of the kind that the test's own checks begin from."""
+    kinds: tuple[type, ...] = (int,)
+    wanted = "a whole number"
+    if word in _TEXTS:
+        kinds, wanted = (str,), "a word"
+    elif word in _SIZES:
+        kinds, wanted = (int, str), "a size, such as 64 or '4K'"
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise InputError(f"{word} = {shown(value)}: give {wanted}")
+    return value
 
 
 def _as_understood(axis: Axis, value: Any, system: ResolvedSystem, suite: Suite) -> Any:

@@ -70,6 +70,9 @@ def test_values_are_given_by_the_words_of_a_test_and_the_ends_of_keys() -> None:
         ({"ddio": 1}, "no key ends like this"),
         ({"tags": 1}, "link_tags, device_dma_tags"),
         ({"window": []}, "an empty list"),
+        ({"window": 1.5}, "give a size"),
+        ({"cache": {}}, "give a word"),
+        ({"stride": "2"}, "give a whole number"),
         ({"llc_ddio_ways": 1, "ddio_ways": 2}, "given twice"),
         ({"llc_ddio_ways": [1, 99]}, "at most ways"),
         ({"size": list(range(1, 2000)), "window": list(range(4096, 6096))}, "1000000 at most"),
@@ -185,3 +188,10 @@ def test_ctrl_c_leaves_no_process_and_a_folder_to_go_on_with(tmp_path: Path) -> 
         pcielab.sweep("snb", size=sizes, output=tmp_path / "a", jobs=1, progress=progress)
     again = pcielab.sweep("snb", size=sizes, output=tmp_path / "a")
     assert 0 < again.computed < len(sizes)
+
+
+def test_systems_are_an_axis_too() -> None:
+    asked = plan(system=["snb", "e3"], llc_ddio_ways=[1, 2], size=[64, 128])
+    made = [(one.system.system.name, one.system.host.llc.ddio_ways) for one in asked.settings()]
+    assert made == [(name, ways) for name in ("snb", "e3") for ways in (1, 2) for _ in (64, 128)]
+    assert [one.values["system"] for one in asked.settings()] == ["snb"] * 4 + ["e3"] * 4

@@ -28,7 +28,7 @@ const coloured = (runs, colours) => ({
 });
 
 const sizeChart = ({ runs, colours, bounds, width }) => {
-  const height = width < 500 ? 240 : 300;
+  const narrow = width < 500, height = narrow ? 190 : 300;
   const x = bytesAxis("size", "transfer size (bytes)", 8, 4096, 2);
   const color = coloured(runs, colours);
   return {
@@ -46,7 +46,7 @@ const sizeChart = ({ runs, colours, bounds, width }) => {
         data: { name: "references" }, mark: { type: "line", style: "reference", tooltip: true },
         encoding: {
           x, y: gbps("gbps"),
-          strokeDash: { field: "name", type: "nominal", title: "reference, MODELLED", scale: { range: [[7, 3], [2, 3], [1, 5], [8, 3, 2, 3]] }, legend: { symbolType: "stroke", symbolSize: 420, symbolStrokeWidth: 1.8 } },
+          strokeDash: { field: "name", type: "nominal", title: "reference, MODELLED", scale: { range: [[7, 3], [2, 3], [1, 5], [8, 3, 2, 3]] }, legend: narrow ? null : { symbolType: "stroke", symbolSize: 420, symbolStrokeWidth: 1.8 } },
           tooltip: told(["name", "reference"], ["size", "size (B)", "d"], ["gbps", "Gb/s", ".2f"]),
         },
       },
@@ -103,6 +103,7 @@ export class Charts {
   constructor(setting) {
     this.setting = setting;
     this.views = {};
+    this.shown = {};
     this.clicked = () => {};
   }
 
@@ -124,6 +125,7 @@ export class Charts {
       this.views[name]?.finalize();
       const embedded = await window.vegaEmbed(node, specification, { actions: false, renderer: "canvas", ast: true, logLevel: ERRORS, tooltip: { theme: theme() } });
       this.views[name] = embedded.view;
+      this.shown[name] = {};
       embedded.view.addEventListener("click", (_event, item) => item?.datum && this.clicked(name, item.datum));
     }
   }
@@ -131,8 +133,16 @@ export class Charts {
   async show(name, data) {
     const view = this.views[name];
     if (!view) return;
-    for (const [dataset, rows] of Object.entries(data)) view.data(dataset, rows);
-    await view.runAsync();
+    // What has not changed is not laid out again.
+    let changed = false;
+    for (const [dataset, rows] of Object.entries(data)) {
+      const text = JSON.stringify(rows);
+      if (this.shown[name][dataset] === text) continue;
+      this.shown[name][dataset] = text;
+      view.data(dataset, rows);
+      changed = true;
+    }
+    if (changed) await view.runAsync();
   }
 
   async picture(name, kind) {

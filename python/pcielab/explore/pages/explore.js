@@ -18,7 +18,7 @@ class Workbench {
     this.controls = new Controls(found, (question, done) => this.ask(question, done));
     this.controls.listen(() => this.state.question);
     this.runs = new Map();
-    this.waiting = null;
+    this.sliding = false;
     this.page = crypto.randomUUID();
     this.charts.clicked = (_chart, datum) => datum.size && this.explain(datum.size);
   }
@@ -60,6 +60,7 @@ class Workbench {
     this.state = state;
     if (!fromHistory) history.pushState(null, "", toAddress(state));
     byId("overlay").value = state.overlay;
+    this.overlaid = null;
     this.runs = new Map([[NOW, this.run(NOW, state.question)]]);
     state.pins.forEach((pin, place) => this.runs.set(`pin-${place}`, this.run(`${String.fromCharCode(65 + place)}: ${named(pin)}`, pin)));
     if (state.overlay.startsWith("system:")) {
@@ -67,10 +68,9 @@ class Workbench {
       this.runs.set("overlay", this.run(`${question.system}, unchanged`, question));
     }
     this.listPins();
-    await this.charts.build([...this.runs.values()].map((run) => run.name).concat(this.overlaid ? [this.overlaid.name] : []));
+    await this.build();
     await this.buildKeys();
     if (state.overlay.startsWith("store:")) await this.overlay(Number(state.overlay.slice(6)));
-    else this.overlaid = null;
     await Promise.all([...this.runs.keys()].map((key) => this.answer(key)));
   }
 
@@ -83,8 +83,13 @@ class Workbench {
     await this.rebuild();
   }
 
+  build() {
+    const names = [...this.runs.values()].map((run) => run.name);
+    return this.charts.build(this.overlaid ? [...names, this.overlaid.name] : names);
+  }
+
   async rebuild() {
-    await this.charts.build([...this.runs.values()].map((run) => run.name).concat(this.overlaid ? [this.overlaid.name] : []));
+    await this.build();
     await this.draw();
     this.listPins();
   }
@@ -98,13 +103,17 @@ class Workbench {
     }
   }
 
-  // A question that a control asked; while a slider moves, it replaces the last one in the history.
+  // A question that a control asked. While a slider moves there is one entry in the history for all of its places.
   async ask(question, done) {
     const began = performance.now();
-    const other = question.system !== this.state.question.system;
+    const before = toAddress(this.state), other = question.system !== this.state.question.system;
     this.state = { ...this.state, question };
-    if (done) history.pushState(null, "", toAddress(this.state));
-    else history.replaceState(null, "", toAddress(this.state));
+    const address = toAddress(this.state);
+    if (this.sliding) history.replaceState(null, "", address);
+    else if (address !== before) history.pushState(null, "", address);
+    this.sliding = !done;
+    // A slider that is let go tells its last place again.
+    if (address === before) return;
     const run = this.runs.get(NOW);
     run.question = question;
     if (other) await this.buildKeys();
@@ -116,6 +125,7 @@ class Workbench {
   async answer(key, began = performance.now()) {
     const run = this.runs.get(key);
     run.stop?.abort();
+    if (key === NOW) delete document.documentElement.dataset.settled;
     if (run.busy) {
       run.next = began;
       return;

@@ -16,7 +16,10 @@ alone.
 from pcielab.report.figures.bandwidth import bandwidth_by_size
 from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
 from pcielab.report.figures.distribution import latency_cdf, latency_tail
-from pcielab.report.figures.fabric import FabricPlot, fabric_deviations, fabric_phases, fabric_sweep
+from pcielab.report.figures.fabric import FabricPlot, fabric_phases, fabric_sweep, published_deviations
+from pcielab.report.figures.fabric_paths import fabric_one_way
+from pcielab.report.figures.fabric_validation import fabric_validation
+from pcielab.report.figures.flows import flow_distributions, flow_phases
 from pcielab.report.figures.frame import Figure
 from pcielab.report.figures.interaction import modelled_interactions
 from pcielab.report.figures.latency import latency_by_size
@@ -40,9 +43,12 @@ __all__ = [
     "bandwidth_by_offset",
     "bandwidth_by_size",
     "bandwidth_by_window",
-    "fabric_deviations",
+    "fabric_one_way",
     "fabric_phases",
     "fabric_sweep",
+    "fabric_validation",
+    "flow_distributions",
+    "flow_phases",
     "iommu_against_none",
     "latency_by_offset",
     "latency_by_size",
@@ -59,4 +65,5 @@ __all__ = [
     "message_steps",
     "modelled_interactions",
     "modelled_loopback",
+    "published_deviations",
 ]

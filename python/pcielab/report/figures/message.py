@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab import model
+from pcielab.published_values import deviations
 from pcielab.report.axes import bandwidth_axis, bytes_axis
 from pcielab.report.bounds import link_of
 from pcielab.report.figures.frame import Figure, panels, single_panel, titled
@@ -20,7 +21,17 @@ WAYS = {
 }
 _NEEDED = "tests of messages at two or more sizes (pcielab run --suite kpio)"
 _TITLES = {"median": "latency (ns)", "bandwidth": "bandwidth (Gb/s)"}
-_COLUMNS = ["way", "size_bytes", "median", "bandwidth", "cpu", "downstream_bytes", "upstream_bytes", "link"]
+_COLUMNS = [
+    "family",
+    "way",
+    "size_bytes",
+    "median",
+    "bandwidth",
+    "cpu",
+    "downstream_bytes",
+    "upstream_bytes",
+    "link",
+]
 
 
 def message_latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
@@ -139,7 +150,10 @@ def _by_size(sources: Sources, measured: Source | None, pace: str, metric: str, 
         residual.rows(data, measured_of(runs)),
         lambda rows: single_panel(residual.layers(series, x), rows, height=RESIDUAL_HEIGHT),
     )
-    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric)])
+    missed = (
+        sentence for run in runs for family in set(data["family"]) for sentence in deviations(run.store, family)
+    )
+    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric), *missed])
 
 
 def _residual(metric: str) -> Residual:
