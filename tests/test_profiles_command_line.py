@@ -35,7 +35,13 @@ def test_lists_are_rows() -> None:
         "cuda": "281",
         "cuda-quick": "40",
         "demo": "274",
+        "fig4": "120",
+        "fig5": "44",
+        "fig6": "2",
+        "fig7": "108",
+        "fig8-fig9": "232",
         "kpio": "1432",
+        "netfpga": "150",
         "paper": "2472",
         "quick": "81",
         "rpciebench": "521",
@@ -119,6 +125,15 @@ def test_a_skeleton_is_written_once(tmp_path: Path) -> None:
     assert again.returncode == 2
     assert "--overwrite" in again.stderr
     assert run(*arguments, "--overwrite").returncode == 0
+
+
+def test_a_skeleton_is_of_the_card_that_is_known_and_not_of_one_with_a_faster_link(tmp_path: Path) -> None:
+    text = tmp_path / "lspci.txt"
+    raid = LSPCI.replace("02:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000", "01:00.0 RAID bus: X")
+    text.write_text(raid.replace("8GT/s", "16GT/s") + LSPCI, encoding="utf-8")
+    printed = run("profiles", "skeleton", "--lspci", str(text), "-o", "-")
+    assert 'device = "nfp6000"' in printed.stdout
+    assert "02:00.0 Ethernet controller: Netronome" in printed.stdout
 
 
 @pytest.mark.parametrize(

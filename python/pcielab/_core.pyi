@@ -282,6 +282,20 @@ def run_messages(
     progress: Callable[[int, int, str, str], None],
     repeat_damaged: bool = False,
 ) -> None: ...
+def run_nic(
+    path: str | PathLike[str],
+    system: str,
+    nic: str,
+    tests: str,
+    manifest: str,
+    *,
+    seed: int,
+    jobs: int,
+    resume: bool,
+    repeat_damaged: bool,
+    overwrite: bool,
+    progress: Callable[[int, int, str, str], None],
+) -> None: ...
 def run_experiments(
     path: str | PathLike[str],
     suite: str,

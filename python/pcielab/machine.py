@@ -40,6 +40,18 @@ class Setup:
         """Whether both name one host and one card."""
         return self.host == other.host and self.device == other.device
 
+    def is_local_of(self, other: "Setup") -> bool:
+        """Whether both are one machine, this one with the buffer beside the card and `other` away from it."""
+        if not self.same_machine(other) or self.iommu != other.iommu:
+            return False
+        return self.memory_is_local is True and other.memory_is_local is False
+
+    def is_untranslated_of(self, other: "Setup") -> bool:
+        """Whether `other` is the same machine, placed the same, with the IOMMU on, which is off here."""
+        if not self.same_machine(other) or self.sockets != other.sockets:
+            return False
+        return self.iommu == "off" and other.iommu not in (None, "off")
+
 
 def changed_title(name: str, title: str, overrides: Mapping[str, Any]) -> str:
     """One line for people about a system whose values were changed, which its own title says nothing of.

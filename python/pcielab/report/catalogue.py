@@ -252,6 +252,13 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda runs, measured: figures.message_bandwidth_by_link(runs, measured=measured),
     ),
     Entry(
+        "nic-throughput",
+        "NIC",
+        "Whether a NIC holds the line on the machine, and what binds where it does not. Where nothing but the "
+        "link binds, the simulation comes to the closed form of its ports.",
+        lambda runs, measured: figures.nic_throughput(_all_runs(runs, measured)),
+    ),
+    Entry(
         "message-published",
         "Messages",
         "Every number of the kPIO+WC paper beside the simulated one, in its order; what is further off than 5 % "

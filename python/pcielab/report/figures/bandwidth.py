@@ -3,6 +3,7 @@
 import altair as alt
 import pandas as pd
 
+from pcielab.model.link import Accounting
 from pcielab.report.axes import SizeAxis, bandwidth_axis
 from pcielab.report.figures.findings import bandwidth_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
@@ -16,7 +17,9 @@ _TOLD = ["size_bytes", "window_bytes", "cache", "bandwidth", "rate"]
 OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
 
 
-def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
+def bandwidth_by_size(
+    sources: Sources, *, measured: Source | None = None, accounting: Accounting = Accounting.SPEC
+) -> Figure:
     """Payload bandwidth over transfer size for reads, writes, and both in turn (figure 4).
 
     The grey lines are what binds on each run's system, in closed form, the bound of its link alone, and what
@@ -26,6 +29,7 @@ def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Fi
     Args:
         sources: the runs to draw as lines.
         measured: a run to draw as points over them.
+        accounting: how the bytes of the link alone are counted: `sigcomm18` as the paper does.
 
     Raises:
         MissingDataError: no run has a sweep over sizes.
@@ -37,7 +41,7 @@ def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Fi
         raise MissingDataError("bandwidth tests at two or more transfer sizes (bw_dma_sz_sweep)")
     sweeps = pd.concat(drawn)
     axis = SizeAxis.of(sweeps["size_bytes"])
-    references = reference_rows(runs, sweeps)
+    references = reference_rows(runs, sweeps, accounting)
     shown = [*_TOLD, "operation", "run", "role", "place"]
     data = pd.concat([axis.placed(sweeps)[shown], references])
     data = data.assign(panel=data["operation"].map(OPERATION_TITLES))

@@ -36,6 +36,11 @@ def modelled_loopback(sources: Sources) -> Figure:
             "a run of messages on a machine with a measured loopback (pcielab run --suite kpio --profile "
             "exanic-2018)"
         )
+    return loopback()
+
+
+def loopback() -> Figure:
+    """The same, of which no run is needed."""
     profile = model.load_message_profile(_PROFILE)
     links = [replace(profile.link, generation=number, flit_mode=None) for number in _GENERATIONS]
     data = pd.concat([_curves(profile, link) for link in links], ignore_index=True)
