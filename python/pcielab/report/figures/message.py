@@ -94,10 +94,15 @@ def message_rows(run: Run, *, own_link: bool) -> pd.DataFrame:
     rows = rows[rows["way"].isin(list(WAYS)) & (rows["cores"] == 1) & (rows["pressure"].fillna(0) == 0)]
     rows = rows[(rows["eviction"].fillna("in-order") == "in-order") & (rows["generation"].isna() == own_link)]
     link = [
-        "" if own_link else f"Gen{generation:.0f} x{lanes:.0f}"
+        "" if own_link else link_name(generation, lanes)
         for generation, lanes in zip(rows["generation"], rows["lanes"], strict=True)
     ]
     return rows.assign(link=link)
+
+
+def link_name(generation: float | None, lanes: float | None) -> str:
+    """The link that a test of messages names, as `Gen5 x8`; empty where it names none."""
+    return "" if pd.isna(generation) or pd.isna(lanes) else f"Gen{generation:.0f} x{lanes:.0f}"
 
 
 def _rows(run: Run, pace: str, *, own_link: bool) -> pd.DataFrame:
