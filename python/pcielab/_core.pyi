@@ -51,6 +51,7 @@ __all__ = [
     "run_alone",
     "run_experiments",
     "run_messages",
+    "run_nic",
     "run_suite",
     "test_bounds",
     "write_file",
