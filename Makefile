@@ -36,7 +36,8 @@ build: $(VENV)/.built ## Build the extension module and install pcielab into .ve
 .PHONY: demo
 demo: build ## Run the main job: simulate a published system and write demo/report.html
 	mkdir -p demo
-	$(BIN)/pcielab run --suite demo --overwrite -o demo/run.db
+	@echo "snb: the paper's figure 7 was measured on it, so that the effects of its caches are there to see"
+	$(BIN)/pcielab run --profile snb --suite demo --overwrite -o demo/run.db
 	$(BIN)/pcielab report demo/run.db --overwrite -o demo/report.html
 	@echo "open demo/report.html in a browser"
 
@@ -97,7 +98,7 @@ faults: build ## Kill commands, and fail their writes, at every call by which th
 
 .PHONY: kill-loop
 kill-loop: build ## Kill runs of every kind at KILLS=100 moments each, and go on with them
-	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py
+	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py tests/test_cpu_runs.py
 
 .PHONY: damage
 damage: build ## Truncate, flip and zero a store in 560 ways (ONE_IN=4: every fourth), and have commands read it
@@ -148,7 +149,7 @@ $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 gpu: build ## Measure with this machine's NVIDIA GPU, and hold it against what it should reach (half an hour)
 	$(BIN)/python bench/gpu_figures.py
 
-BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric
+BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric -p pcie-bench
 
 .PHONY: bench
 bench: build $(VENV)/.bench-installed target/rtl/pcielab-rtl ## Measure speed: ratios against named baselines taken in the same run
@@ -164,11 +165,15 @@ bench-record: ## The same, and append the results with the commit to bench/histo
 doctor-mutations: build ## Have the doctor read 100,000 changed texts and trees of machines (minutes)
 	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-trees --kind doctor-saved
 
+.PHONY: paper-numbers
+paper-numbers: build ## Set every number of the paper's text beside ours, and write docs/reference/paper.md (a minute)
+	$(BIN)/python bench/paper_numbers.py
+
 .PHONY: closeness
 closeness: build ## Compare the simulated systems with the measured ones (needs PCIELAB_DATA; a quarter of an hour)
 	rm -rf closeness
 	$(BIN)/python bench/closeness.py
-	$(BIN)/python bench/fabric_closeness.py
+	$(BIN)/python bench/paper_closeness.py
 
 .PHONY: leave-one-out
 leave-one-out: build ## Predict each measured machine without it in the card's constants (needs PCIELAB_DATA; an hour)

@@ -1,5 +1,9 @@
 """Calibrates the shipped systems of measured machines anew, each from the rows of the pack and its `sys-*.txt`.
 
+The systems of the packs, of which nothing else is known, are calibrated like the others. Where a machine was
+measured with its memory or its program on the other socket, what the root complex takes under load is that of the
+machine with all on one socket: lines of other sockets tell no more than a sum with it.
+
 What calibration finds of a host becomes the `[set]` table of its system; the host profile that the system names
 stays, as a description of such a host for others to start from.
 With `--card`, the constants of the card are first fitted on the full runs of the machines, and written into the
@@ -19,11 +23,13 @@ from typing import Any
 
 import tomlkit
 
+import pcielab
 from leave_one_out import REPRESENTATIVES, folder_of
 from pcielab.calibrate import calibrate, read_measured, read_pack
 from pcielab.calibrate.card import fit_card
 from pcielab.profiles import names
 
+LOADED = "host.root_complex.busy_read_ns"
 SYSTEMS, CARD = Path("profiles/systems"), Path("profiles/devices/nfp6000.toml")
 
 
@@ -85,6 +91,21 @@ def a_line_each(value: Any) -> Any:
     return lines
 
 
+def rows_of(system: str, data: Path) -> Path | None:
+    """The folder with the rows of a system: a full run, or a pack; none for one that nobody measured."""
+    pack = data.parent / "packs" / pcielab.resolve(system).provenance["system"].source.split()[0]
+    return folder_of(system, data) or (pack if pack.is_dir() else None)
+
+
+def told_by_others(system: str) -> dict[str, float]:
+    """Values of a system that only the same machine with all on one socket tells."""
+    resolved = pcielab.resolve(system).system
+    if resolved.program_socket == resolved.device_socket:
+        return {}
+    near = re.sub(r"-0\d\d", "-000", system)
+    return {LOADED: pcielab.resolve(near).system.host.root_complex.busy_read_ns}
+
+
 def main() -> None:
     """Write the profiles."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,11 +123,11 @@ def main() -> None:
         told = {key: one.value for key, one in found.items() if one.identified}
         CARD.write_text(with_constants(CARD.read_text(), told))
     for system in options.system or names("system"):
-        folder = folder_of(system, data)
+        folder = rows_of(system, data)
         if folder is None:
             continue
         print(system, file=sys.stderr)
-        twin = calibrate(read_measured(folder, pack), system)
+        twin = calibrate(read_measured(folder, pack), system, constants=told_by_others(system))
         profile = options.output / f"{system}.toml"
         profile.write_text(with_settings((SYSTEMS / profile.name).read_text(), twin.to_toml()))
 

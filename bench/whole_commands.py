@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
+from bridge import Bridge, bridges
 from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
 from estimates import EstimateCommand, estimates
@@ -64,13 +65,19 @@ def main() -> None:
     print_rows(
         [asdict(command) for command in examined], Format.TABLE, "pcielab doctor on a machine of 1,000 functions"
     )
+    crossed = list(bridges())
+    print_rows(
+        [asdict(way) for way in crossed],
+        Format.TABLE,
+        "A device written in Python: what a transaction costs, by slice",
+    )
     waited = waitings()
     print_rows([asdict(one) for one in waited], Format.TABLE, "pcielab explore: from a slider's move, in Chromium")
     if arguments.record:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            line = _line(started, measured, in_rtl, ran, estimated, examined, waited, results)
+            line = _line(started, measured, in_rtl, ran, estimated, examined, crossed, waited, results)
             history.write(json.dumps(line) + "\n")
 
 
@@ -89,6 +96,7 @@ def _line(
     ran: list[Command],
     estimated: list[EstimateCommand],
     examined: list[ExaminationCommand],
+    crossed: list[Bridge],
     waited: list[Waiting],
     results: dict[str, float],
 ) -> dict[str, object]:
@@ -104,6 +112,7 @@ def _line(
         "commands": [_rounded(asdict(command)) for command in ran],
         "estimates": [_rounded(asdict(command)) for command in estimated],
         "examinations": [_rounded(asdict(command)) for command in examined],
+        "bridge": [_rounded(asdict(way)) for way in crossed],
         "pages": [_rounded(asdict(one)) for one in waited],
         "criterion": _rounded(results),
     }

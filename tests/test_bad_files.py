@@ -134,7 +134,7 @@ def test_flows_without_names_between_the_same_ends_keep_their_own_numbers(tmp_pa
     flows = testbed.flows(str(path))
     assert flows["name"].tolist() == ["host1->C", "host1->C (2)", "A->host1"]
     found = fabric.simulate(testbed, flows, duration_us=100.0)
-    assert found.flows["requests"].tolist() == [len(found.phases[name]) for name in flows["name"]]
+    assert found.flows["requests"].tolist() == [len(found.requests[name]) for name in flows["name"]]
     assert found.flows["requests"].min() > 0
     twice = flows.assign(name="same")
     with pytest.raises(InputError, match="flow 2: name = same: there are two of this name"):

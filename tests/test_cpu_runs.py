@@ -1,15 +1,20 @@
 """`pcielab run --device cpu`: measured on this machine, through everything that a real device goes through."""
 
 import json
+import os
 import random
+import re
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from pcielab import open_store
-from shell import exported, pcielab, stop_after, stored, succeed
+from shell import PCIELAB, pcielab, stored, succeed
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the real host is there on Linux only")
 
@@ -22,16 +27,16 @@ source = "test"
 
 [[group]]
 family = "lat_cmd_win_{direction}"
-loop = ["test", "cache"]
+loop = ["test", "cache", "window"]
 tests = ["LAT_CMD_RD", "LAT_CMD_WRRD"]
 sizes = [8]
-windows = ["64K"]
+windows = ["64K", "1M"]
 caches = ["cold", "host-warm", "device-warm", "device-thrash"]
 patterns = ["random"]
 transactions = 512
 
 [[group]]
-family = "bw_cmd_{direction}_{size}"
+family = "bw_cmd_{direction}"
 loop = ["test", "size"]
 tests = ["BW_CMD_RD", "BW_CMD_WR", "BW_CMD_RW"]
 sizes = [64, 4096, "1M"]
@@ -40,7 +45,7 @@ caches = ["host-warm"]
 patterns = ["random"]
 transactions = 2000
 """
-TESTS = 17
+TESTS = 25
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +84,7 @@ def test_every_test_has_its_numbers_its_conditions_and_what_it_ran_on(measured: 
 
 
 def test_cold_caches_are_slower_than_warm_ones(measured: Path) -> None:
-    rows = open_store(measured).scalars.query("name == 'LAT_CMD_RD'").set_index("cache")
+    rows = open_store(measured).scalars.query("name == 'LAT_CMD_RD' and window_bytes == 65536").set_index("cache")
     assert rows.loc["cold", "median"] > rows.loc["host-warm", "median"]
 
 
@@ -88,11 +93,16 @@ def test_what_looks_at_stores_takes_it(suite: Path, measured: Path, tmp_path: Pa
     succeed("run", "--profile", "snb", "--suite", suite, "-o", simulated)
     explained = succeed("explain", measured)
     assert "no PCIe link" in explained.stderr
-    succeed("compare", measured, simulated)
+    assert "A latency of A includes: timer" in succeed("compare", measured, simulated).stdout
     succeed("report", measured, "-o", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
     assert "MEASURED" in page
     assert "SIMULATED" not in page
+    assert "IOMMU off" not in page  # nothing says which mode it is in
+    assert "timer resolution" in page
+    assert "a latency includes: timer" in page
+    for drawn in ("bandwidth-by-size-command", "fig7a-latency-by-window"):
+        assert f'id="{drawn}"' in page
     for kind in ("csv", "json", "parquet", "pcie-bench"):
         succeed("export", kind, measured, "-o", tmp_path / f"out-{kind}")
 
@@ -102,6 +112,11 @@ def test_a_single_row_says_that_it_was_measured(tmp_path: Path) -> None:
     done = succeed("run", "--device", "cpu", *options, "-o", tmp_path / "one.db", "--format", "json")
     assert json.loads(done.stdout)[0]["origin"] == "measured"
     assert "simulated" not in done.stdout + done.stderr
+    for cold, told in (("flush", "lines were flushed"), ("thrash", "the host thrashed its caches")):
+        table = ("-o", tmp_path / f"{cold}.db", "--set", f"host.cold={cold}")
+        said = succeed("run", "--device", "cpu", *options, *table).stderr
+        assert told in said
+        assert "includes: timer" in said
 
 
 def test_what_a_core_cannot_do_is_refused_by_its_limit(tmp_path: Path) -> None:
@@ -145,29 +160,158 @@ def test_devices_are_listed_and_shown() -> None:
     assert {"device": "cpu", "missing": ""}.items() <= next(row for row in rows if row["device"] == "cpu").items()
     shown = json.loads(succeed("devices", "show", "cpu", "--format", "json").stdout)
     assert [row["key"] for row in shown][:2] == ["host.page_bytes", "host.buffer_bytes"]
+    assert "host.iommu.walk_ns" in succeed("devices", "show", "sim", "--format", "csv").stdout
 
 
-def kills(suite: Path, folder: Path, count: int, seed: int) -> None:
-    """Runs that are ended at seeded places, one way or another, and gone on with until they are whole."""
-    draws = random.Random(seed)
-    for number in range(count):
-        output = folder / f"{number}.db"
-        number_of_signal = draws.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-        stopped = stop_after(draws.randrange(TESTS), number_of_signal, output, *run(suite, output))
-        assert "Traceback" not in stopped.stderr
-        done = stored(output)
-        succeed(*run(suite, output, "--resume" if output.exists() else "--overwrite"))
-        assert stored(output) == TESTS >= done
-        assert set(open_store(output).tests["status"]) == {"ok"}
-        json.loads(exported(output))
-        left = [path.name for path in folder.iterdir() if path.suffix not in (".db", ".json")]
-        assert left == []
+def test_the_schema_of_a_kinds_options_takes_what_a_run_takes() -> None:
+    schema = json.loads(succeed("devices", "schema", "cpu").stdout)
+    jsonschema.validate({"host": {"page_bytes": "2M", "core": 1, "cold": "flush"}}, schema)
+    for wrong in ({"host": {"page_bytes": 5000}}, {"host": {"pages": 1}}, {"device": {}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+    assert json.loads(succeed("devices", "schema", "sim").stdout)["title"] == "System"
+    refused = pcielab("devices", "schema", "gpu")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "gpu: is no kind of device" in refused.stderr
+
+
+PLACES = int(os.environ.get("PCIELAB_KILLS", "3"))
+
+
+def left_behind() -> dict[str, int]:
+    """What a run of a core could leave on a machine: huge pages that are in use, and what is in shared memory."""
+    info = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    used = int(info["HugePages_Total"]) - int(info["HugePages_Free"]) if "HugePages_Total" in info else 0
+    return {"huge pages": used, "shared memory": len([*Path("/dev/shm").iterdir()])}
 
 
 def test_runs_that_are_ended_anywhere_are_gone_on_with(suite: Path, tmp_path: Path) -> None:
-    kills(suite, tmp_path, count=4, seed=1)
+    """By three signals, at seeded places: before, in and after tests. `make kill-loop` tries a hundred of them."""
+    draws, before = random.Random(1), left_behind()
+    for number in range(PLACES):
+        output, log = tmp_path / f"{number}.db", tmp_path / f"{number}.log"
+        kill = draws.choice([signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+        with log.open("w") as stderr:
+            process = subprocess.Popen(
+                [PCIELAB, *map(str, run(suite, output))],
+                stderr=stderr,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            )
+            place, started = draws.randrange(TESTS + 1), time.monotonic()
+            while process.poll() is None and stored(output) < place and time.monotonic() - started < 60:
+                time.sleep(0.002)
+            time.sleep(draws.uniform(0, 0.03))
+            process.send_signal(kill)
+            code = process.wait(60)
+        told = f"{number}: {kill.name} after {place} tests: exit {code}: {log.read_text()}"
+        assert "Traceback" not in told, told
+        assert "a defect of pcielab" not in told, told
+        done = stored(output)
+        again = pcielab(*run(suite, output, *(["--resume"] if output.exists() else [])))
+        assert again.exit_code == 0, f"{told}; then {again.stderr}"
+        assert stored(output) == TESTS >= done
+        assert set(open_store(output).tests["status"]) == {"ok"}, told
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        f"{number}.{kind}" for number in range(PLACES) for kind in ("db", "log")
+    )
+    assert left_behind() == before
 
 
-@pytest.mark.slow
-def test_runs_that_are_ended_at_a_hundred_places_are_gone_on_with(suite: Path, tmp_path: Path) -> None:
-    kills(suite, tmp_path, count=100, seed=2)
+def test_a_device_that_never_answers_ends_the_command_in_its_deadline_and_two_seconds(
+    suite: Path, tmp_path: Path
+) -> None:
+    """A package brings the device, as it would for anybody; its wait is one that no signal interrupts."""
+    package = tmp_path / "silent-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: silent\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text("[pcielab.devices]\nsilent = silent:KIND\n")
+    (tmp_path / "silent.py").write_text(SILENT)
+    output = tmp_path / "silent.db"
+    command = ["run", "--device", "silent", "--set", "device.answers=2", "--suite", str(suite), "-o", str(output)]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    started = time.monotonic()
+    process = subprocess.Popen([PCIELAB, *command], env=environment, stderr=subprocess.PIPE, text=True)
+    while stored(output) < 2 and process.poll() is None:
+        time.sleep(0.002)
+    answered = time.monotonic()
+    _, stderr = process.communicate(timeout=60)
+    assert time.monotonic() - answered < 1.0 + 2.0, f"{answered - started:.1f} s before"
+    assert process.returncode == 1, stderr
+    assert re.search(r"a mute card did not answer for 1\.\d s in lat_cmd_win_rd LAT_CMD_RD", stderr), stderr
+    assert open_store(output).done == 2
+    again = subprocess.run(
+        [PCIELAB, *command, "--resume", "--set", "device.answers=99"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert (again.returncode, "device.answers" in again.stderr) == (2, True), again.stderr
+
+
+SILENT = """
+import time
+
+import numpy as np
+
+from pcielab import devices
+from pcielab.profiles.part import Part
+
+
+class DeviceOptions(Part):
+    answers: int = 0
+    \"\"\"Tests that it answers before it falls silent.\"\"\"
+
+
+class Options(Part):
+    device: DeviceOptions = DeviceOptions()
+    \"\"\"The device's side.\"\"\"
+
+
+class Mute(devices.Device):
+    def __init__(self, answers):
+        self.answers = answers
+
+    def facts(self):
+        return devices.DeviceFacts(name="a mute card", timer=devices.Timer(1), deadline_ms=1000)
+
+    def latency(self, test):
+        while self.answers == 0:
+            try:
+                time.sleep(3600)
+            except BaseException:
+                pass
+        self.answers -= 1
+        yield np.full(test.transactions, 100, dtype=np.uint32), 200.0 * test.transactions
+
+
+class Host(devices.Host):
+    def facts(self):
+        return devices.HostFacts(name="here", buffer_bytes=8 << 20)
+
+    def thrash(self):
+        pass
+
+    def warm(self, window_bytes):
+        pass
+
+
+class Backend(devices.Backend):
+    kind = "silent"
+    origin = "emulated"
+
+    def __init__(self, options):
+        self.asked = options
+
+    def options(self):
+        return self.asked.model_dump()
+
+    def open(self):
+        return Mute(self.asked.device.answers), Host()
+
+
+def make(options, address):
+    return devices.bridged(Backend(options))
+
+
+KIND = devices.Kind("silent", "A card that falls silent", Options, make, lambda: [])
+"""

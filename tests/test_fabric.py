@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pcielab import InputError, fabric, open_store
-from pcielab.fabric.published import published_values
+from pcielab.published_values import compare_with_published, published_values
 from pcielab.report import write_report
 
 PCIELAB = str(Path(sys.executable).with_name("pcielab"))
@@ -50,7 +50,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
     path = tmp_path_factory.mktemp("published") / "run.db"
     fabric.run(TESTBED, [point for point in suite.points() if is_wanted(point)], path, suite=suite.name)
-    table = fabric.compare_with_published(open_store(path))
+    table = compare_with_published(open_store(path))
     assert table is not None
     return table
 

@@ -1,7 +1,6 @@
-"""The primitives for programs: the guide's example, policies in Python, and what is said to wrong programs."""
+"""The primitives for programs: policies in Python, bytes and addresses, and what is said to wrong programs."""
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,6 @@ from pcielab import InputError, fabric
 
 TESTBED = fabric.load("fabrex-u55c")
 ROOT = Path(__file__).parents[1]
-GUIDE = ROOT / "docs" / "guides" / "profile-a-fabric.md"
 
 
 def ready(policy: fabric.PolicyName | fabric.Policy = "fifo", outstanding: int = 64) -> fabric.Runtime:
@@ -24,14 +22,38 @@ def ready(policy: fabric.PolicyName | fabric.Policy = "fifo", outstanding: int =
     return runtime
 
 
-def test_the_example_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    text = GUIDE.read_text(encoding="utf-8")
-    programs = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    shown = re.findall(r"```text\n(.*?)```", text, flags=re.DOTALL)
-    names: dict[str, object] = {}
-    for program, expected in zip(programs, shown, strict=True):
-        exec(program, names)  # The guide is part of the project.
-        assert capsys.readouterr().out == expected
+def test_a_policy_in_python_sees_what_waits_and_holds_it_back() -> None:
+    seen: list[fabric.Waiting] = []
+
+    class OneAtATime:
+        def choose(self, waiting: Sequence[fabric.Waiting]) -> int | fabric.Hold | None:
+            seen.extend(waiting)
+            if waiting[0].in_flight:
+                return None
+            return 0 if waiting[0].age_ns >= 500 else fabric.Hold(500 - waiting[0].age_ns)
+
+    runtime = ready(OneAtATime())
+    host, device = runtime.host_memory_alloc("host1", 64), runtime.memory_alloc("A", "hbm", 64)
+    queue = runtime.add_queue("host1", outstanding=8)
+    for _ in range(3):
+        runtime.h2d(queue, "A", host, device, 64)
+    runtime.run()
+    requests = runtime.trace().requests
+    assert requests["host"].iloc[0] == 650
+    assert (requests["total"].diff().iloc[1:] > 1000).all(), "one after the other"
+    first = seen[0]
+    assert (first.host, first.device, first.primitive, first.size_bytes) == ("host1", "A", "h2d", 64)
+
+
+def test_bytes_and_addresses_go_both_ways() -> None:
+    runtime = ready()
+    device = runtime.memory_alloc("A", "hbm", 4096)
+    seen = runtime.memory_address("A", device, "host1")
+    assert runtime.device_address("A", seen + 7, "host1") == device + 7
+    runtime.write_bytes("A", device, b"0123456789")
+    assert runtime.read_bytes("A", device + 2, 4) == b"2345"
+    with pytest.raises(InputError, match="the segment ends after 4096"):
+        runtime.read_bytes("A", device, 4097)
 
 
 def test_every_primitive_has_a_single_and_a_batched_form() -> None:

@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 
 from pcielab import model, open_store, profiles, simulate
+from pcielab.calibrate import read_measured
+from pcielab.errors import InputError
 from pcielab.suites import load_suite
 
 SIZES = [64, 128, 256, 512, 1024, 2048]
@@ -70,3 +72,19 @@ def test_a_thousand_latencies_are_all_that_the_card_has_and_nothing_is_unsettled
     latencies = reads["netfpga-hsw"].loc["LAT_DMA_RD"].drop(63)
     assert set(latencies["status"]) == {"ok"}
     assert latencies["message"].isna().all()
+
+
+def test_its_runs_are_not_calibrated_from_as_if_they_were_of_the_nfp(tmp_path: Path) -> None:
+    run = tmp_path / "netfpga.db"
+    simulate(profiles.resolve("netfpga-hsw"), load_suite("netfpga"), run)
+    with pytest.raises(InputError, match=r"netfpga-sume.*NFP-6000"):
+        read_measured(run)
+
+
+def test_its_suite_asks_for_what_it_can_do_and_keeps_to_its_journal(tmp_path: Path) -> None:
+    run = tmp_path / "netfpga.db"
+    simulate(profiles.resolve("netfpga-hsw"), load_suite("netfpga"), run)
+    rows = open_store(run).scalars
+    assert set(rows["status"]) == {"ok"}
+    assert rows["message"].isna().all(), "a journal that is full is no average that has not settled"
+    assert rows["samples"].max() == 1000

@@ -35,10 +35,16 @@ def test_lists_are_rows() -> None:
         "cuda": "281",
         "cuda-quick": "40",
         "demo": "274",
-        "kpio": "1400",
+        "fig4": "120",
+        "fig5": "44",
+        "fig6": "2",
+        "fig7": "108",
+        "fig8-fig9": "232",
+        "kpio": "1432",
+        "netfpga": "150",
         "paper": "2472",
         "quick": "81",
-        "rpciebench": "433",
+        "rpciebench": "521",
         "rtl-smoke": "34",
     }
     assert {row["kind"] for row in suites} == {"transfers", "messages", "fabric"}
@@ -95,9 +101,9 @@ def test_show_of_a_name_that_two_kinds_have_says_so() -> None:
 
 def test_suites_show_finds_a_suite_of_any_kind() -> None:
     rows = list(csv.DictReader(io.StringIO(run("suites", "show", "rpciebench", "--format", "csv").stdout)))
-    assert len(rows) == 433
+    assert len(rows) == 521
     assert any(row["sweep"] == "F1.size_bytes" for row in rows)
-    assert "1400 tests" in run("suites", "show", "kpio").stdout
+    assert "1432 tests" in run("suites", "show", "kpio").stdout
 
 
 @pytest.mark.parametrize("kind", ["host", "nic", "messages", "fabric"])
@@ -119,6 +125,15 @@ def test_a_skeleton_is_written_once(tmp_path: Path) -> None:
     assert again.returncode == 2
     assert "--overwrite" in again.stderr
     assert run(*arguments, "--overwrite").returncode == 0
+
+
+def test_a_skeleton_is_of_the_card_that_is_known_and_not_of_one_with_a_faster_link(tmp_path: Path) -> None:
+    text = tmp_path / "lspci.txt"
+    raid = LSPCI.replace("02:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000", "01:00.0 RAID bus: X")
+    text.write_text(raid.replace("8GT/s", "16GT/s") + LSPCI, encoding="utf-8")
+    printed = run("profiles", "skeleton", "--lspci", str(text), "-o", "-")
+    assert 'device = "nfp6000"' in printed.stdout
+    assert "02:00.0 Ethernet controller: Netronome" in printed.stdout
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store
+from pcielab.suites import load_message_suite
 from test_model_command import pcielab
 
 SMALL = """
@@ -23,6 +24,9 @@ sizes = [20, 64]
 pace = "alone"
 messages = 2
 """
+
+
+_WIDTHS = 'loop = ["way", "store-bytes", "size"]\nstore_bytes = [8, 16]'
 
 
 @pytest.fixture
@@ -79,6 +83,8 @@ def test_what_does_not_fit_is_refused(suite: Path, tmp_path: Path, arguments: li
         ('loop = ["way", "size"]', 'loop = ["way"]', "add size"),
         ("[20, 64]", "[20, 70000]", "size_bytes is 70000"),
         ('pace = "alone"', 'pace = "alone"\nlinks = ["gen8-x8"]', "give generation and lanes"),
+        ('loop = ["way", "size"]', _WIDTHS, "give them a group of their own"),
+        ('pace = "alone"', 'pace = "alone"\nstore_kinds = ["direct"]', "store_bytes is 8: give 64"),
     ],
 )
 def test_wrong_suites_are_named(suite: Path, tmp_path: Path, old: str, new: str, found: str) -> None:
@@ -105,3 +111,26 @@ def test_a_run_of_messages_is_gone_on_with(suite: Path, tmp_path: Path) -> None:
     assert open_store(path).scalar_rows.equals(before)
     other = pcielab("run", "--suite", str(suite), "-o", str(path), "--resume", "--seed", "2")
     assert (other.exit_code, "seed is 1 in the store" in other.stderr) == (2, True)
+
+
+def test_what_the_simulated_core_cannot_store_is_refused_by_its_limit(suite: Path, tmp_path: Path) -> None:
+    wide = SMALL.replace('"write-combined", "descriptors"', '"write-combined"').replace(
+        'pace = "alone"', 'pace = "alone"\nstore_bytes = [8, 64]\nstore_kinds = ["plain", "non-temporal"]'
+    )
+    suite.write_text(wide.replace('["way", "size"]', '["store-kind", "store-bytes", "size"]'))
+    path = tmp_path / "run.db"
+    assert pcielab("run", "--suite", str(suite), "-o", str(path)).exit_code == 0
+    tests = open_store(path).scalars.query("size_bytes == 20")
+    assert list(tests["status"]) == ["ok", "not-supported", "not-supported", "not-supported"]
+    assert list(tests["message"])[1:3] == [
+        "store_bytes = 64: the simulated core stores 8 bytes at a time",
+        'store_kind = "non-temporal": the simulated core has plain stores alone',
+    ]
+
+
+def test_what_only_a_simulator_can_be_told_is_null_for_a_device_that_exists(suite: Path) -> None:
+    parameters = json.loads(load_message_suite(str(suite)).to_json(simulated=False))["tests"][0]["parameters"]
+    assert (parameters["eviction"], parameters["pressure"], parameters["store_bytes"]) == (None, None, 8)
+    simulated = json.loads(load_message_suite(str(suite)).to_json())["tests"]
+    assert (simulated[0]["parameters"]["eviction"], simulated[0]["parameters"]["pressure"]) == ("in-order", 0.0)
+    assert simulated[-1]["parameters"]["store_kind"] is None  # descriptors

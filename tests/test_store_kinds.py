@@ -1,5 +1,6 @@
 """Runs of messages and of fabrics are stores, too: each command takes them, or says which kind it needs."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -57,10 +58,10 @@ def test_runs_of_messages_are_compared_by_what_they_send(stores: Path, tmp_path:
     assert "descriptors" in succeed("compare", stores / "messages.db", slower).stdout
 
 
-def test_runs_of_fabrics_are_not_compared_but_reported(stores: Path) -> None:
-    done = pcielab("compare", "fabric.db", "fabric.db", cwd=stores)
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "pcielab report" in done.stderr
+def test_runs_of_fabrics_are_compared_flow_by_flow(stores: Path) -> None:
+    rows = json.loads(succeed("compare", stores / "fabric.db", stores / "fabric.db", "--format", "json").stdout)
+    assert [(row["flow"], row["swept_to"]) for row in rows] == [("F1", 8.0), ("F1", 64.0)]
+    assert {row["average_difference_ns"] for row in rows} == {0.0}
 
 
 @pytest.mark.parametrize("kind", ["transfers", "messages", "fabric"])

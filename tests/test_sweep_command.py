@@ -5,6 +5,7 @@ import os
 import random
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,9 @@ def test_workers_that_are_killed_change_no_byte(spec: Path, tmp_path: Path, clus
         alive = [worker.pid for worker in cluster.workers.values() if getattr(worker, "pid", None)]
         if alive:
             killed.append(chance.choice(alive))
-            os.kill(killed[-1], signal.SIGKILL)
+            # The last death may not have been noticed yet.
+            with suppress(ProcessLookupError):
+                os.kill(killed[-1], signal.SIGKILL)
 
     work = sweeps.Work(dask=cluster.scheduler_address)
     sweeps.carry_out(plan, tmp_path / "killed", work=work, progress=progress)

@@ -6,6 +6,7 @@ installed wheel.
 """
 
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -41,6 +42,16 @@ def profile_files(kind: ProfileKind) -> dict[str, Path]:
 def suite_files(kind: SuiteKind) -> dict[str, Path]:
     """The files of a kind of suites by name."""
     return _files(directory("suites") / SUITE_FOLDERS[kind])
+
+
+@cache
+def aliases(kind: ProfileKind) -> dict[str, str]:
+    """Other names of the profiles of a kind, and the name that each stands for."""
+    return {
+        str(alias): name
+        for name, path in profile_files(kind).items()
+        for alias in tomllib.loads(path.read_text(encoding="utf-8")).get("aliases", [])
+    }
 
 
 def title(path: Path) -> str:

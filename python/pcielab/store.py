@@ -11,12 +11,11 @@ from fractions import Fraction
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.extras import needed
-from pcielab.shipped import SuiteKind
 from pcielab.store_shape import MANIFEST, PARAMETERS, check_shape
 from pcielab.store_table import table
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars
 
+RunKind: TypeAlias = Literal["transfers", "messages", "fabric", "frames"]
+"""What the tests of a run send; all but frames come in suites."""
 _SHOWN_ROWS = 12
 METRICS = (
     "time",
@@ -81,12 +82,14 @@ class Store:
         return str(self.manifest.get("title") or self.path.stem)
 
     @property
-    def kind(self) -> SuiteKind:
-        """What its tests send, as their parameters tell: transfers, messages, or flows through a fabric."""
+    def kind(self) -> RunKind:
+        """What its tests send, as their parameters tell: transfers, messages, flows in a fabric, or frames."""
         parameters = set(self.tests.columns)
+        if "frame_bytes" in parameters:
+            return "frames"
         return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
 
-    def require_kind(self, kind: SuiteKind, purpose: str) -> None:
+    def require_kind(self, kind: RunKind, purpose: str) -> None:
         """Refuse a store whose tests are of another kind.
 
         Args:
@@ -125,6 +128,11 @@ class Store:
     def described(self) -> str:
         """Title and origin, and how much there is of the run where it is incomplete."""
         return f"{self.title} ({self.origin}{f', {self.extent}' if self.incomplete else ''})"
+
+    @property
+    def latency_includes(self) -> str:
+        """What is part of a latency beside the transfer, where the device tells: `doorbell, interrupt`."""
+        return ", ".join(map(str, (self.manifest.get("device") or {}).get("latency_includes") or ()))
 
     @cached_property
     def _contents(self) -> _core.StoreContents:

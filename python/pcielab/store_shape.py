@@ -17,6 +17,8 @@ MANIFEST = {
         ("system", "overrides", "options", "backend", "device", "host", "messages", "source"), _OBJECT
     ),
     **dict.fromkeys(("system.link", "system.host", "system.device", "device.link", "device.timer"), _OBJECT),
+    **dict.fromkeys(("conditions_before", "conditions_after"), _LIST),
+    **dict.fromkeys(("host.device_socket", "host.memory_socket", "host.program_socket"), _NUMBER),
     **dict.fromkeys(("tests", "seed"), (int, "a whole number")),
     **dict.fromkeys(("system.device_socket", "system.memory_socket", "system.program_socket"), _NUMBER),
     **dict.fromkeys(("system.iommu", "host.processor", "host.command_line", "device.name"), _TEXT),
@@ -30,9 +32,13 @@ MANIFEST = {
 """Kind of value of each key of the manifest; dots lead into objects."""
 
 PARAMETERS = {
-    **dict.fromkeys(("operation", "path", "pattern", "cache", "way", "pace", "sharing", "eviction"), _TEXT),
+    **dict.fromkeys(
+        ("operation", "path", "pattern", "cache", "way", "pace", "sharing", "eviction", "store_kind"), _TEXT
+    ),
     **dict.fromkeys(("size_bytes", "window_bytes", "host_offset_bytes", "device_offset_bytes"), _NUMBER),
     **dict.fromkeys(("stride_units", "outstanding", "transactions", "messages", "cores", "lanes"), _NUMBER),
+    **dict.fromkeys(("generation", "pressure"), _NUMBER),
+    "store_bytes": _NUMBER,
 }
 """Kind of value of each parameter of a test."""
 _ABOVE_ZERO = frozenset({"size_bytes", "window_bytes"})

@@ -1,4 +1,7 @@
-"""A store as one table: a row per test, the origin first, units in the names of the columns."""
+"""A store as one table: a row per test, the origin first, units in the names of the columns.
+
+Of flows through a fabric, of which a test has several, a row per flow.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -16,6 +19,12 @@ COUNTS = ("B", "1")
 
 def table(store: "Store") -> "pd.DataFrame":
     """One row per test, in suite order: origin, test, parameters, status, metrics such as `median_ns`."""
+    if store.kind == "fabric":
+        from pcielab.fabric.stored import flow_table
+
+        flows = flow_table(store)
+        flows.insert(0, "origin", store.origin)
+        return flows
     frame = store.scalars.copy()
     for metric, unit in store.units.items():
         if metric in frame and unit in COUNTS and (frame[metric].dropna() % 1 == 0).all():
@@ -30,4 +39,4 @@ def table(store: "Store") -> "pd.DataFrame":
 def column_of(metric: str, unit: str) -> str:
     """The column of a metric, with its unit last: `median_ns`, `bandwidth_gbps`."""
     suffix = SUFFIXES.get(unit, f"_{unit}")
-    return metric if suffix == f"_{metric}" else metric + suffix
+    return metric if f"_{metric}".endswith(suffix) else metric + suffix

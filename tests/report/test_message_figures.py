@@ -123,12 +123,20 @@ def test_bandwidth_stays_below_the_link(messages: Store) -> None:
     assert all(row["bandwidth"] < bound[row["size_bytes"]] for row in rows if "way" in row)
 
 
-def test_the_loopback_starts_from_the_measured_point(messages: Store) -> None:
-    rows = rows_of(figures.modelled_loopback(messages))
+def test_the_loopback_starts_from_the_measured_point(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(f'{SUITE}{GROUP}pace = "alone"', encoding="utf-8")
+    suite = load_message_suite(str(tmp_path / "one.toml"))
+    simulate_messages(model.load_message_profile("exanic-2018"), suite, tmp_path / "run.db")
+    rows = rows_of(figures.modelled_loopback(open_store(tmp_path / "run.db")))
     at_128 = {
         row["part"]: row["latency_ns"] for row in rows if row["link"] == "Gen3 x8" and row["packet_bytes"] == 128
     }
     assert sorted(at_128.values()) == pytest.approx([900, 1000])
+
+
+def test_a_machine_without_a_loopback_has_no_figure_of_another_one(messages: Store) -> None:
+    with pytest.raises(figures.MissingDataError, match="measured loopback"):
+        figures.modelled_loopback(messages)
 
 
 def test_stores_without_messages_say_what_is_missing(make_store: MakeStore) -> None:

@@ -3,7 +3,9 @@
 mod backend;
 mod machine;
 mod messages;
+mod nic;
 mod prediction;
 
 pub use backend::{Simulated, SimulatedMessages};
+pub use nic::SimulatedNic;
 pub use prediction::{Effort, Prediction, PredictionError, Predictor};

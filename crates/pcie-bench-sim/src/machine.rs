@@ -7,6 +7,7 @@ use pcie_bench::{
     BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, Host, HostFacts, LatencySlice, Samples, Start,
     TimerFacts,
 };
+use pcie_sim::profile::System;
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, Test};
@@ -21,7 +22,7 @@ const FULL_SLICE: u64 = 1 << 16;
 const LATENCY_BATCH: u64 = 512;
 /// Bandwidth transactions in a batch, at least.
 const BANDWIDTH_BATCH: u64 = 4096;
-/// Transactions before each batch that fill the pipeline and are not counted.
+/// Transactions before each batch that fill the pipeline and are not counted, at least.
 const BANDWIDTH_WARM_UP: u64 = 2048;
 /// Places of the run that each round of sampling looks at.
 const PLACES: u64 = 4;
@@ -213,13 +214,14 @@ impl Device for SimulatedDevice {
         let test = bench.carried_out(test)?;
         let list = bench.list(&test);
         let adaptive_slice = BANDWIDTH_BATCH.next_multiple_of(list.pass());
-        bench.for_each_batch(&test, &list, (BANDWIDTH_BATCH, BANDWIDTH_WARM_UP), |state, first, count| {
+        let lead = BANDWIDTH_WARM_UP.max(bench.machine.transactions_to_fill(&test));
+        bench.for_each_batch(&test, &list, (BANDWIDTH_BATCH, lead), |state, first, count| {
             let mut run =
                 BandwidthRun::new(bench.engine, &bench.machine, &test, &list, bench.key, state, first);
             let whole = count == test.transactions;
             let (slice_length, mut before) = match whole {
                 true => (FULL_SLICE, Picoseconds::ZERO),
-                false => (adaptive_slice, run.run(BANDWIDTH_WARM_UP)),
+                false => (adaptive_slice, run.run(lead)),
             };
             let mut left = count;
             while left > 0 {
@@ -248,20 +250,23 @@ impl Device for SimulatedDevice {
     }
 }
 
+/// What a simulated host says of itself.
+pub(crate) fn host_facts(system: &System) -> HostFacts {
+    HostFacts {
+        name: system.host.name.clone(),
+        sockets: Some(system.host.sockets),
+        llc_bytes: Some(system.host.llc.llc_bytes),
+        buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
+        device_socket: Some(system.device_socket),
+        memory_socket: Some(system.memory_socket),
+        program_socket: Some(system.program_socket),
+        hardware: None,
+    }
+}
+
 impl Host for SimulatedHost {
     fn facts(&self) -> HostFacts {
-        let bench = self.bench.borrow();
-        let system = bench.machine.system();
-        HostFacts {
-            name: system.host.name.clone(),
-            sockets: Some(system.host.sockets),
-            llc_bytes: Some(system.host.llc.llc_bytes),
-            buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
-            device_socket: Some(system.device_socket),
-            memory_socket: Some(system.memory_socket),
-            program_socket: Some(system.program_socket),
-            hardware: None,
-        }
+        host_facts(self.bench.borrow().machine.system())
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {

@@ -1,15 +1,16 @@
 //! The simulator as a device that takes messages.
 
+use crate::machine::host_facts;
 use pcie_bench::{Crossed, DeviceError, MessageDevice, MessageResult, Pulse, Stop};
-use pcie_model::pio::MessageProfile;
+use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_sim::pio::{
-    DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine, MessageSystemError, Pace,
+    Back, DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine, MessageSystemError, Pace,
     Sharing, StoreMessage, StorePlan, StoresRun, frame,
 };
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
 use pcie_time::{Draws, Picoseconds, Stream};
-use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, Way};
+use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, StoreKind, Way};
 use serde_json::{Map, Value, json};
 
 /// Cores and a device on a simulated system.
@@ -76,6 +77,24 @@ impl MessageSystem {
         let after_first = |at: fn(&StoreMessage) -> Picoseconds| {
             mean(messages.iter().map(|message| at(message).since(message.first_store).as_ns()))
         };
+        let mut steps_ns = vec![
+            ("first-store", 0.0),
+            ("last-store", after_first(|message| message.last_store)),
+            ("left-filter", after_first(|message| message.left)),
+        ];
+        let returned: Vec<_> =
+            messages.iter().filter_map(|message| Some((message.first_store, message.back?))).collect();
+        if !returned.is_empty() {
+            let after = |at: fn(&Back) -> Picoseconds| {
+                mean(returned.iter().map(|(first, back)| at(back).since(*first).as_ns()))
+            };
+            steps_ns.extend([
+                ("first-acknowledged", after(|back| back.first_acknowledged)),
+                ("last-acknowledged", after(|back| back.last_acknowledged)),
+                ("first-looped", after(|back| back.first_looped)),
+                ("last-looped", after(|back| back.last_looped)),
+            ]);
+        }
         Ok(MessageResult {
             latencies_ns: messages.iter().map(|message| message.latency().as_ns()).collect(),
             elapsed_ns: outcome.elapsed.as_ns(),
@@ -87,11 +106,7 @@ impl MessageSystem {
                 ("queue", outcome.stalls.queue.as_ns()),
                 ("lock", outcome.stalls.lock.as_ns()),
             ],
-            steps_ns: vec![
-                ("first-store", 0.0),
-                ("last-store", after_first(|message| message.last_store)),
-                ("left-filter", after_first(|message| message.left)),
-            ],
+            steps_ns,
         })
     }
 
@@ -102,16 +117,32 @@ impl MessageSystem {
         test: &MessageTest,
         stop: &Stop,
     ) -> Result<MessageResult, DeviceError> {
-        if test.cores != 1 {
-            return Err(DeviceError::NotSupported("descriptors are simulated for one core".into()));
-        }
         let frame_bytes = test.size_bytes + u64::from(self.profile.header_bytes);
-        let run = DescriptorsRun::new(machine, key, test.messages, frame_bytes);
+        let cores = (test.cores, sharing(test));
+        let run = DescriptorsRun::new(machine, key, cores, test.messages, frame_bytes);
         let outcome = run.run_unless(&mut || stop.is_requested()).ok_or_else(stopped)?;
         let messages = &outcome.messages;
         let after_doorbell = |at: fn(&DescriptorMessage) -> Picoseconds| {
             mean(messages.iter().map(|message| at(message).since(message.doorbell).as_ns()))
         };
+        let mut steps_ns = vec![
+            ("doorbell", 0.0),
+            ("descriptor-request", after_doorbell(|message| message.descriptor_request)),
+            ("descriptor", after_doorbell(|message| message.descriptor)),
+            ("payload-request", after_doorbell(|message| message.payload_request)),
+            ("payload", after_doorbell(|message| message.payload)),
+            ("received", after_doorbell(|message| message.received)),
+            ("written-back", after_doorbell(|message| message.written_back)),
+        ];
+        if let Some(answers) = self.profile.answers {
+            let (device_ns, root_ns) = (answers.descriptor_acknowledged_ns, answers.request_acknowledged_ns);
+            steps_ns.extend([
+                ("doorbell-acknowledged", after_doorbell(|message| message.doorbell_left) + device_ns),
+                ("descriptor-acknowledged", after_doorbell(|message| message.descriptor_left) + device_ns),
+                ("request-acknowledged", after_doorbell(|message| message.payload_request_left) + root_ns),
+                ("payload-acknowledged", after_doorbell(|message| message.received) + device_ns),
+            ]);
+        }
         Ok(MessageResult {
             latencies_ns: messages.iter().map(|message| outcome.latency(message).as_ns()).collect(),
             elapsed_ns: outcome.elapsed.as_ns(),
@@ -121,15 +152,7 @@ impl MessageSystem {
                 control_bytes: outcome.control_bytes,
             }),
             dropped: Some(0),
-            steps_ns: vec![
-                ("doorbell", 0.0),
-                ("descriptor-request", after_doorbell(|message| message.descriptor_request)),
-                ("descriptor", after_doorbell(|message| message.descriptor)),
-                ("payload-request", after_doorbell(|message| message.payload_request)),
-                ("payload", after_doorbell(|message| message.payload)),
-                ("received", after_doorbell(|message| message.received)),
-                ("written-back", after_doorbell(|message| message.written_back)),
-            ],
+            steps_ns,
             ..MessageResult::default()
         })
     }
@@ -137,7 +160,11 @@ impl MessageSystem {
 
 impl MessageDevice for MessageSystem {
     fn identity(&self) -> Map<String, Value> {
-        Map::from_iter([("device".to_owned(), json!({"name": self.profile.name}))])
+        let host = host_facts(&self.system);
+        Map::from_iter([
+            ("device".to_owned(), json!({"name": self.profile.name})),
+            ("host".to_owned(), json!(host)),
+        ])
     }
 
     fn send(
@@ -148,6 +175,7 @@ impl MessageDevice for MessageSystem {
         _pulse: &Pulse,
     ) -> Result<MessageResult, DeviceError> {
         let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
+        refuse_other_stores(test)?;
         let key = TestKey { seed: self.seed, test: position };
         match plan(test) {
             Some(plan) => self.by_stores(&machine, key, test, plan, stop),
@@ -158,6 +186,22 @@ impl MessageDevice for MessageSystem {
 
 fn stopped() -> DeviceError {
     DeviceError::Failed("stopped before it was complete".into())
+}
+
+/// The simulated core stores registers of 8 bytes.
+fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
+    if let Some(bytes) = test.store_bytes.filter(|bytes| u64::from(*bytes) != WORD_BYTES) {
+        let reason = format!("store_bytes = {bytes}: the simulated core stores {WORD_BYTES} bytes at a time");
+        return Err(DeviceError::NotSupported(reason));
+    }
+    match test.store_kind {
+        None | Some(StoreKind::Plain) => Ok(()),
+        Some(kind) => {
+            let kind = serde_json::to_string(&kind).unwrap_or_default();
+            let reason = format!("store_kind = {kind}: the simulated core has plain stores alone");
+            Err(DeviceError::NotSupported(reason))
+        }
+    }
 }
 
 /// How messages are stored; none where they go by descriptors.
@@ -171,20 +215,24 @@ fn plan(test: &MessageTest) -> Option<StorePlan> {
     Some(StorePlan {
         combine,
         eviction: match test.eviction {
-            BufferEviction::InOrder => EvictionOrder::InOrder,
-            BufferEviction::Random => EvictionOrder::Random,
+            None | Some(BufferEviction::InOrder) => EvictionOrder::InOrder,
+            Some(BufferEviction::Random) => EvictionOrder::Random,
         },
-        pressure: test.pressure,
+        pressure: test.pressure.unwrap_or(0.0),
         ending,
-        sharing: match test.sharing {
-            QueueSharing::OwnQueues => Sharing::OwnQueues,
-            QueueSharing::OneQueue => Sharing::OneQueue,
-        },
+        sharing: sharing(test),
         pace: match test.pace {
             MessagePace::Alone => Pace::Alone,
             MessagePace::Stream => Pace::Stream,
         },
     })
+}
+
+fn sharing(test: &MessageTest) -> Sharing {
+    match test.sharing {
+        QueueSharing::OwnQueues => Sharing::OwnQueues,
+        QueueSharing::OneQueue => Sharing::OneQueue,
+    }
 }
 
 fn payload(draws: Draws, index: &mut u64, bytes: u64) -> Vec<u8> {

@@ -21,13 +21,14 @@ fn backend() -> Arc<dyn Backend> {
 fn trial() -> Trial {
     let test = |operation, size_bytes| Test::random_dma(operation, size_bytes, 1 << 20, 20_000);
     Trial {
-        latency: test(Operation::LatRd, 64),
-        bandwidth: test(Operation::BwWr, 64),
+        latency: Some(test(Operation::LatRd, 64)),
+        bandwidth: Some(test(Operation::BwWr, 64)),
         refused: vec![
             Test { path: Path::Command, ..test(Operation::BwRd, 64) },
             test(Operation::BwRd, 1 << 16),
             Test { window_bytes: 1 << 40, ..test(Operation::BwRd, 64) },
         ],
+        failing: vec![],
     }
 }
 
@@ -47,7 +48,9 @@ fn so_it_does_inside_the_wrappers() {
     let slices = traced.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let ticks: usize = slices.filter_map(|slice| Some(slice.get("ticks")?.as_array()?.len())).sum();
     assert!(ticks >= 4 * 20_000, "every latency is in the trace: {ticks}");
-    assert_eq!(check(&Faulty::new(backend(), Faults::default()), &trial()), [""; 0]);
+    let faults = Faults { from: Trial::FAILING_POSITION, failures: 1.0, ..Faults::default() };
+    let failing = trial().latency.into_iter().chain(trial().bandwidth).collect();
+    assert_eq!(check(&Faulty::new(backend(), faults), &Trial { failing, ..trial() }), [""; 0]);
 }
 
 #[test]
@@ -57,4 +60,8 @@ fn what_does_not_keep_to_it_is_found_out() {
     let counts = wrong(Faults { wrong_counts: 1.0, ..Faults::default() });
     assert!(counts.contains("40001 results of 20000"), "{counts}");
     assert!(wrong(Faults { failures: 1.0, ..Faults::default() }).contains("a failure on purpose"));
+    let silent = wrong(Faults { silences: 1.0, silence_ms: 300, ..Faults::default() });
+    assert!(silent.contains("after it was told to"), "{silent}");
+    let nothing = check(&*backend(), &Trial { latency: None, bandwidth: None, ..trial() });
+    assert!(nothing.join("; ").contains("nothing was tried"), "{nothing:?}");
 }

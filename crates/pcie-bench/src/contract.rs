@@ -1,57 +1,79 @@
 //! What every back end has to keep to, as one set of checks that any of them can be put through.
 
+mod found;
+mod held;
+
 use crate::backend::{Backend, Bench};
-use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
+use crate::device::{DeviceError, Start};
 use crate::stop::Stop;
+use found::run;
+use held::Held;
 use pcie_workload::{CacheState, Test};
 use serde::Deserialize;
 use std::ops::ControlFlow;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// In so much time a device has to end after it was told to.
 const STOP_WITHIN: Duration = Duration::from_millis(200);
+/// After so much time it is told: while caches are prepared, and while it measures.
+const TOLD_AFTER: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(60)];
+/// A busy machine may be late by itself: a device is found late when it was each time.
+const TRIES: u32 = 3;
+/// Transactions of a test that has to be stopped.
+const ENDLESS: u64 = 1 << 33;
+const STATES: [CacheState; 4] =
+    [CacheState::Cold, CacheState::DeviceThrash, CacheState::DeviceWarm, CacheState::HostWarm];
 
-/// Tests to put a back end through.
+/// What a back end is tried with.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
-    /// A latency test that it can carry out in a second or so.
-    pub latency: Test,
+    /// A latency test that it can carry out in a second or so; none where it measures no latencies.
+    pub latency: Option<Test>,
     /// A bandwidth test likewise.
-    pub bandwidth: Test,
+    pub bandwidth: Option<Test>,
     /// Tests that it has to refuse.
+    #[serde(default)]
     pub refused: Vec<Test>,
+    /// Tests that fail on it, announced as those at [`Trial::FAILING_POSITION`] and after it, so that what comes after a
+    /// failure can be tried.
+    #[serde(default)]
+    pub failing: Vec<Test>,
+}
+
+impl Trial {
+    /// The place in a suite that the first of the failing tests is announced with. All others come before it.
+    pub const FAILING_POSITION: u64 = 100;
+
+    /// The tests that it can carry out.
+    fn possible(&self) -> impl Iterator<Item = &Test> {
+        self.latency.iter().chain(&self.bandwidth)
+    }
 }
 
 /// Puts a back end through the contract; what it does not keep to, in words. Nothing, for one that keeps to all of it.
 #[must_use]
 pub fn check(backend: &dyn Backend, trial: &Trial) -> Vec<String> {
     let mut findings = Vec::new();
+    if trial.possible().next().is_none() {
+        findings.push("nothing was tried: give a latency test or a bandwidth test".to_owned());
+    }
     // Once before anything is counted: libraries may keep what they load.
     drop(backend.open());
     let before = Held::now();
     findings.extend(opening(backend));
-    for problem in [
-        with_bench(backend, |bench, findings| complete(bench, trial, findings)),
-        with_bench(backend, |bench, findings| stopping(bench, trial, findings)),
-        with_bench(backend, |bench, findings| refusals(bench, trial, findings)),
-    ] {
-        findings.extend(problem);
+    for check in [unused, complete, stopping, refusals, failures, closing] {
+        match backend.open() {
+            Ok(mut bench) => check(&mut bench, trial, &mut findings),
+            Err(error) => findings.push(format!("it does not open: {error}")),
+        }
     }
     findings.extend(before.left_behind(&Held::now()));
     findings
 }
 
-fn with_bench(backend: &dyn Backend, check: impl FnOnce(&mut Bench, &mut Vec<String>)) -> Vec<String> {
-    let mut findings = Vec::new();
-    match backend.open() {
-        Ok(mut bench) => check(&mut bench, &mut findings),
-        Err(error) => findings.push(format!("it does not open: {error}")),
-    }
-    findings
-}
-
-/// Closing without having run does no harm, and it says the same of itself each time.
+/// It says the same of itself each time.
 fn opening(backend: &dyn Backend) -> Vec<String> {
     let facts = || backend.open().map(|bench| (bench.device.facts(), bench.host.facts()));
     match (facts(), facts()) {
@@ -64,7 +86,28 @@ fn opening(backend: &dyn Backend) -> Vec<String> {
     }
 }
 
-/// Brings the caches into every state before a test.
+/// Closing without having run does no harm, and closing twice neither.
+fn unused(bench: &mut Bench, _trial: &Trial, findings: &mut Vec<String>) {
+    closed_twice(bench, "unused", findings);
+}
+
+/// The same after tests.
+fn closing(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
+    for test in trial.possible() {
+        works(bench, test, "before it is closed", findings);
+    }
+    closed_twice(bench, "after tests", findings);
+}
+
+fn closed_twice(bench: &mut Bench, when: &str, findings: &mut Vec<String>) {
+    for time in ["once", "twice"] {
+        if let Err(error) = bench.device.close() {
+            findings.push(format!("closed {time}, {when}: {error}"));
+        }
+    }
+}
+
+/// Brings the caches into the state that a test asks for.
 fn prepare(bench: &mut Bench, position: u64, test: &Test, stop: &Stop) -> Result<(), DeviceError> {
     let start = Start { position, seed: 1, test, stop };
     bench.device.begin(start);
@@ -78,17 +121,20 @@ fn prepare(bench: &mut Bench, position: u64, test: &Test, stop: &Stop) -> Result
     }
 }
 
-/// A test that nobody breaks off: counts add up, and ticks fit in the time.
+/// A test that nobody breaks off, from every state of the caches: counts add up, and ticks fit in the time.
 fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     let stop = Stop::default();
-    let states = [CacheState::Cold, CacheState::DeviceThrash, CacheState::DeviceWarm, CacheState::HostWarm];
-    for (position, cache) in (0..).zip(states) {
-        for test in [&trial.latency, &trial.bandwidth] {
+    for (position, cache) in (0..).zip(STATES) {
+        for test in trial.possible() {
             let test = Test { cache, ..test.clone() };
             let result = prepare(bench, position, &test, &stop)
-                .and_then(|()| run(&mut *bench.device, &test, &mut |_| ControlFlow::Continue(())));
+                .and_then(|()| run(&mut *bench.device, &test, &mut || ControlFlow::Continue(())));
             match result {
-                Ok(found) => findings.extend(found.problems(&test, &*bench.device)),
+                Ok(found) => findings.extend(
+                    found
+                        .problems(&test, &*bench.device)
+                        .map(|problem| format!("{}: {problem}", named(&test))),
+                ),
                 Err(DeviceError::NotSupported(_)) => {}
                 Err(error) => findings.push(format!("{}: {error}", named(&test))),
             }
@@ -96,94 +142,91 @@ fn complete(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     }
 }
 
-/// What came out of a test.
-#[derive(Default)]
-struct Found {
-    transactions: u64,
-    ticks: u64,
-    elapsed_ns: f64,
-    empty_slices: u64,
-}
-
-impl Found {
-    fn problems(&self, test: &Test, device: &dyn Device) -> Vec<String> {
-        let mut problems = Vec::new();
-        let mut problem = |text: String| problems.push(format!("{}: {text}", named(test)));
-        if self.transactions != test.transactions {
-            problem(format!("{} results of {}", self.transactions, test.transactions));
-        }
-        if self.empty_slices > 0 {
-            problem(format!("{} slices were empty", self.empty_slices));
-        }
-        if !(self.elapsed_ns.is_finite() && self.elapsed_ns > 0.0) {
-            problem(format!("it took {} ns", self.elapsed_ns));
-        }
-        let tick_ns = device.facts().timer.tick().in_ns(1.0);
-        // The last tick of each may have only just begun.
-        let least_ns = self.ticks.saturating_sub(self.transactions) as f64 * tick_ns;
-        if test.operation.is_latency() && least_ns > self.elapsed_ns {
-            problem(format!("latencies add up to {least_ns} ns, in {} ns", self.elapsed_ns));
-        }
-        problems
-    }
-}
-
-fn run(
-    device: &mut dyn Device,
-    test: &Test,
-    after_slice: &mut dyn FnMut(&Found) -> ControlFlow<()>,
-) -> Result<Found, DeviceError> {
-    let mut found = Found::default();
-    if test.operation.is_latency() {
-        device.latency(test, &mut |slice: &LatencySlice| {
-            found.empty_slices += u64::from(slice.ticks.is_empty());
-            found.transactions += slice.ticks.len() as u64;
-            found.ticks += slice.ticks.iter().map(|ticks| u64::from(*ticks)).sum::<u64>();
-            found.elapsed_ns += slice.elapsed_ns;
-            after_slice(&found)
-        })?;
-    } else {
-        device.bandwidth(test, &mut |slice: BandwidthSlice| {
-            found.empty_slices += u64::from(slice.transactions == 0);
-            found.transactions += slice.transactions;
-            found.elapsed_ns += slice.elapsed_ns;
-            after_slice(&found)
-        })?;
-    }
-    Ok(found)
-}
-
-/// It ends soon after it was told to, and the next test works.
+/// It ends soon after it was told to, whatever it is at, and the next test works.
 fn stopping(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
-    for test in [&trial.latency, &trial.bandwidth] {
-        let long = Test { transactions: 1 << 33, ..test.clone() };
-        let stop = Stop::default();
-        let mut asked = None;
-        let result = prepare(bench, 0, &long, &stop).and_then(|()| {
-            run(&mut *bench.device, &long, &mut |_| {
-                asked.get_or_insert_with(Instant::now);
-                stop.request();
-                ControlFlow::Break(())
-            })
-        });
-        let late = asked.map(|asked: Instant| asked.elapsed()).filter(|late| *late > STOP_WITHIN);
-        match (result, asked, late) {
-            (Err(error), _, _) => findings.push(format!("{}, told to stop: {error}", named(test))),
-            (_, None, _) => findings.push(format!("{}: nothing came out of it", named(test))),
-            (_, _, Some(late)) => findings.push(format!("{}: it stopped after {late:?}", named(test))),
-            _ => {}
+    for test in trial.possible() {
+        broken_off(bench, test, findings);
+        for cache in STATES {
+            for after in TOLD_AFTER {
+                told_to_stop(bench, &Test { cache, ..test.clone() }, after, findings);
+            }
         }
         works(bench, test, "after it was told to stop", findings);
     }
 }
 
+/// Whoever takes the results has enough after the first.
+fn broken_off(bench: &mut Bench, test: &Test, findings: &mut Vec<String>) {
+    let endless = Test { transactions: ENDLESS, ..test.clone() };
+    let mut fastest = Duration::MAX;
+    for _ in 0..TRIES {
+        let stop = Stop::default();
+        let mut asked = None;
+        let result = prepare(bench, 0, &endless, &stop).and_then(|()| {
+            run(&mut *bench.device, &endless, &mut || {
+                asked.get_or_insert_with(Instant::now);
+                ControlFlow::Break(())
+            })
+        });
+        match (result, asked) {
+            (Ok(_), Some(asked)) => fastest = fastest.min(asked.elapsed()),
+            (Ok(_), None) => return findings.push(format!("{}: nothing came out of it", named(test))),
+            (Err(error), _) => return findings.push(format!("{}, broken off: {error}", named(test))),
+        }
+        if fastest <= STOP_WITHIN {
+            return;
+        }
+    }
+    findings.push(format!("{}: it ended {fastest:?} after its results were broken off", named(test)));
+}
+
+/// Somebody else wants the run to end, at any moment; results are then broken off, as the runner does.
+fn told_to_stop(bench: &mut Bench, test: &Test, after: Duration, findings: &mut Vec<String>) {
+    let endless = Test { transactions: ENDLESS, ..test.clone() };
+    let mut fastest = Duration::MAX;
+    for _ in 0..TRIES {
+        let stop = Stop::default();
+        let told = thread::spawn({
+            let stop = stop.clone();
+            move || {
+                thread::sleep(after);
+                stop.request();
+                Instant::now()
+            }
+        });
+        let result = prepare(bench, 0, &endless, &stop).and_then(|()| {
+            run(&mut *bench.device, &endless, &mut || match stop.is_requested() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        });
+        let ended = Instant::now();
+        let late = told.join().map_or(Duration::ZERO, |told| ended.saturating_duration_since(told));
+        match result {
+            // What it lacks, such as a cache state, it need not stop.
+            Err(DeviceError::NotSupported(_)) => return,
+            Err(error) => return findings.push(format!("{}, told to stop: {error}", named(test))),
+            Ok(_) => fastest = fastest.min(late),
+        }
+        if fastest <= STOP_WITHIN {
+            return;
+        }
+    }
+    findings.push(format!("{}: it stopped {fastest:?} after it was told to", named(test)));
+}
+
 fn works(bench: &mut Bench, test: &Test, when: &str, findings: &mut Vec<String>) {
     let stop = Stop::default();
     let result = prepare(bench, 1, test, &stop)
-        .and_then(|()| run(&mut *bench.device, test, &mut |_| ControlFlow::Continue(())));
+        .and_then(|()| run(&mut *bench.device, test, &mut || ControlFlow::Continue(())));
     match result {
-        Ok(found) if found.transactions > 0 => {}
-        Ok(_) => findings.push(format!("{}, {when}: nothing came out of it", named(test))),
+        Ok(found) if found.transactions == test.transactions => {}
+        Ok(found) => findings.push(format!(
+            "{}, {when}: {} results of {}",
+            named(test),
+            found.transactions,
+            test.transactions
+        )),
         Err(error) => findings.push(format!("{}, {when}: {error}", named(test))),
     }
 }
@@ -193,54 +236,64 @@ fn refusals(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
     for test in &trial.refused {
         let stop = Stop::default();
         let result = prepare(bench, 0, test, &stop)
-            .and_then(|()| run(&mut *bench.device, test, &mut |_| ControlFlow::Continue(())));
+            .and_then(|()| run(&mut *bench.device, test, &mut || ControlFlow::Continue(())));
         match result {
-            Err(DeviceError::NotSupported(reason)) if !reason.trim().is_empty() => {}
-            Err(DeviceError::NotSupported(_)) => {
-                findings.push(format!("{}: refused without a word", named(test)))
+            Err(DeviceError::NotSupported(reason)) if names_a_limit(&reason, test) => {}
+            Err(DeviceError::NotSupported(reason)) => {
+                findings.push(format!("{}: refused without naming the limit: {reason:?}", named(test)))
             }
             Err(error) => findings.push(format!("{}: not refused, but {error}", named(test))),
             Ok(_) => findings.push(format!("{}: not refused", named(test))),
         }
-        works(bench, &trial.latency, "after a refusal", findings);
+        for possible in trial.possible() {
+            works(bench, possible, "after a refusal", findings);
+        }
+    }
+}
+
+/// Whether a refusal says what of the test it is about: one of its keys, or one of its words or numbers.
+fn names_a_limit(reason: &str, test: &Test) -> bool {
+    let parameters = serde_json::to_value(test).unwrap_or_default();
+    let told = reason.to_lowercase();
+    parameters.as_object().is_some_and(|parameters| {
+        parameters.iter().any(|(key, value)| {
+            let key = key.trim_end_matches("_bytes").trim_end_matches("_units");
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            told.contains(key) || (value.len() > 1 && told.contains(&value))
+        })
+    })
+}
+
+/// After a test that failed, and after one that was announced and never run, the next works.
+fn failures(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
+    for (position, test) in (Trial::FAILING_POSITION..).zip(&trial.failing) {
+        let stop = Stop::default();
+        let result = prepare(bench, position, test, &stop)
+            .and_then(|()| run(&mut *bench.device, test, &mut || ControlFlow::Continue(())));
+        match result {
+            Err(DeviceError::Failed(_)) => {}
+            Err(error) => findings.push(format!("{}: it should fail, but {error}", named(test))),
+            Ok(_) => findings.push(format!("{}: it should fail, and did not", named(test))),
+        }
+        recovers(bench, trial, "after a failure", findings);
+    }
+    for test in trial.possible() {
+        let stop = Stop::default();
+        bench.device.begin(Start { position: 2, seed: 1, test, stop: &stop });
+        recovers(bench, trial, "after a test that was never run", findings);
+    }
+}
+
+fn recovers(bench: &mut Bench, trial: &Trial, when: &str, findings: &mut Vec<String>) {
+    if let Err(error) = bench.device.recover() {
+        findings.push(format!("{when}, it does not recover: {error}"));
+    }
+    for test in trial.possible() {
+        works(bench, test, when, findings);
     }
 }
 
 fn named(test: &Test) -> String {
     let operation = serde_json::to_string(&(test.operation, test.path, test.cache)).unwrap_or_default();
     format!("{operation} of {} bytes", test.size_bytes)
-}
-
-/// What a process holds that a back end might leave behind; null where the system does not say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
-    files: Option<usize>,
-    threads: Option<usize>,
-    huge_pages_kib: Option<u64>,
-}
-
-impl Held {
-    fn now() -> Self {
-        let entries = |path: &str| std::fs::read_dir(path).ok().map(Iterator::count);
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("HugetlbPages:"));
-        let huge_pages_kib = line.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
-        Self { files: entries("/proc/self/fd"), threads: entries("/proc/self/task"), huge_pages_kib }
-    }
-
-    fn left_behind(&self, after: &Self) -> Vec<String> {
-        let mut left = Vec::new();
-        let mut more = |what: &str, before: Option<u64>, after: Option<u64>| {
-            if let (Some(before), Some(after)) = (before, after)
-                && after > before
-            {
-                left.push(format!("{} {what} left behind", after - before));
-            }
-        };
-        let count = |number: Option<usize>| number.map(|number| number as u64);
-        more("open files", count(self.files), count(after.files));
-        more("threads", count(self.threads), count(after.threads));
-        more("KiB of huge pages", self.huge_pages_kib, after.huge_pages_kib);
-        left
-    }
 }

@@ -76,6 +76,15 @@ pub trait Device {
     fn recover(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
+
+    /// Gives back what it holds, for whoever wants to know how that went: dropping it does so anyway. Called any number of
+    /// times, at last.
+    ///
+    /// # Errors
+    /// Something could not be given back.
+    fn close(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
 }
 
 /// Where in a run a test stands.

@@ -19,6 +19,8 @@ use std::time::Duration;
 pub struct Faults {
     /// Names which tests.
     pub seed: u64,
+    /// Place in the suite of the first test that may go wrong.
+    pub from: u64,
     /// Fails, and works again.
     pub failures: f64,
     /// Is lost.
@@ -86,6 +88,9 @@ enum Fault {
 impl Faults {
     /// What goes wrong in the test at a position.
     fn at(&self, position: u64) -> Option<Fault> {
+        if position < self.from {
+            return None;
+        }
         let drawn = Draws::new(self.seed, position, Stream::Stalls).fraction(0);
         let mut limit = 0.0;
         let shares = [
@@ -189,6 +194,10 @@ impl Device for FaultyDevice {
     fn recover(&mut self) -> Result<(), DeviceError> {
         self.device.recover()
     }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        self.device.close()
+    }
 }
 
 #[cfg(test)]
@@ -204,5 +213,7 @@ mod tests {
         assert_eq!(count(faults, Fault::Silence), 0);
         let other = Faults { seed: 1, ..faults };
         assert!((0..100).any(|at| faults.at(at) != other.at(at)));
+        let later = Faults { from: 50, failures: 1.0, ..faults };
+        assert_eq!([later.at(49), later.at(50)], [None, Some(Fault::Failure)]);
     }
 }

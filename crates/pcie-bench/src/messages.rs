@@ -5,6 +5,7 @@ use crate::benchmarks::described;
 use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::outcome::Outcome;
+use crate::statistics::nearest_rank;
 use crate::stop::Stop;
 use crate::work::{Asked, Pulse, Work, Worker};
 use pcie_store::{Origin, Scalar, Status};
@@ -223,9 +224,52 @@ fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
     let (Some(&minimum), Some(&maximum)) = (sorted.first(), sorted.last()) else { return Vec::new() };
     vec![
         of_test("average", "ns", mean(&sorted)),
-        of_test("median", "ns", sorted[sorted.len() / 2]),
+        of_test("median", "ns", sorted[nearest_rank(0.5, sorted.len() as u64) as usize - 1]),
         of_test("minimum", "ns", minimum),
         of_test("maximum", "ns", maximum),
         of_test("samples", "1", sorted.len() as f64),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcie_workload::{MessagePace, QueueSharing, StoreKind, Way};
+
+    #[test]
+    fn the_median_of_messages_is_the_one_that_a_histogram_has() {
+        for values in [&[1.0, 2.0, 3.0, 4.0][..], &[1.0, 2.0, 3.0]] {
+            let mut histogram = crate::Histogram::default();
+            values.iter().for_each(|value| histogram.add(*value as u32));
+            let median = latencies(values).into_iter().find(|scalar| scalar.metric == "median");
+            assert_eq!(median.map(|scalar| scalar.value), Some(f64::from(histogram.quantile(0.5))));
+        }
+    }
+
+    #[test]
+    fn a_device_that_knows_only_how_long_it_all_took_gives_no_latencies() {
+        let test = MessageTest {
+            cores: 2,
+            eviction: None,
+            generation: None,
+            lanes: None,
+            messages: 50,
+            pace: MessagePace::Stream,
+            pressure: None,
+            sharing: QueueSharing::OwnQueues,
+            size_bytes: 64,
+            store_bytes: Some(64),
+            store_kind: Some(StoreKind::Direct),
+            way: Way::WriteCombined,
+        };
+        let result = MessageResult { elapsed_ns: 1000.0, ..MessageResult::default() };
+        let outcome = reduced(&test, &result);
+        let metrics = outcome.as_ref().map(|outcome| {
+            outcome.scalars.iter().map(|scalar| (scalar.metric.as_str(), scalar.value)).collect::<Vec<_>>()
+        });
+        assert_eq!(
+            metrics,
+            Ok(vec![("time", 1000.0), ("bytes", 6400.0), ("bandwidth", 51.2), ("rate", 1e8)])
+        );
+    }
 }

@@ -15,6 +15,12 @@ pub struct Histogram {
 
 const SHORT_TICKS: u32 = 1 << 14;
 
+/// Which of `count` values in order, from 1, is the percentile: the first that at least this share of them does not exceed. It
+/// is a value that occurred, never one between two.
+pub(crate) fn nearest_rank(share: f64, count: u64) -> u64 {
+    (share * count as f64).ceil().max(1.0) as u64
+}
+
 impl Histogram {
     /// Counts one latency.
     #[inline]
@@ -52,7 +58,7 @@ impl Histogram {
     /// The smallest tick that at least the share `quantile` of the latencies does not exceed; 0 of nothing.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> u32 {
-        let rank = (quantile * self.count as f64).ceil().max(1.0) as u64;
+        let rank = nearest_rank(quantile, self.count);
         let mut seen = 0;
         let reached = |(_, count): &(u32, u64)| {
             seen += count;

@@ -137,4 +137,8 @@ impl Device for Tracer {
     fn recover(&mut self) -> Result<(), DeviceError> {
         self.device.recover()
     }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        self.device.close()
+    }
 }

@@ -110,6 +110,9 @@ pub struct MemoryParameters {
     pub bar_read_gbytes_per_s: f64,
     /// What the BAR takes of writes, GB/s.
     pub bar_write_gbytes_per_s: f64,
+    /// What the addresses of DMA transfers in it are multiples of, bytes: a power of two of 1 to 64; 1 for any.
+    #[serde(default = "one")]
+    pub alignment_bytes: u32,
 }
 
 /// The window of bus addresses under which a memory is seen.
@@ -134,10 +137,17 @@ pub struct EngineParameters {
     pub peer_requests: u32,
     /// Written to the host when a command is done, bytes.
     pub completion_bytes: u32,
+    /// What the sizes of DMA transfers are multiples of, bytes; 1 for any.
+    #[serde(default = "one")]
+    pub packet_bytes: u32,
     /// How fast commands that read from elsewhere follow one another.
     pub read: PaceParameters,
     /// How fast commands that write elsewhere follow one another.
     pub write: PaceParameters,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// How fast commands follow one another: `interval_ns + size / bytes_per_ns`.

@@ -105,6 +105,14 @@ pub enum FabricError {
         /// The memory.
         memory: String,
     },
+    /// An alignment that memory is not allocated at.
+    #[error("{item}: alignment_bytes = {alignment_bytes}: give a power of two of 1 to 64")]
+    Alignment {
+        /// The memory.
+        item: String,
+        /// What was given.
+        alignment_bytes: u32,
+    },
     /// A window of addresses that is larger or smaller than what is behind it.
     #[error(
         "node {node}: memory {memory}: its BAR of {bar_bytes} bytes is larger than the memory of {size_bytes}: \
@@ -164,8 +172,8 @@ pub enum FabricError {
         /// What is wrong, and what would be right.
         problem: String,
     },
-    /// A demand that is no number above zero.
-    #[error("flow {flow}: standalone_gbytes_per_s = {value}: give a number above 0, or leave it out")]
+    /// A demand that is no number from zero on.
+    #[error("flow {flow}: standalone_gbytes_per_s = {value}: give 0 or more, or leave it out")]
     Standalone {
         /// The flow.
         flow: String,

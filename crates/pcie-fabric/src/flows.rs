@@ -21,7 +21,7 @@ impl Flows {
     /// then says it. `name` makes the name of a flow for messages.
     ///
     /// # Errors
-    /// A flow from or to a node that is not there or to itself, or a standalone bandwidth that is not above 0.
+    /// A flow from or to a node that is not there or to itself, or a standalone bandwidth that is no number, or below 0.
     pub fn new(
         topology: &Topology,
         sources: &[NodeId],
@@ -51,11 +51,12 @@ impl Flows {
                 let problem = format!("source and destination are both {node}: give two different nodes");
                 return Err(FabricError::Flow { flow: name(index), problem });
             }
-            if alone.is_nan() || alone <= 0.0 {
+            if alone.is_nan() || alone < 0.0 {
                 return Err(FabricError::Standalone { flow: name(index), value: alone });
             }
             topology.route(source, destination, &mut flows.edges);
-            flows.push(alone, topology.capacities());
+            // Plus zero: minus zero would sort behind everything.
+            flows.push(alone + 0.0, topology.capacities());
         }
         Ok(flows)
     }

@@ -10,11 +10,13 @@
 //! |---|---|
 //! | `dev_init` | [`Runtime::device_init`], [`Runtime::map_bar`] |
 //! | `dev_mem_init`, `dev_setup_mapping` | [`Runtime::memory_init`], [`Runtime::setup_mapping`] |
-//! | `dev_mem_alloc`, `dev_mem_free`, `dev_mem_getaddr` | [`Runtime::memory_alloc`], [`Runtime::memory_free`], [`Runtime::memory_address`] |
+//! | `dev_mem_alloc`, `dev_mem_free` | [`Runtime::memory_alloc`], [`Runtime::memory_free`] |
+//! | `dev_mem_getaddr` | [`Runtime::memory_address`], [`Runtime::device_address`] |
 //! | `mmio_rd`, `mmio_wr` | [`Runtime::mmio_read`], [`Runtime::mmio_write`] |
 //! | `h2d`, `d2h` | [`Runtime::h2d`], [`Runtime::d2h`] |
 //! | `dev2dev_rd`, `dev2dev_wr` | [`Runtime::dev2dev_read`], [`Runtime::dev2dev_write`] |
 
+mod contents;
 mod error;
 mod memory;
 mod places;
@@ -26,13 +28,14 @@ use std::collections::HashMap;
 use pcie_time::Picoseconds;
 
 pub use error::RuntimeError;
-pub use schedule::{Fifo, Policy, RoundRobin, ShortestFirst, Waiting};
+pub use schedule::{Choice, Fifo, Policy, RoundRobin, ShortestFirst, Waiting};
 pub use trace::{Phase, Summary, Trace, Traced};
 
-use crate::simulate::machine::Machine;
+use crate::simulate::machine::{Arrival, Machine};
 use crate::simulate::traffic::Placed;
-use crate::simulate::{Discipline, Phases, Primitive};
+use crate::simulate::{Discipline, Phases, Primitive, Served};
 use crate::topology::Topology;
+use contents::Contents;
 use places::Places;
 use schedule::{Queued, Scheduler};
 
@@ -57,9 +60,12 @@ pub struct Runtime {
     places: Places,
     machine: Machine,
     scheduler: Scheduler,
+    contents: Contents,
     now: Picoseconds,
     /// Flows of the simulator by what they are for.
-    flows: HashMap<Placed, u32>,
+    numbers: HashMap<Placed, u32>,
+    /// The same by their numbers.
+    flows: Vec<Placed>,
     /// Requests of the simulator that are done, by flow.
     idle: HashMap<u32, Vec<u32>>,
     /// Requests of the simulator in flight, with their queues.
@@ -69,24 +75,31 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// A runtime whose queues together have at most `outstanding` requests in flight, at least 1.
+    /// A runtime in which the queues of each host together have at most `outstanding` requests in flight, at least 1.
+    /// `policy` is called once for each host: it makes the policy by which the host chooses.
     ///
     /// # Errors
     /// A limit of 0.
     pub fn new(
         topology: Topology,
         discipline: Discipline,
-        policy: Box<dyn Policy>,
+        policy: impl Fn() -> Box<dyn Policy>,
         outstanding: u32,
     ) -> Result<Self, RuntimeError> {
-        at_least_one("outstanding of all queues", outstanding)?;
+        at_least_one("outstanding of a host", outstanding)?;
+        let hosts = (0..).zip(topology.nodes()).filter(|(_, node)| node.host.is_some());
+        let scheduler = Scheduler::new(hosts.map(|(id, _)| (id, policy())), outstanding);
+        let mut machine = Machine::new(&topology, discipline, Picoseconds::ZERO);
+        machine.note_arrivals();
         Ok(Self {
             places: Places::new(&topology),
-            machine: Machine::new(&topology, discipline, Picoseconds::ZERO),
+            machine,
             topology,
-            scheduler: Scheduler::new(policy, outstanding),
+            scheduler,
+            contents: Contents::default(),
             now: Picoseconds::ZERO,
-            flows: HashMap::new(),
+            numbers: HashMap::new(),
+            flows: vec![],
             idle: HashMap::new(),
             in_flight: HashMap::new(),
             submitted: 0,
@@ -166,6 +179,44 @@ impl Runtime {
         self.places.seen_from(&self.topology, device, device_address, host)
     }
 
+    /// The bus address of device memory that a host sees at an address of its own: the way back of
+    /// [`Self::memory_address`].
+    ///
+    /// # Errors
+    /// An address at which no memory of this device is mapped.
+    pub fn device_address(
+        &mut self,
+        device: &str,
+        host_address: u64,
+        host: &str,
+    ) -> Result<u64, RuntimeError> {
+        self.places.seen_by(&self.topology, device, host_address, host)
+    }
+
+    /// Puts bytes into allocated memory of a host, or of a device at a bus address, as if they had always been there.
+    ///
+    /// # Errors
+    /// No such host or device, or bytes outside of what was allocated there.
+    pub fn write_bytes(&mut self, place: &str, address: u64, bytes: &[u8]) -> Result<(), RuntimeError> {
+        let owner = self.places.check_held(&self.topology, place, address, bytes.len() as u64)?;
+        self.contents.write(owner, address, bytes);
+        Ok(())
+    }
+
+    /// What is in allocated memory of a host or device now: what transfers have brought there so far, TLP by TLP.
+    ///
+    /// # Errors
+    /// As [`Self::write_bytes`].
+    pub fn read_bytes(
+        &mut self,
+        place: &str,
+        address: u64,
+        size_bytes: u64,
+    ) -> Result<Vec<u8>, RuntimeError> {
+        let owner = self.places.check_held(&self.topology, place, address, size_bytes)?;
+        Ok(self.contents.read(owner, address, size_bytes))
+    }
+
     /// Allocates memory of a host, in huge pages; returns its address.
     ///
     /// # Errors
@@ -189,7 +240,8 @@ impl Runtime {
     pub fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32, RuntimeError> {
         at_least_one("outstanding of a queue", outstanding)?;
         self.places.host(&self.topology, host)?.check_socket(socket)?;
-        Ok(self.scheduler.add_queue(host.to_owned(), socket, outstanding))
+        let id = self.topology.node(host).unwrap_or_default();
+        Ok(self.scheduler.add_queue(id, host.to_owned(), socket, outstanding))
     }
 
     /// Reads memory of a device by the processor, a cache line at a time. Returns the number of the request; so do the
@@ -258,25 +310,36 @@ impl Runtime {
             let problem = "there is no such queue: make it with add_queue".to_owned();
             return Err(RuntimeError::Unknown { kind: "queue", name: queue.to_string(), problem });
         };
-        let (host, socket, outstanding) = (found.host.clone(), found.socket, found.outstanding);
+        let (host, socket, outstanding) = (found.host_name.clone(), found.socket, found.outstanding);
         let placed = self.places.place(&self.topology, primitive, (&host, socket), queue, device, list)?;
         if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
             self.places.check_tags(&self.topology, device, queue, outstanding)?;
         }
         let (machine, topology) = (&mut self.machine, &self.topology);
-        let flow = *self.flows.entry(placed).or_insert_with(|| machine.add_flow(topology, &placed));
+        let flow = *self.numbers.entry(placed).or_insert_with(|| machine.add_flow(topology, &placed));
+        if flow as usize == self.flows.len() {
+            self.flows.push(placed);
+        }
         let id = self.submitted;
         self.submitted += 1;
         let request = Queued {
             id,
             submitted: self.now,
             flow,
+            primitive,
+            device: device.to_owned(),
             size_bytes: list.iter().map(|one| one.size_bytes).sum(),
-            segments: if list.len() == 1 { vec![] } else { list.iter().map(|one| one.size_bytes).collect() },
+            list: list.to_vec(),
         };
         self.scheduler.put(queue, request);
         self.issue()?;
         Ok(id)
+    }
+
+    /// The fabric.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
     }
 
     /// Time since the start, ns.
@@ -294,10 +357,14 @@ impl Runtime {
     /// Lets time pass until every request is done.
     ///
     /// # Errors
-    /// A scheduling policy that chose what is not there.
+    /// A scheduling policy that chose what is not there, or that holds requests back until something happens while
+    /// nothing is in flight.
     pub fn run(&mut self) -> Result<(), RuntimeError> {
         while self.unfinished() > 0 && self.step(Picoseconds(u64::MAX))? {}
-        Ok(())
+        match self.unfinished() {
+            0 => Ok(()),
+            waiting => Err(RuntimeError::HeldBack { waiting }),
+        }
     }
 
     /// Lets time pass until so many ns after the start: at most [`LONGEST_NS`].
@@ -321,27 +388,63 @@ impl Runtime {
         &self.trace
     }
 
-    /// Goes on to the next request that is done; false if there is none until `end`.
+    /// Goes on to the next request that is done, or to when a policy is to be asked again; false if there is nothing
+    /// of that until `end`.
     fn step(&mut self, end: Picoseconds) -> Result<bool, RuntimeError> {
-        let Some((now, number)) = self.machine.run_until(end) else { return Ok(false) };
-        self.now = now;
-        if let Some((queue, queued)) = self.in_flight.remove(&number) {
-            self.finish(number, queue, &queued);
+        let look = self.scheduler.next_look().filter(|look| *look <= end);
+        let done = self.machine.run_until(look.unwrap_or(end));
+        self.carry();
+        match (done, look) {
+            (Some((now, number)), _) => {
+                self.now = now;
+                if let Some((queue, queued)) = self.in_flight.remove(&number) {
+                    self.finish(number, queue, &queued);
+                }
+            }
+            (None, Some(look)) => self.now = look,
+            (None, None) => return Ok(false),
         }
         self.issue()?;
         Ok(true)
     }
 
+    /// Puts what has arrived into the memories that it was sent to.
+    fn carry(&mut self) {
+        for Arrival { request, offset, bytes } in self.machine.take_arrivals() {
+            let Some((_, queued)) = self.in_flight.get(&request) else { continue };
+            let Placed { primitive, host, device, peer, .. } = self.flows[queued.flow as usize];
+            let other = peer.unwrap_or(host);
+            let outwards = matches!(primitive, Primitive::MmioRead | Primitive::D2h | Primitive::D2dWrite);
+            let (mut first, mut left) = (offset, u64::from(bytes));
+            for one in &queued.list {
+                let here = left.min(one.size_bytes.saturating_sub(first));
+                if here > 0 {
+                    let near = (device, one.device_address + first);
+                    let far = (other, one.other_address + first);
+                    let (from, to) = if outwards { (near, far) } else { (far, near) };
+                    self.contents.carry(from, to, here);
+                }
+                first = first.saturating_sub(one.size_bytes);
+                left -= here;
+            }
+        }
+    }
+
     fn finish(&mut self, number: u32, queue: u32, queued: &Queued) {
         let request = self.machine.request(number);
-        let phases = Phases::of(request, self.now);
+        let Served { reached_ns, phases, .. } = Served::of(request, self.now);
         let waited_ns = request.submitted.since(queued.submitted).as_ns();
+        let Placed { primitive, host, device, peer, .. } = self.flows[queued.flow as usize];
         self.trace.requests.push(Traced {
             request: queued.id,
-            primitive: self.machine.primitive(queued.flow),
+            primitive,
             queue,
+            host,
+            device,
+            peer,
             size_bytes: queued.size_bytes,
             submitted_ns: queued.submitted.as_ns(),
+            reached_ns,
             phases: Phases { host_ns: phases.host_ns + waited_ns, ..phases },
         });
         self.scheduler.done(queue);
@@ -350,8 +453,9 @@ impl Runtime {
 
     /// Hands what the limits allow to the simulator.
     fn issue(&mut self) -> Result<(), RuntimeError> {
-        while let Some((queue, mut queued)) = self.scheduler.next()? {
-            let segments = std::mem::take(&mut queued.segments);
+        while let Some((queue, queued)) = self.scheduler.next(self.now)? {
+            let sizes = || queued.list.iter().map(|one| one.size_bytes).collect();
+            let segments = if queued.list.len() == 1 { vec![] } else { sizes() };
             let idle = self.idle.get_mut(&queued.flow).and_then(Vec::pop);
             let number = idle.unwrap_or_else(|| self.machine.add_request(queued.flow));
             self.machine.set_size(number, queued.size_bytes, segments);

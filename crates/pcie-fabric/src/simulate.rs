@@ -19,7 +19,7 @@ mod rate;
 pub(crate) mod traffic;
 
 pub use network::Discipline;
-pub use outcome::{FlowOutcome, Outcome, Phases};
+pub use outcome::{FlowOutcome, Outcome, Phases, Served};
 pub use traffic::{Arrivals, Primitive, Traffic};
 
 use serde::Deserialize;

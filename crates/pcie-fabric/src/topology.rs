@@ -20,6 +20,8 @@ const ROOT: u32 = u32::MAX;
 const LEVELS_MOST: u32 = 255;
 /// Names shown in a message; a fabric of ten thousand nodes is not listed.
 const SHOWN_NAMES: usize = 24;
+/// What allocated memory is aligned to, so that every transfer from its start may be.
+const MOST_ALIGNMENT_BYTES: u32 = 64;
 /// What a data TLP takes beside its payload: framing, sequence number, 3 DW header, LCRC (PCIe Base Specification).
 const TLP_OVERHEAD_BYTES: f64 = 20.0;
 
@@ -273,6 +275,7 @@ fn check_device(
     not_negative(item, "engine.execution_ns", engine.execution_ns)?;
     positive(item, "engine.tags", engine.tags.into())?;
     positive(item, "engine.peer_requests", engine.peer_requests.into())?;
+    positive(item, "engine.packet_bytes", engine.packet_bytes.into())?;
     for pace in [&engine.read, &engine.write] {
         not_negative(item, "engine interval_ns", pace.interval_ns)?;
         positive(item, "engine bytes_per_ns", pace.bytes_per_ns)?;
@@ -289,6 +292,9 @@ fn check_device(
         not_negative(&item, "engine_ns", memory.engine_ns)?;
         positive(&item, "bar_read_gbytes_per_s", memory.bar_read_gbytes_per_s)?;
         positive(&item, "bar_write_gbytes_per_s", memory.bar_write_gbytes_per_s)?;
+        if !memory.alignment_bytes.is_power_of_two() || memory.alignment_bytes > MOST_ALIGNMENT_BYTES {
+            return Err(FabricError::Alignment { item, alignment_bytes: memory.alignment_bytes });
+        }
         check_bar(node, memory)?;
     }
     Ok(())

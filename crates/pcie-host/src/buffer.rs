@@ -36,7 +36,9 @@ impl Buffer {
             let known = if nodes.is_empty() { "no nodes that can be named".into() } else { numbers(&nodes) };
             return Err(HostError::NoSuchNode { asked, known });
         }
-        if pages != PageSize::FourKib {
+        if pages == PageSize::FourKib {
+            enough_memory(bytes, topology)?;
+        } else {
             enough_huge_pages(bytes, page_bytes, node, topology)?;
         }
         let mut buffer = Self::map(length, pages)?;
@@ -59,7 +61,7 @@ impl Buffer {
         let start =
             unsafe { libc::mmap(null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if start == libc::MAP_FAILED {
-            return Err(refused(&format!("mapping {length} bytes")));
+            return Err(refused(&format!("host.buffer_bytes = {length}: mapping it")));
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| refused("mapping memory"))?;
         let buffer = Self { start, length, node: None };
@@ -112,7 +114,7 @@ impl Buffer {
             self.bytes_mut().iter_mut().step_by(4096).for_each(|byte| *byte = 0);
             return Ok(());
         }
-        Err(refused(&format!("bringing in a buffer of {} bytes", self.length)))
+        Err(refused(&format!("host.buffer_bytes = {}: bringing its pages in", self.length)))
     }
 
     /// Keeps every page where it is, as devices need it.
@@ -166,6 +168,14 @@ impl Drop for Buffer {
     fn drop(&mut self) {
         // SAFETY: the mapping is this buffer's own, and no borrow of it outlives the buffer.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// Refuses what the kernel would promise and then kill somebody for.
+fn enough_memory(bytes: u64, topology: &Topology) -> Result<(), HostError> {
+    match topology.available_memory_bytes() {
+        Some(available) if available < bytes => Err(HostError::TooLittleMemory { bytes, available }),
+        _ => Ok(()),
     }
 }
 
@@ -243,6 +253,9 @@ mod tests {
         let pages = directory.path().join("sys/kernel/mm/hugepages/hugepages-2048kB");
         std::fs::create_dir_all(&pages).unwrap();
         std::fs::write(pages.join("free_hugepages"), "3\n").unwrap();
+        std::fs::create_dir_all(directory.path().join("proc")).unwrap();
+        std::fs::write(directory.path().join("proc/meminfo"), "MemFree: 9 kB\nMemAvailable:  2048 kB\n")
+            .unwrap();
         let topology = Topology::at(directory.path());
         let told = |bytes, pages, node| {
             Buffer::allocate(bytes, pages, node, &topology).map(drop).unwrap_err().to_string()
@@ -252,6 +265,16 @@ mod tests {
         assert!(told(1 << 30, PageSize::OneGib, None).contains("no pages of that size"));
         assert!(told(5000, PageSize::FourKib, None).contains("multiple of the page size, 4096"));
         assert!(told(4096, PageSize::FourKib, Some(7)).contains("host.node = 7"));
+        let little = told(4 << 20, PageSize::FourKib, None);
+        assert!(
+            little.contains("host.buffer_bytes = 4194304: 2097152 bytes of memory are available"),
+            "{little}"
+        );
+        let container = directory.path().join("sys/fs/cgroup");
+        std::fs::create_dir_all(&container).unwrap();
+        std::fs::write(container.join("memory.max"), "65536\n").unwrap();
+        std::fs::write(container.join("memory.current"), "4096\n").unwrap();
+        assert!(told(1 << 20, PageSize::FourKib, None).contains("61440 bytes of memory are available"));
     }
 
     #[test]

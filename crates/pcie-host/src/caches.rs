@@ -1,8 +1,10 @@
 //! Caches made cold: by writing other memory until nothing else is left in them, or by flushing lines.
 
 use crate::error::HostError;
+use crate::host::STOP_BYTES;
 use crate::kernel;
 use crate::topology::{Topology, list};
+use pcie_bench::Stop;
 use std::collections::BTreeSet;
 
 /// A line on every machine that this runs on.
@@ -47,17 +49,17 @@ impl Thrash {
         Self { memory: vec![0; bytes as usize / size_of::<u64>()], processors }
     }
 
-    /// Drives everything else out.
-    pub(crate) fn run(&mut self) -> Result<(), HostError> {
+    /// Drives everything else out; ends early where nobody waits for it.
+    pub(crate) fn run(&mut self, stop: &Stop) -> Result<(), HostError> {
         let Some((own, others)) = self.processors.split_last() else { return Ok(()) };
         for processor in others {
             kernel::pin(*processor)?;
-            write_lines(&mut self.memory);
+            write_lines(&mut self.memory, stop);
         }
         if !others.is_empty() {
             kernel::pin(*own)?;
         }
-        write_lines(&mut self.memory);
+        write_lines(&mut self.memory, stop);
         Ok(())
     }
 }
@@ -67,11 +69,16 @@ fn behind(topology: &Topology, processor: u32) -> Vec<u32> {
     topology.last_level_cache(processor).map_or_else(|| vec![processor], |cache| list(&cache.shared_by))
 }
 
-fn write_lines(memory: &mut [u64]) {
-    for line in memory.chunks_mut(LINE_BYTES / size_of::<u64>()) {
-        line[0] = line[0].wrapping_add(1);
+fn write_lines(memory: &mut [u64], stop: &Stop) {
+    for piece in memory.chunks_mut(STOP_BYTES / size_of::<u64>()) {
+        if stop.is_requested() {
+            return;
+        }
+        for line in piece.chunks_mut(LINE_BYTES / size_of::<u64>()) {
+            line[0] = line[0].wrapping_add(1);
+        }
+        std::hint::black_box(piece);
     }
-    std::hint::black_box(memory);
 }
 
 /// Flushes every line of some memory from all caches, back to memory.

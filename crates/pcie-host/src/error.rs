@@ -22,6 +22,16 @@ pub enum HostError {
         /// The kernel's file that sets their number.
         file: String,
     },
+    /// Less memory is there than the buffer takes.
+    #[error(
+        "host.buffer_bytes = {bytes}: {available} bytes of memory are available here: give a smaller buffer"
+    )]
+    TooLittleMemory {
+        /// What it takes.
+        bytes: u64,
+        /// What there is.
+        available: u64,
+    },
     /// The kernel has no pages of that size.
     #[error("host.page_bytes = {0}: this kernel has no pages of that size: give 4096")]
     NoSuchPages(u64),

@@ -6,12 +6,15 @@ use crate::cpu::{Cold, HostOptions};
 use crate::error::HostError;
 use crate::kernel;
 use crate::topology::Topology;
-use pcie_bench::{CacheFacts, Condition, DeviceError, Host, HostFacts, HostHardware, Start};
+use pcie_bench::{CacheFacts, Condition, DeviceError, Host, HostFacts, HostHardware, Start, Stop};
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A buffer that device and host share.
 pub type SharedBuffer = Rc<RefCell<Buffer>>;
+
+/// Bytes that are written between two looks at whether to stop: a few milliseconds.
+pub(crate) const STOP_BYTES: usize = 8 << 20;
 
 /// This machine.
 #[derive(Debug)]
@@ -24,6 +27,8 @@ pub struct RealHost {
     thrash: Option<Thrash>,
     /// The part of the buffer that the test at hand looks at, bytes.
     window_bytes: u64,
+    /// Asked for when nobody waits for the test at hand any longer.
+    stop: Stop,
 }
 
 impl RealHost {
@@ -47,6 +52,7 @@ impl RealHost {
             core,
             thrash: None,
             window_bytes: 0,
+            stop: Stop::default(),
         };
         Ok((host, buffer))
     }
@@ -120,13 +126,17 @@ impl Host for RealHost {
 
     fn begin(&mut self, start: Start<'_>) {
         self.window_bytes = start.test.window_bytes;
+        self.stop = start.stop.clone();
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let window = self.window(self.window_bytes)?;
         let cold = match self.options.cold {
             Cold::Flush => flush(&self.buffer.borrow().bytes()[..window]),
-            Cold::Thrash => self.thrash.get_or_insert_with(|| Thrash::new(&self.topology, self.core)).run(),
+            Cold::Thrash => {
+                let thrash = self.thrash.get_or_insert_with(|| Thrash::new(&self.topology, self.core));
+                thrash.run(&self.stop)
+            }
         };
         cold.map_err(|error| DeviceError::Failed(error.to_string()))
     }
@@ -137,14 +147,19 @@ impl Host for RealHost {
         let mut buffer = self.buffer.borrow_mut();
         let whole = window.next_multiple_of(page).min(buffer.bytes().len());
         for _ in 0..4 {
-            write_pattern(&mut buffer.bytes_mut()[..whole]);
+            write_pattern(&mut buffer.bytes_mut()[..whole], &self.stop);
         }
         Ok(())
     }
 }
 
-/// Writes every byte, so that it is in the caches of the core that does.
-pub(crate) fn write_pattern(bytes: &mut [u8]) {
-    bytes.fill(std::hint::black_box(0));
-    std::hint::black_box(bytes);
+/// Writes every byte, so that it is in the caches of the core that does; ends early where nobody waits for it.
+pub(crate) fn write_pattern(bytes: &mut [u8], stop: &Stop) {
+    for piece in bytes.chunks_mut(STOP_BYTES) {
+        if stop.is_requested() {
+            return;
+        }
+        piece.fill(std::hint::black_box(0));
+        std::hint::black_box(piece);
+    }
 }

@@ -23,6 +23,8 @@ const BANDWIDTH_SLICE_MOST: u64 = 16_384;
 const TRANSFER_BYTES_MOST: u64 = 256 << 20;
 /// Lines that a thrash from the device writes, bytes.
 const THRASH_BYTES: u64 = 128 << 20;
+/// Lines that it writes between two looks at whether to stop.
+const THRASH_LINES_AT_ONCE: u64 = 1 << 16;
 /// Silence after which the core is given up. It shows life every few milliseconds, unless the machine has no time for it.
 const DEADLINE_MS: u64 = 20_000;
 const WORD: usize = size_of::<u64>();
@@ -43,6 +45,11 @@ impl Requester {
     pub(crate) fn new(topology: &Topology, core: u32, buffer: SharedBuffer) -> Self {
         let processor = topology.processor_name().unwrap_or_else(|| "a processor".to_owned());
         Self { core, processor, clock: Clock::measured(topology), buffer, begun: None }
+    }
+
+    /// What says that nobody waits for the test at hand any longer.
+    fn stop(&self) -> Stop {
+        self.begun.as_ref().map(|(_, stop)| stop.clone()).unwrap_or_default()
     }
 
     /// The addresses of a test that this device can carry out.
@@ -104,9 +111,13 @@ impl Device for Requester {
         let mut buffer = self.buffer.borrow_mut();
         let bytes = buffer.bytes_mut();
         let lines = (bytes.len() / 64).max(1) as u64;
+        let stop = self.stop();
         // A generator of its own: which lines are written does not matter, only that none is preferred.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..THRASH_BYTES / 64 {
+        for number in 0..THRASH_BYTES / 64 {
+            if number % THRASH_LINES_AT_ONCE == 0 && stop.is_requested() {
+                break;
+            }
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             let line = ((u128::from(state) * u128::from(lines)) >> 64) as usize;
             bytes[line * 64] = 0;
@@ -122,8 +133,9 @@ impl Device for Requester {
         if window > length {
             return Err(over_buffer(window_bytes, length as u64));
         }
+        let stop = self.stop();
         for _ in 0..2 {
-            write_pattern(&mut buffer.bytes_mut()[..window]);
+            write_pattern(&mut buffer.bytes_mut()[..window], &stop);
         }
         Ok(())
     }

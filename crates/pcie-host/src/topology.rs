@@ -125,6 +125,17 @@ impl Topology {
         Some(number("free_hugepages")?.saturating_sub(number("resv_hugepages").unwrap_or(0)))
     }
 
+    /// Memory that can be had without driving anything out, bytes: the machine's, or less where a container is limited.
+    #[must_use]
+    pub fn available_memory_bytes(&self) -> Option<u64> {
+        let info = self.text("proc/meminfo")?;
+        let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        let machine = line.trim().trim_end_matches(" kB").parse::<u64>().ok()? << 10;
+        let limit = self.number("sys/fs/cgroup/memory.max");
+        let used = self.number("sys/fs/cgroup/memory.current").unwrap_or(0);
+        Some(limit.map_or(machine, |limit| machine.min(limit.saturating_sub(used))))
+    }
+
     /// Model of the processor.
     #[must_use]
     pub fn processor_name(&self) -> Option<String> {

@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use pcie_bench::contract::{Trial, check};
-use pcie_bench::{Backend, Bench, LatencySlice, Start, Stop};
+use pcie_bench::{Backend, Bench, Faults, Faulty, LatencySlice, Start, Stop, Traced};
 use pcie_host::{Cold, Cpu, HostOptions, PageSize};
 use pcie_workload::{CacheState, Operation, Path, Test};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+/// What is left behind is counted over the process, so that only one test at a time may open anything.
+static ALONE: Mutex<()> = Mutex::new(());
 
 fn options(cold: Cold) -> HostOptions {
     HostOptions { page_bytes: PageSize::FourKib, buffer_bytes: 16 << 20, node: None, core: None, cold }
@@ -17,18 +21,37 @@ fn test(operation: Operation, size_bytes: u64) -> Test {
     Test { path: Path::Command, ..Test::random_dma(operation, size_bytes, 1 << 20, 20_000) }
 }
 
-#[test]
-fn a_core_keeps_to_the_contract() {
-    let trial = Trial {
-        latency: test(Operation::LatWrrd, 8),
-        bandwidth: test(Operation::BwRdwr, 64),
+fn trial() -> Trial {
+    Trial {
+        latency: Some(test(Operation::LatWrrd, 8)),
+        bandwidth: Some(test(Operation::BwRdwr, 64)),
         refused: vec![
             Test { path: Path::Dma, ..test(Operation::BwRd, 64) },
             Test { window_bytes: 1 << 30, ..test(Operation::LatRd, 8) },
             Test { outstanding: Some(4), ..test(Operation::BwRd, 64) },
         ],
-    };
-    assert_eq!(check(&Cpu::new(options(Cold::Flush)), &trial), [""; 0]);
+        failing: vec![],
+    }
+}
+
+#[test]
+fn a_core_keeps_to_the_contract() {
+    let _alone = ALONE.lock();
+    for cold in [Cold::Flush, Cold::Thrash] {
+        assert_eq!(check(&Cpu::new(options(cold)), &trial()), [""; 0]);
+    }
+}
+
+#[test]
+fn so_it_does_inside_the_wrappers_and_after_failures() {
+    let _alone = ALONE.lock();
+    let cpu: Arc<dyn Backend> = Arc::new(Cpu::new(options(Cold::Flush)));
+    let directory = tempfile::tempdir().unwrap();
+    let traced = Traced::new(Arc::clone(&cpu), directory.path().join("trace.jsonl"));
+    assert_eq!(check(&traced, &trial()), [""; 0]);
+    let faults = Faults { from: Trial::FAILING_POSITION, failures: 1.0, ..Faults::default() };
+    let failing = vec![test(Operation::LatRd, 8), test(Operation::BwRd, 64)];
+    assert_eq!(check(&Faulty::new(cpu, faults), &Trial { failing, ..trial() }), [""; 0]);
 }
 
 /// Median ticks of reads of 8 bytes.

@@ -59,7 +59,10 @@ impl Ethernet {
     }
 
     /// Check the rate.
-    pub(crate) fn check(&self) -> Result<(), ModelError> {
+    ///
+    /// # Errors
+    /// It is none of [`LINE_RATES_GBPS`].
+    pub fn check(&self) -> Result<(), ModelError> {
         if LINE_RATES_GBPS.contains(&self.line_gbps) {
             Ok(())
         } else {
@@ -72,7 +75,7 @@ impl Ethernet {
     }
 
     /// Nanoseconds from one frame to the next on a full line.
-    pub(crate) fn interval_ns(&self, frame_bytes: u64) -> f64 {
+    pub fn interval_ns(&self, frame_bytes: u64) -> f64 {
         (frame_bytes + self.around_bytes()) as f64 * 8.0 / self.line_gbps
     }
 

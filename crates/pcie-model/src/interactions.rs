@@ -20,6 +20,67 @@ pub struct Interactions {
     /// The steps, in the order in which they happen to a packet.
     #[serde(rename = "step")]
     pub steps: Vec<Step>,
+    /// Its queues and buffers. Bounds do not depend on them; a simulation does.
+    #[serde(default)]
+    pub queues: Queues,
+}
+
+/// Queues and buffers of a NIC, on the card and in host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Queues {
+    /// Descriptors in a ring, one ring for each direction: as many packets are under way at most.
+    pub ring_descriptors: u32,
+    /// Descriptors that the NIC has fetched ahead, at most, for each direction.
+    pub descriptors_held: u32,
+    /// Packet buffers in host memory, used in turn: how much memory the packets touch.
+    pub buffers: u32,
+    /// Size of each, and so of the largest packet.
+    pub buffer_bytes: u32,
+    /// Packets that have come from the line wait here; one that finds it full is dropped.
+    pub receive_fifo_bytes: u32,
+    /// Packets on their way to the line wait here.
+    pub transmit_fifo_bytes: u32,
+    /// Header split: of longer packets, so many bytes are received into a buffer of their own. 0: packets stay whole.
+    pub header_bytes: u32,
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        Self {
+            ring_descriptors: 512,
+            descriptors_held: 128,
+            buffers: 2048,
+            buffer_bytes: 2048,
+            receive_fifo_bytes: 512 << 10,
+            transmit_fifo_bytes: 160 << 10,
+            header_bytes: 0,
+        }
+    }
+}
+
+impl Queues {
+    fn check(&self) -> Result<(), ModelError> {
+        for (key, value, low, high) in [
+            ("queues.ring_descriptors", self.ring_descriptors, 1, 1 << 16),
+            ("queues.descriptors_held", self.descriptors_held, 1, 1 << 16),
+            ("queues.buffers", self.buffers, 1, 1 << 20),
+            ("queues.buffer_bytes", self.buffer_bytes, 64, 1 << 16),
+            ("queues.receive_fifo_bytes", self.receive_fifo_bytes, 1 << 11, 1 << 26),
+            ("queues.transmit_fifo_bytes", self.transmit_fifo_bytes, 1 << 11, 1 << 26),
+            ("queues.header_bytes", self.header_bytes, 0, 1 << 12),
+        ] {
+            if !(low..=high).contains(&value) {
+                let value = f64::from(value);
+                return Err(ModelError::OutOfRange {
+                    key,
+                    value,
+                    remedy: "see the guide to NICs for its range",
+                });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One access over PCIe.
@@ -141,7 +202,7 @@ impl Step {
     }
 
     /// Whether the packet crosses PCIe by it, in the direction of its path.
-    fn moves_packet(&self) -> bool {
+    pub fn moves_packet(&self) -> bool {
         let along = match self.path {
             Path::Tx => matches!(self.kind, Kind::DmaRead | Kind::MmioWrite),
             Path::Rx => matches!(self.kind, Kind::DmaWrite | Kind::MmioRead),
@@ -186,6 +247,7 @@ impl Interactions {
                 return Err(ModelError::Step { number: index + 1, what: step.what.clone(), problem });
             }
         }
+        self.queues.check()?;
         for path in [Path::Tx, Path::Rx] {
             let mut steps = self.steps.iter().filter(|step| step.path == path).peekable();
             if steps.peek().is_some() && !steps.any(Step::moves_packet) {

@@ -23,7 +23,7 @@ pub use bandwidth::{Bandwidth, MAX_TRANSFER_BYTES};
 pub use bound::{Answer, Bound, Ceiling};
 pub use error::ModelError;
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
-pub use interactions::{Actor, Interactions, Kind, Path, Step, StepBytes};
+pub use interactions::{Actor, Interactions, Kind, Path, Queues, Step, StepBytes};
 pub use limits::Limits;
 pub use load::Load;
 pub use model::{Model, ModelParameters};

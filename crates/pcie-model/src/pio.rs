@@ -21,7 +21,7 @@ pub use crossing::{Crossing, Crossings};
 pub use layout::{BUFFER_BYTES, Layout, MAX_PAYLOAD_BYTES, WORD_BYTES};
 pub use loopback::{Loopback, LoopbackTimes};
 use pcie_wire::{Accounting, TlpKind};
-pub use profile::{Core, DescriptorPath, MachineTimes, MessageProfile, StoreTimes, TransmitQueue};
+pub use profile::{Answers, Core, DescriptorPath, MachineTimes, MessageProfile, StoreTimes, TransmitQueue};
 use serde::Serialize;
 
 use crate::{Answer, Bound, Load, Model, ModelError};

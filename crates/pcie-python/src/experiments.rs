@@ -17,9 +17,10 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// Carries out tests, a JSON list of `family`, `name` and `parameters`, by calling `carry_out` with the place of each and a
-/// stop; it returns its numbers as JSON.
+/// stop; it returns its numbers as JSON. `identity` is what they are carried out on: entries of the manifest, such as `device` and
+/// `host`.
 #[pyfunction]
-#[pyo3(signature = (path, suite, tests, manifest, carry_out, *, resume, overwrite, progress, repeat_damaged = false))]
+#[pyo3(signature = (path, suite, tests, identity, manifest, carry_out, *, resume, overwrite, progress, repeat_damaged = false))]
 #[pyo3(name = "run_experiments")]
 #[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
 fn run_experiments(
@@ -27,6 +28,7 @@ fn run_experiments(
     path: PathBuf,
     suite: String,
     tests: &str,
+    identity: &str,
     manifest: &str,
     carry_out: Py<PyAny>,
     resume: bool,
@@ -40,7 +42,8 @@ fn run_experiments(
         name: test.name,
         parameters: test.parameters,
     });
-    let work = Experiments { suite, tests: tests.collect(), function: Arc::new(carry_out) };
+    let identity = parse("identity", identity)?;
+    let work = Experiments { suite, tests: tests.collect(), identity, function: Arc::new(carry_out) };
     let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
     self::carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
@@ -56,6 +59,7 @@ struct AskedInPython {
 struct Experiments {
     suite: String,
     tests: Vec<Asked>,
+    identity: Map<String, Value>,
     function: Arc<Py<PyAny>>,
 }
 
@@ -81,11 +85,12 @@ impl Work for Experiments {
     }
 
     fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
-        Ok(Box::new(Experimenter { function: Arc::clone(&self.function) }))
+        Ok(Box::new(Experimenter { identity: self.identity.clone(), function: Arc::clone(&self.function) }))
     }
 }
 
 struct Experimenter {
+    identity: Map<String, Value>,
     function: Arc<Py<PyAny>>,
 }
 
@@ -100,7 +105,7 @@ struct Numbers {
 
 impl Worker for Experimenter {
     fn identity(&self) -> Map<String, Value> {
-        Map::new()
+        self.identity.clone()
     }
 
     fn carry_out(

@@ -199,13 +199,14 @@ fn fabric_influence(
     write(&rows.collect::<Vec<_>>())
 }
 
-/// What a simulation found: bandwidths by flow and loads by edge as doubles in native byte order; of each flow, the phases
-/// of each request (host, fabric, device) in ns, likewise.
+/// What a simulation found: bandwidths by flow and loads by edge as doubles in native byte order; of each flow, likewise,
+/// of each request when it was submitted, when its command reached the device (NaN for MMIO), and its phases: host,
+/// fabric, device, all in ns.
 #[pyclass(frozen, get_all, module = "pcielab._core")]
 pub(crate) struct FabricRun {
     bandwidth: Vec<u8>,
     load: Vec<u8>,
-    phases: Vec<Vec<u8>>,
+    requests: Vec<Vec<u8>>,
     tlp_hops: u64,
 }
 
@@ -241,17 +242,17 @@ fn fabric_simulate(
     }
     let outcome = outcome.map_err(input_error)?;
     let bandwidth: Vec<f64> = outcome.flows.iter().map(|flow| flow.gbytes_per_s).collect();
-    let phases = outcome.flows.iter().map(|flow| {
-        let requests = flow.requests.iter();
-        requests
-            .flat_map(|one| [one.host_ns, one.fabric_ns, one.device_ns])
-            .flat_map(f64::to_ne_bytes)
-            .collect()
+    let requests = outcome.flows.iter().map(|flow| {
+        let times = flow.requests.iter().flat_map(|one| {
+            let phases = one.phases;
+            [one.submitted_ns, one.reached_ns, phases.host_ns, phases.fabric_ns, phases.device_ns]
+        });
+        times.flat_map(f64::to_ne_bytes).collect()
     });
     Ok(FabricRun {
         bandwidth: doubles(&bandwidth),
         load: doubles(&outcome.load_gbytes_per_s),
-        phases: phases.collect(),
+        requests: requests.collect(),
         tlp_hops: outcome.tlp_hops,
     })
 }

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pcie_fabric::runtime::{
-    Fifo, Policy, RoundRobin, Runtime, RuntimeError, ShortestFirst, Transfer, Waiting,
+    Choice, Fifo, Policy, RoundRobin, Runtime, RuntimeError, ShortestFirst, Transfer, Waiting,
 };
-use pcie_fabric::simulate::{Discipline, Primitive};
-use pcie_fabric::{BarParameters, Topology};
+use pcie_fabric::simulate::{Discipline, Phases, Primitive};
+use pcie_fabric::{BarParameters, NodeId, Topology};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::error::InputError;
 
@@ -24,54 +25,74 @@ pub(crate) struct FabricRuntime {
     raised: Raised,
 }
 
-/// What is done, in order: arrays in native byte order. Requests and sizes are 64-bit, queues 32-bit numbers; `submitted`
-/// and `phases` (host, fabric, device of each) are doubles, ns.
+/// What is done, in order: arrays in native byte order. Requests and sizes are 64-bit, queues 32-bit numbers; `times`
+/// are doubles, ns: of each when it was submitted, when its command reached the device (NaN for MMIO), and its phases,
+/// host, fabric, device.
 #[pyclass(frozen, get_all, module = "pcielab._core")]
 pub(crate) struct FabricTrace {
     request: Vec<u8>,
     primitive: Vec<&'static str>,
     queue: Vec<u8>,
+    host: Vec<String>,
+    device: Vec<String>,
+    peer: Vec<Option<String>>,
     size_bytes: Vec<u8>,
-    submitted: Vec<u8>,
-    phases: Vec<u8>,
+    times: Vec<u8>,
 }
 
 /// The first request of a queue, as a policy sees it.
 #[pyclass(frozen, get_all, module = "pcielab._core")]
 pub(crate) struct FabricWaiting {
     queue: u32,
-    submitted_ns: f64,
+    host: String,
+    device: String,
+    primitive: &'static str,
     size_bytes: u64,
+    submitted_ns: f64,
+    age_ns: f64,
     in_flight: u32,
 }
 
 /// What a policy raised, until the call that it was raised in returns.
 type Raised = Arc<Mutex<Option<PyErr>>>;
 
-/// An object with a method `choose`.
+/// An object with a method `choose`: it returns a place in the list, or None to hold everything back, or an object with
+/// `for_ns` to do so for a time.
 #[derive(Debug)]
 struct PythonPolicy {
-    policy: Py<PyAny>,
+    policy: Arc<Py<PyAny>>,
     raised: Raised,
 }
 
 impl Policy for PythonPolicy {
-    fn choose(&mut self, waiting: &[Waiting]) -> usize {
+    fn choose(&mut self, waiting: &[Waiting]) -> Choice {
         let chosen = Python::attach(|py| {
             let shown: Vec<FabricWaiting> = waiting.iter().map(FabricWaiting::from).collect();
-            self.policy.call_method1(py, "choose", (shown,))?.extract::<usize>(py)
+            choice(self.policy.bind(py).call_method1("choose", (shown,))?)
         });
         chosen.unwrap_or_else(|error| {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            usize::MAX
+            Choice::Leave(usize::MAX)
         })
     }
 }
 
+fn choice(said: Bound<'_, PyAny>) -> PyResult<Choice> {
+    if said.is_none() {
+        return Ok(Choice::Hold);
+    }
+    if said.hasattr("for_ns")? {
+        return Ok(Choice::HoldFor(said.getattr("for_ns")?.extract()?));
+    }
+    Ok(Choice::Leave(said.extract()?))
+}
+
 impl From<&Waiting> for FabricWaiting {
     fn from(waiting: &Waiting) -> Self {
-        let Waiting { queue, submitted_ns, size_bytes, in_flight } = *waiting;
-        Self { queue, submitted_ns, size_bytes, in_flight }
+        let Waiting { queue, host, device, primitive, size_bytes, submitted_ns, age_ns, in_flight } =
+            waiting.clone();
+        let primitive = name(primitive);
+        Self { queue, host, device, primitive, size_bytes, submitted_ns, age_ns, in_flight }
     }
 }
 
@@ -82,7 +103,7 @@ impl FabricRuntime {
         let topology: Topology = crate::fabric::topology(fabric)?;
         let discipline: Discipline = crate::fabric::read(&format!("\"{discipline}\""))?;
         let raised = Raised::default();
-        let policy = policy_of(policy, &raised)?;
+        let policy = policies(policy, &raised)?;
         let runtime = Runtime::new(topology, discipline, policy, outstanding).map_err(refused)?;
         Ok(Self { runtime, raised })
     }
@@ -113,6 +134,25 @@ impl FabricRuntime {
 
     fn memory_address(&mut self, device: &str, device_address: u64, host: &str) -> PyResult<u64> {
         self.runtime.memory_address(device, device_address, host).map_err(refused)
+    }
+
+    fn device_address(&mut self, device: &str, host_address: u64, host: &str) -> PyResult<u64> {
+        self.runtime.device_address(device, host_address, host).map_err(refused)
+    }
+
+    fn write_bytes(&mut self, place: &str, address: u64, content: &[u8]) -> PyResult<()> {
+        self.runtime.write_bytes(place, address, content).map_err(refused)
+    }
+
+    fn read_bytes<'py>(
+        &mut self,
+        py: Python<'py>,
+        place: &str,
+        address: u64,
+        size_bytes: u64,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let read = self.runtime.read_bytes(place, address, size_bytes).map_err(refused)?;
+        Ok(PyBytes::new(py, &read))
     }
 
     fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> PyResult<u64> {
@@ -182,14 +222,21 @@ impl FabricRuntime {
 
     fn trace(&self) -> FabricTrace {
         let requests = || self.runtime.trace().requests.iter();
+        let nodes = self.runtime.topology().nodes();
+        let named = |id: NodeId| nodes[id as usize].name.clone();
         FabricTrace {
             request: requests().flat_map(|one| one.request.to_ne_bytes()).collect(),
             primitive: requests().map(|one| name(one.primitive)).collect(),
             queue: requests().flat_map(|one| one.queue.to_ne_bytes()).collect(),
+            host: requests().map(|one| named(one.host)).collect(),
+            device: requests().map(|one| named(one.device)).collect(),
+            peer: requests().map(|one| one.peer.map(named)).collect(),
             size_bytes: requests().flat_map(|one| one.size_bytes.to_ne_bytes()).collect(),
-            submitted: requests().flat_map(|one| one.submitted_ns.to_ne_bytes()).collect(),
-            phases: requests()
-                .flat_map(|one| [one.phases.host_ns, one.phases.fabric_ns, one.phases.device_ns])
+            times: requests()
+                .flat_map(|one| {
+                    let Phases { host_ns, fabric_ns, device_ns } = one.phases;
+                    [one.submitted_ns, one.reached_ns, host_ns, fabric_ns, device_ns]
+                })
                 .flat_map(f64::to_ne_bytes)
                 .collect(),
         }
@@ -205,15 +252,21 @@ impl FabricRuntime {
     }
 }
 
-/// A policy by its name, or an object that has `choose`.
-fn policy_of(policy: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Box<dyn Policy>> {
+/// What makes the policy of each host.
+type Policies = Box<dyn Fn() -> Box<dyn Policy>>;
+
+/// A policy by its name, each host with its own, or an object that has `choose`, which all hosts ask.
+fn policies(policy: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Policies> {
     let Ok(name) = policy.extract::<String>() else {
-        return Ok(Box::new(PythonPolicy { policy: policy.unbind(), raised: Arc::clone(raised) }));
+        let (policy, raised) = (Arc::new(policy.unbind()), Arc::clone(raised));
+        return Ok(Box::new(move || {
+            Box::new(PythonPolicy { policy: Arc::clone(&policy), raised: Arc::clone(&raised) })
+        }));
     };
     match name.as_str() {
-        "fifo" => Ok(Box::new(Fifo)),
-        "round-robin" => Ok(Box::<RoundRobin>::default()),
-        "shortest-first" => Ok(Box::new(ShortestFirst)),
+        "fifo" => Ok(Box::new(|| Box::new(Fifo))),
+        "round-robin" => Ok(Box::new(|| Box::<RoundRobin>::default())),
+        "shortest-first" => Ok(Box::new(|| Box::new(ShortestFirst))),
         other => Err(InputError::new_err(format!(
             "policy {other}: unknown: give fifo, round-robin, shortest-first, or an object with a method choose"
         ))),

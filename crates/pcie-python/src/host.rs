@@ -1,10 +1,11 @@
 //! The real host for back ends that are written in Python.
 
-use pcie_bench::{DeviceError, Host, Start, Stop};
+use pcie_bench::{DeviceError, Host, Start};
 use pcie_host::{RealHost as Inner, SharedBuffer, Topology};
 use pcie_workload::{Operation, Test};
 use pyo3::prelude::*;
 
+use crate::backend::Stop;
 use crate::error::{NotSupportedError, RunError, UnavailableError};
 use crate::run::parse;
 
@@ -56,10 +57,14 @@ impl RealHost {
         serde_json::to_string(&self.inner.conditions()).map_err(|error| RunError::new_err(error.to_string()))
     }
 
-    /// Makes the caches cold for a test over the first `window_bytes` of the buffer.
-    fn thrash(&mut self, window_bytes: u64) -> PyResult<()> {
+    /// Announces a test over the first `window_bytes` of the buffer, which nobody waits for once `stop` is requested.
+    fn begin(&mut self, window_bytes: u64, stop: &Stop) {
         let test = Test::random_dma(Operation::BwRd, 1, window_bytes, 1);
-        self.inner.begin(Start { position: 0, seed: 0, test: &test, stop: &Stop::default() });
+        self.inner.begin(Start { position: 0, seed: 0, test: &test, stop: &stop.inner });
+    }
+
+    /// Makes the caches cold for the test that was announced.
+    fn thrash(&mut self) -> PyResult<()> {
         self.inner.thrash().map_err(raised)
     }
 

@@ -75,9 +75,14 @@ impl Backend for PythonBackend {
                     false => OpenError::Failed(named(py, &error)),
                 }
             })?;
-            let facts = Facts::of(py, &bench).map_err(|error| OpenError::Failed(named(py, &error)))?;
+            let facts = Facts::of(py, &bench).map_err(|error| {
+                // It was opened: what it holds is given back, and the first thing that went wrong is told.
+                let _ = bench.call_method0(py, "close");
+                OpenError::Failed(named(py, &error))
+            })?;
             let bench = Rc::new(PythonBench { bench, facts });
-            Ok(Bench { device: Box::new(PythonDevice(Rc::clone(&bench))), host: Box::new(PythonHost(bench)) })
+            let device = PythonDevice { bench: Rc::clone(&bench), begun: Ok(()) };
+            Ok(Bench { device: Box::new(device), host: Box::new(PythonHost(bench)) })
         })
     }
 }
@@ -185,33 +190,37 @@ impl Drop for PythonBench {
     }
 }
 
-struct PythonDevice(Rc<PythonBench>);
+struct PythonDevice {
+    bench: Rc<PythonBench>,
+    /// What went wrong as the test at hand was announced: nothing of it may be carried out then, with what was announced
+    /// before it.
+    begun: Result<(), DeviceError>,
+}
 
 impl Device for PythonDevice {
     fn facts(&self) -> DeviceFacts {
-        self.0.facts.device.clone()
+        self.bench.facts.device.clone()
     }
 
     fn conditions(&mut self) -> Vec<Condition> {
-        self.0.conditions("device_conditions")
+        self.bench.conditions("device_conditions")
     }
 
     fn begin(&mut self, start: Start<'_>) {
         let json = serde_json::to_string(start.test).unwrap_or_default();
         let stop = Stop { inner: start.stop.clone() };
-        // Whatever goes wrong here is seen by the test, which was not begun.
-        let _ = self.0.attached(|py, bench| {
+        self.begun = self.bench.attached(|py, bench| {
             let stop = Py::new(py, stop)?;
             bench.call_method1("begin", (start.position, start.seed, json, stop)).map(drop)
         });
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
-        self.0.call("device_thrash")
+        self.bench.call("device_thrash")
     }
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
-        self.0.call_with("device_warm", window_bytes)
+        self.bench.call_with("device_warm", window_bytes)
     }
 
     fn latency(
@@ -219,11 +228,12 @@ impl Device for PythonDevice {
         test: &Test,
         sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
+        self.begun.clone()?;
         let read = |py: Python<'_>, slice: &Bound<'_, PyAny>| {
             let (ticks, elapsed_ns): (Bound<'_, PyAny>, f64) = slice.extract()?;
             Ok(LatencySlice { ticks: PyBuffer::<u32>::get(&ticks)?.to_vec(py)?, elapsed_ns })
         };
-        self.0.slices("latency", test, read, |slice| sink(&slice))
+        self.bench.slices("latency", test, read, |slice| sink(&slice))
     }
 
     fn bandwidth(
@@ -231,20 +241,25 @@ impl Device for PythonDevice {
         test: &Test,
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
+        self.begun.clone()?;
         let read = |_: Python<'_>, slice: &Bound<'_, PyAny>| {
             let (transactions, elapsed_ns) = slice.extract()?;
             Ok(BandwidthSlice { transactions, elapsed_ns })
         };
-        self.0.slices("bandwidth", test, read, sink)
+        self.bench.slices("bandwidth", test, read, sink)
     }
 
     fn remarks(&mut self) -> Remarks {
         // What cannot be read is not said.
-        self.0.attached(|_, bench| text_as(bench, "remarks")).unwrap_or_default()
+        self.bench.attached(|_, bench| text_as(bench, "remarks")).unwrap_or_default()
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {
-        self.0.call("recover")
+        self.bench.call("recover")
+    }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        self.bench.call("close")
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pcie_bench::{
     Benchmarks, Messages, OpenError, Options, Progress, RunError as Failure, Work, run, run_alone as alone,
 };
-use pcie_bench_sim::SimulatedMessages;
+use pcie_bench_sim::{SimulatedMessages, SimulatedNic};
 use pcie_sim::Machine;
 use pcie_sim::profile::System;
 use pcie_store::Manifest;
@@ -24,7 +24,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
     module.add_function(wrap_pyfunction!(run_suite, module)?)?;
     module.add_function(wrap_pyfunction!(run_alone, module)?)?;
-    module.add_function(wrap_pyfunction!(run_messages, module)?)
+    module.add_function(wrap_pyfunction!(run_messages, module)?)?;
+    module.add_function(wrap_pyfunction!(run_nic, module)?)
 }
 
 pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
@@ -171,6 +172,30 @@ fn run_messages(
         .map_err(|error| InputError::new_err(error.to_string()))?;
     let work = Messages::new(suite, Arc::new(backend)).map_err(|error| raised(error.into()))?;
     let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
+    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
+}
+
+/// Runs a NIC on a simulated system into a store, a test for each of `tests`; see `run_suite`.
+#[pyfunction]
+#[pyo3(signature = (path, system, nic, tests, manifest, *, seed, jobs, resume, repeat_damaged, overwrite, progress))]
+#[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
+fn run_nic(
+    py: Python<'_>,
+    path: PathBuf,
+    system: &str,
+    nic: &str,
+    tests: &str,
+    manifest: &str,
+    seed: u64,
+    jobs: usize,
+    resume: bool,
+    repeat_damaged: bool,
+    overwrite: bool,
+    progress: Py<PyAny>,
+) -> PyResult<()> {
+    let work = SimulatedNic::new(parse("system", system)?, parse("nic", nic)?, parse("tests", tests)?, seed)
+        .map_err(|error| InputError::new_err(error.to_string()))?;
+    let options = Options { jobs, resume, repeat_damaged, overwrite };
     carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }
 

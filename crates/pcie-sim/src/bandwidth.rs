@@ -5,13 +5,13 @@
 //! together: the reference takes every event from one queue and is easy to believe; the fast one computes the time of each
 //! step from the steps that it waits for, and completes every transaction at the same time.
 
-mod card;
+pub(crate) mod card;
 mod completer;
 pub(crate) mod complex;
 mod engine;
 mod fast;
 mod pending;
-mod slots;
+pub(crate) mod slots;
 mod times;
 mod walks;
 

@@ -10,12 +10,18 @@ mod held;
 use crate::machine::Machine;
 use crate::profile::IommuMode;
 use cost::Cost;
-use pcie_model::{Answer, Limits, Model, ModelError};
+use pcie_model::{Answer, Bound, Limits, Model, ModelError};
 use pcie_wire::Accounting;
 use pcie_workload::{Operation, PAGE_BYTES, Pattern, Test};
 use serde::Serialize;
 
 const SUPER_PAGE_BYTES: u64 = 2 << 20;
+/// A card that outruns the root complex by less than this share is as fast as it, for all that a bandwidth tells.
+const NOT_NOTICED: f64 = 0.001;
+/// What is taken for sure, over what the bounds say.
+const FILLED_FOR_SURE: f64 = 1.25;
+/// More than that is never waited for.
+const FILLING_MOST: f64 = 131_072.0;
 
 /// What bounds a test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -41,6 +47,25 @@ impl Machine {
         let limits = self.limits(test, &cost, round_trip_ns);
         let answer = Model::new(*self.link(), Accounting::Spec, limits)?.answer(&cost.load, test.size_bytes);
         Ok(answer.map(|answer| TestBounds { answer, round_trip_ns }))
+    }
+
+    /// Transactions after which the root complex's queue of writes is full, where the root complex is what binds: it fills the
+    /// slower the less the card outruns it, and until it is full the card does not notice. 0 where something else binds.
+    #[must_use]
+    pub fn transactions_to_fill(&self, test: &Test) -> u64 {
+        let Ok(Some(bounds)) = self.bounds(test) else { return 0 };
+        let behind = |bound| matches!(bound, Bound::WriteRate | Bound::PageWalks);
+        let mut ceilings = bounds.answer.ceilings.iter();
+        let outrun = match ceilings.next() {
+            Some(binding) if test.operation.writes() && behind(binding.bound) => {
+                ceilings.find(|ceiling| !behind(ceiling.bound)).map_or(f64::INFINITY, |ceiling| ceiling.slack)
+            }
+            _ => return 0,
+        };
+        let complex = &self.system.host.root_complex;
+        let held = complex.posted_header_credits.at_most().min(complex.posted_data_credits.at_most());
+        let to_fill = f64::from(held) * (1.0 + 1.0 / outrun.max(NOT_NOTICED));
+        (to_fill * FILLED_FOR_SURE).min(FILLING_MOST).ceil() as u64
     }
 
     fn limits(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> Limits {

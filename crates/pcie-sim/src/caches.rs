@@ -212,6 +212,22 @@ impl Caches {
         }
     }
 
+    /// The CPU writes a line, which is in its cache from then on.
+    pub(crate) fn write_from_host(&mut self, lines: &Lines, line: Line) {
+        self.host_lines = true;
+        let flags = &mut self.flags[line as usize];
+        let held = *flags & HELD != 0;
+        *flags = HOST | TOUCHED;
+        if held {
+            let start = lines.set(line) as usize * self.ways;
+            if let Some(place) =
+                self.device_lines[start..start + self.ways].iter_mut().find(|one| **one == line)
+            {
+                *place = NO_LINE;
+            }
+        }
+    }
+
     /// Brings the state to where a run of writes by the card leaves it, given the lines it wrote, from the last to the
     /// first, and all the lines that it could write. Reads on only until no set can change any more.
     ///

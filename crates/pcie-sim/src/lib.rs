@@ -13,6 +13,7 @@ mod io_tlb;
 mod latency;
 mod lines;
 mod machine;
+pub mod nic;
 pub mod pio;
 mod places;
 mod port;

@@ -315,13 +315,13 @@ impl Machine {
     #[inline]
     pub(crate) fn read_cost(&self, found: Found, busy: bool) -> Picoseconds {
         let memory = &self.system.host.memory;
-        let miss = if busy { memory.busy_miss_ns } else { memory.miss_ns };
+        let (miss, remote, remote_dirty) = if busy { memory.busy_times() } else { memory.idle_times() };
         Picoseconds::from_ns(match found {
             Found::DeviceLine => 0.0,
             Found::HostLine => memory.host_line_ns,
-            Found::RemoteHostLine => miss + memory.remote_dirty_ns,
-            Found::Memory { remote, untouched } => {
-                let far = if remote { memory.remote_ns } else { 0.0 };
+            Found::RemoteHostLine => miss + remote_dirty,
+            Found::Memory { remote: elsewhere, untouched } => {
+                let far = if elsewhere { remote } else { 0.0 };
                 let first = if untouched { memory.untouched_ns } else { 0.0 };
                 miss + far + first
             }

@@ -23,7 +23,7 @@ mod stores;
 pub use descriptors::{DescriptorMessage, DescriptorsOutcome, DescriptorsRun};
 pub use frame::{SIGNATURE, frame};
 pub use stores::{
-    Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
+    Back, Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
     StoresRun,
 };
 

@@ -104,13 +104,6 @@ impl Port {
         }
     }
 
-    /// Leaves the port idle for a while after what it has sent.
-    pub fn hold(&mut self, span: Picoseconds) {
-        self.whole = self.free_at() + span;
-        self.rest = 0;
-        self.bytes = 0;
-    }
-
     #[inline]
     fn wake(&mut self, ready: Picoseconds) {
         let idle = ready > self.free_at();
@@ -153,8 +146,6 @@ mod tests {
         let first = port.send(Picoseconds(1000), 64);
         assert_eq!(first, Picoseconds(1000 + 8125));
         assert_eq!(port.send(Picoseconds(2000), 64), Picoseconds(1000 + 16_250));
-        port.hold(Picoseconds(10));
-        assert_eq!(port.free_at(), Picoseconds(1000 + 16_260));
     }
 
     #[test]

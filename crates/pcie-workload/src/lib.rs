@@ -13,7 +13,7 @@ mod units;
 pub use addresses::{AddressList, LIST_LENGTH, Offsets};
 pub use messages::{
     BufferEviction, MessagePace, MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord,
-    QueueSharing, Way,
+    QueueSharing, StoreKind, Way,
 };
 pub use suite::{Suite, SuiteError};
 pub use test::{

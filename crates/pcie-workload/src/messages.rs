@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
-    /// Stores of 8 B, each a TLP.
+    /// Stores, each a TLP.
     Uncached,
     /// Stores through write-combining buffers, stuffed with signatures.
     WriteCombined,
@@ -47,14 +47,27 @@ pub enum BufferEviction {
     Random,
 }
 
-/// A test of messages. As JSON it is canonical: these keys, in this order, each of them present.
+/// With which instruction a core stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreKind {
+    /// As any variable is written, from a register of the width that is asked for.
+    Plain,
+    /// Past the caches, weakly ordered (`movnti`, `vmovntdq`, `stnp`).
+    NonTemporal,
+    /// 64 B that leave the core in one piece (`movdir64b`, `st64b`).
+    Direct,
+}
+
+/// A test of messages. As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be
+/// told (`eviction`, `pressure`) is null for a device that exists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTest {
     /// Cores that send.
     pub cores: u32,
-    /// Order of eviction.
-    pub eviction: BufferEviction,
+    /// Order of eviction; null for the core's own.
+    pub eviction: Option<BufferEviction>,
     /// Generation of the link; null for the system's own link.
     pub generation: Option<u32>,
     /// Lanes of the link; null for the system's own.
@@ -63,12 +76,16 @@ pub struct MessageTest {
     pub messages: u32,
     /// Time between messages.
     pub pace: MessagePace,
-    /// Share of the stores behind which something else takes the buffer.
-    pub pressure: f64,
+    /// Share of the stores behind which something else takes the buffer; null for whatever happens.
+    pub pressure: Option<f64>,
     /// Queues.
     pub sharing: QueueSharing,
     /// Payload of a message.
     pub size_bytes: u64,
+    /// Width of a store: 4, 8, 16, 32 or 64; null for the device's own, and where messages go by descriptors.
+    pub store_bytes: Option<u32>,
+    /// The instruction that stores; null likewise.
+    pub store_kind: Option<StoreKind>,
     /// The way.
     pub way: Way,
 }
@@ -134,12 +151,25 @@ impl MessageTest {
                 ))
             })
             .or_else(|| {
-                (!(0.0..=1.0).contains(&self.pressure)).then_some((
-                    "pressure",
-                    self.pressure,
-                    "a share, 0 to 1",
-                ))
+                let pressure = self.pressure.filter(|pressure| !(0.0..=1.0).contains(pressure));
+                pressure.map(|pressure| ("pressure", pressure, "a share, 0 to 1"))
             })
+            .or_else(|| self.store_problem())
+    }
+
+    /// What of the stores cannot be.
+    fn store_problem(&self) -> Option<(&'static str, f64, &'static str)> {
+        let bytes = self.store_bytes?;
+        let remedy = if self.way == Way::Descriptors {
+            "none: descriptors are fetched"
+        } else if self.store_kind == Some(StoreKind::Direct) && bytes != 64 {
+            "64, which is what a direct store is"
+        } else if ![4, 8, 16, 32, 64].contains(&bytes) {
+            "4, 8, 16, 32 or 64"
+        } else {
+            return None;
+        };
+        Some(("store_bytes", f64::from(bytes), remedy))
     }
 }
 
@@ -167,14 +197,16 @@ mod tests {
     fn impossible_tests_are_named_with_their_key() {
         let test = MessageTest {
             cores: 1,
-            eviction: BufferEviction::InOrder,
+            eviction: Some(BufferEviction::InOrder),
             generation: None,
             lanes: None,
             messages: 1,
             pace: MessagePace::Alone,
-            pressure: 0.0,
+            pressure: None,
             sharing: QueueSharing::OwnQueues,
             size_bytes: 64,
+            store_bytes: Some(8),
+            store_kind: None,
             way: Way::WriteCombined,
         };
         let message = |parameters: MessageTest| {
@@ -195,7 +227,13 @@ mod tests {
                 MessageTest { messages: 1 << 9, size_bytes: 1 << 16, ..test.clone() },
                 "messages is 512: give so",
             ),
-            (MessageTest { pressure: 1.5, ..test.clone() }, "pressure is 1.5"),
+            (MessageTest { pressure: Some(1.5), ..test.clone() }, "pressure is 1.5"),
+            (MessageTest { store_bytes: Some(12), ..test.clone() }, "store_bytes is 12: give 4, 8, 16"),
+            (MessageTest { way: Way::Descriptors, ..test.clone() }, "store_bytes is 8: give none"),
+            (
+                MessageTest { store_kind: Some(StoreKind::Direct), ..test.clone() },
+                "store_bytes is 8: give 64",
+            ),
         ] {
             let found = message(wrong).unwrap_err();
             assert!(found.starts_with("suite mine: test 0 (f): ") && found.contains(key), "{found}");

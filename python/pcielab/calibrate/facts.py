@@ -15,8 +15,11 @@ from pcielab.profiles.files import PARTS, Kind
 from pcielab.profiles.read import Table, load
 
 CARD = "19ee:6000"
-BOARDS = {"AMDA0058-0001": "nfp6000-0001", "AMDA0058-0002": "nfp6000"}
-"""Boards of the card, by `assembly.partno`, and the device profile of each."""
+BOARDS = {"AMDA0058-0001": "nfp6000-0001", "AMDA0058-0002": "nfp6000", "AMDA0058-0011": "nfp6000"}
+"""Boards of the card, by `assembly.partno`, and the device profile of each; one is as the other until shown
+otherwise."""
+CARDS = tuple(dict.fromkeys(BOARDS.values()))
+"""The device profiles that can be calibrated with."""
 
 BASE_HOST = "generic-e5"
 DUAL_BASE_HOST = "generic-e5-dual"

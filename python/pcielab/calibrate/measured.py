@@ -11,14 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from pcielab.calibrate.facts import CARDS
 from pcielab.errors import InputError
 from pcielab.importers.pcie_bench.distributions import FORMS, Section, sections_of
 from pcielab.importers.pcie_bench.rows import read_rows
 from pcielab.importers.pcie_bench.text import read_text
 from pcielab.input_files import read_text_roughly
 from pcielab.published import CACHE_STATES, FAMILIES, NFP6000_TIMER
-from pcielab.store import open_store
+from pcielab.store import Store, open_store
 from pcielab.suites import Suite, load_suite
+from pcielab.wording import shown
 
 RowKey: TypeAlias = tuple[str, str, str, int, int]
 """Family, test, cache state (as published), window and size in bytes: what a pack names rows by."""
@@ -194,6 +196,7 @@ def _shares(section: Section) -> tuple[tuple[int, float], ...]:
 def _of_store(path: Path) -> _Found:
     store = open_store(path)
     store.require_kind("transfers", "calibrating")
+    _require_known_card(store)
     records = []
     refresh: tuple[tuple[int, float], ...] = ()
     for record in store.records():
@@ -207,6 +210,20 @@ def _of_store(path: Path) -> _Found:
             total = sum(count for _, count in bins) or 1
             refresh = tuple((tick, count / total) for tick, count in bins)
     return records, store.attachments, refresh, []
+
+
+def _require_known_card(store: Store) -> None:
+    """Refuse a run of another card: its constants are not known.
+
+    Raises:
+        InputError: The store says that it is of another.
+    """
+    card = ((store.manifest.get("system") or {}).get("device") or {}).get("name")
+    if card is not None and card not in CARDS:
+        raise InputError(
+            f"{store.path}: is a run of the card {shown(str(card))}: calibration knows the constants of the "
+            f"NFP-6000 ({', '.join(CARDS)}) only"
+        )
 
 
 def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int]:

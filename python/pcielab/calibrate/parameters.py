@@ -106,6 +106,19 @@ def _remote(system: Table) -> bool:
     return bool(system["memory_socket"] != system["device_socket"])
 
 
+def _local(system: Table) -> bool:
+    return not _remote(system)
+
+
+def _written_elsewhere(system: Table) -> bool:
+    """Whether the program writes its lines into another socket's cache than the card's."""
+    return bool(system["program_socket"] != system["device_socket"])
+
+
+def _owned_elsewhere(system: Table) -> bool:
+    return _remote(system) or _written_elsewhere(system)
+
+
 def _idle(system: Table) -> bool:
     return system["host"]["idle"] is not None
 
@@ -158,7 +171,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         (Shown(_HOST_COMMAND, _WARM_COMMAND),),
     ),
     Parameter("host.memory.remote_ns", 0, 400, 20, 4, (Shown(_COLD_DMA, _COLD_COMMAND),), when=_remote),
-    Parameter("host.memory.remote_dirty_ns", 0, 400, 20, 4, (Shown(_HOST_DMA),), when=_remote),
+    Parameter("host.memory.remote_dirty_ns", 0, 400, 20, 4, (Shown(_HOST_DMA),), when=_written_elsewhere),
     Parameter("host.memory.untouched_ns", 0, 100, 15, 4, when=_several_sockets),
     Parameter(
         "host.root_complex.write_ns",
@@ -171,8 +184,8 @@ PARAMETERS: tuple[Parameter, ...] = (
             Shown(_command("LAT_CMD_WRRD", "cold", 256 * _KIB)),
         ),
     ),
-    Parameter("host.memory.ownership_ns", 0, 400, 60, 8, when=lambda system: not _remote(system)),
-    Parameter("host.memory.remote_ownership_ns", 0, 600, 80, 8, when=_remote),
+    Parameter("host.memory.ownership_ns", 0, 400, 60, 8, when=_local),
+    Parameter("host.memory.remote_ownership_ns", 0, 600, 80, 8, when=_owned_elsewhere),
     Parameter("host.llc.host_share", 0.3, 1, 0.08, 0.02),
     Parameter(
         "host.iommu.walk_ns",
@@ -200,6 +213,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         100,
         8,
         (Shown(_dma("BW_DMA_RD", "host-warm", 8 * _KIB)), Shown(_dma("BW_DMA_RD", "host-warm", 256 * _KIB))),
+        # Where all lines are memory's or another socket's, only sums with what these take show.
+        when=lambda system: not _written_elsewhere(system),
     ),
     Parameter(
         "host.memory.busy_miss_ns",
@@ -208,6 +223,15 @@ PARAMETERS: tuple[Parameter, ...] = (
         40,
         8,
         (Shown(_dma("BW_DMA_RD", "cold", 256 * _KIB)),),
+    ),
+    Parameter(
+        "host.memory.busy_remote_dirty_ns",
+        0,
+        600,
+        40,
+        8,
+        (Shown(_dma("BW_DMA_RD", "host-warm", 256 * _KIB)),),
+        when=_written_elsewhere,
     ),
     Parameter(
         "host.root_complex.downlink_stretch",

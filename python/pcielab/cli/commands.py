@@ -29,6 +29,11 @@ COMMANDS = {
     "validate": ("validate:validate", "How far a twin's predictions are from measured rows."),
     "runs": ("runs:runs", "The stores of a folder: what each is of, and how far it is."),
     "report": ("report:report", "One HTML file from one run or several: the paper's figures, and every row."),
+    "figure": ("figure:figure", "A figure of the pcie-bench paper, made on the machines that the paper used."),
+    "findings": (
+        "findings:findings",
+        "What caches, NUMA and the IOMMU cost between runs, and what to do about it (table 2 of the paper).",
+    ),
     "compare": ("compare:compare", "Two runs side by side, and the size of their differences."),
     "import": ("imports:app", "Make a store from measurements taken elsewhere."),
     "export": ("exports:app", "Write a store in a format that other tools read."),

@@ -54,6 +54,10 @@ def _title(comparison: "Comparison") -> str:
     first, second = comparison.names
     apart = comparison.system_differences
     lines = [f"A: {first}", f"B: {second}"]
+    sides = {"A": comparison.a, "B": comparison.b}
+    lines += [
+        f"A latency of {side} includes: {told}" for side, run in sides.items() if (told := run.latency_includes)
+    ]
     if apart:
         named = ", ".join(str(one) for one in apart[:_SHOWN_DIFFERENCES])
         more = f" and {len(apart) - _SHOWN_DIFFERENCES} more" if len(apart) > _SHOWN_DIFFERENCES else ""
@@ -83,6 +87,8 @@ def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
 
 
 def _narrow(row: Any) -> dict[str, Cell]:
+    if "flow" in row:
+        return _narrow_flow(row)
     latency = row["name"].startswith("LAT_") or row["name"].endswith("_ALONE")
     metric, unit, apart = ("median", "ns", "ns") if latency else ("bandwidth", "gbps", "percent")
     asked = (
@@ -102,6 +108,26 @@ def _narrow(row: Any) -> dict[str, Cell]:
         "B": row[f"{metric}_b_{unit}"],
         "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",
     }
+
+
+def _narrow_flow(row: Any) -> dict[str, Cell]:
+    """A flow: its bandwidth (GB/s) and, where it has requests, their average latency (ns)."""
+    more, later = row["bandwidth_difference_percent"], row["average_difference_ns"]
+    return {
+        "experiment": row["name"],
+        "swept to": _or_none(row["swept_to"]),
+        "flow": row["flow"],
+        "A GB/s": _or_none(row["bandwidth_a_gbps"] / 8),
+        "B GB/s": _or_none(row["bandwidth_b_gbps"] / 8),
+        "B - A": f"{more:+.2f} %" if more == more else "-",
+        "A ns": _or_none(row["average_a_ns"]),
+        "B ns": _or_none(row["average_b_ns"]),
+        "later": f"{later:+.2f} ns" if later == later else "-",
+    }
+
+
+def _or_none(value: float | None) -> float | None:
+    return value if value == value else None
 
 
 def _link(row: Any) -> str:

@@ -17,7 +17,12 @@ Completion: TypeAlias = Callable[[str], list[tuple[str, str]]]
 
 def profile_names(*kinds: ProfileKind) -> Completion:
     """Offers shipped profiles of these kinds."""
-    return _titled(lambda: (shipped.profile_files(kind) for kind in kinds))
+    return _titled(lambda: (_with_aliases(kind) for kind in kinds))
+
+
+def _with_aliases(kind: ProfileKind) -> dict[str, Path]:
+    files = shipped.profile_files(kind)
+    return {**files, **{alias: files[name] for alias, name in shipped.aliases(kind).items()}}
 
 
 def suite_names(*kinds: SuiteKind) -> Completion:

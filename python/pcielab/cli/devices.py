@@ -1,5 +1,6 @@
 """`pcielab devices`: what tests can run on."""
 
+import json
 from typing import Annotated
 
 import typer
@@ -8,6 +9,8 @@ from pcielab import shipped
 from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.profiles import print_listing
+from pcielab.errors import InputError
+from pcielab.validation import suggestion
 
 app = typer.Typer()
 
@@ -49,14 +52,41 @@ def show(
     Examples:
     `pcielab devices show cpu`
 
+    `pcielab devices show sim`
+
     `pcielab devices show nfp6000`
     """
-    from pcielab.devices import kinds
-    from pcielab.devices.options import option_rows
+    from pcielab.devices.options import option_rows, options_of
     from pcielab.profiles.listing import listing
 
-    kind = kinds().get(card)
-    if kind is None:
+    options = options_of(card)
+    if options is None:
         print_listing(listing("device", card), output_format)
     else:
-        print_rows([*option_rows(kind.options)], output_format, f"{kind.title}: what --set takes")
+        print_rows([*option_rows(options.model)], output_format, f"{options.title}: what --set takes")
+
+
+@app.command()
+def schema(
+    kind: Annotated[
+        str,
+        typer.Argument(metavar="KIND", help="A kind of device.", autocompletion=lambda: [*_kinds()]),
+    ],
+) -> None:
+    """Print the JSON Schema of a kind's options: of the file that `run --device KIND --profile FILE` takes.
+
+    Example:
+    `pcielab devices schema cpu`
+    """
+    from pcielab.devices.options import options_of
+
+    options = options_of(kind)
+    if options is None:
+        raise InputError(f"{kind}: is no kind of device: {suggestion(kind, _kinds())}")
+    typer.echo(json.dumps(options.model.model_json_schema(), indent=1))
+
+
+def _kinds() -> list[str]:
+    from pcielab.devices.options import kinds_with_options
+
+    return kinds_with_options()

@@ -220,9 +220,8 @@ def _print_checks(store: "Store", explanation: "Explanation") -> None:
 def _link(facts: "Facts") -> str:
     link = facts.link
     ecrc = ", ECRC" if link.ecrc else ""
-    return (
-        f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}{ecrc}, {link.tags} tags"
-    )
+    tags = f", {facts.tags} tags" if facts.tags is not None else ""
+    return f"Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, MRRS {link.mrrs_bytes}{ecrc}{tags}"
 
 
 def _wide(row: "Row", origin: str) -> dict[str, Cell]:

@@ -9,6 +9,7 @@ import typer
 
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_frame, print_rows
+from pcielab.cli.suites import validate
 from pcielab.errors import InputError
 from pcielab.wording import named
 
@@ -39,7 +40,36 @@ class Method(StrEnum):
     MAX_MIN = "max-min"
 
 
+class Standalone(StrEnum):
+    """Where the rates of flows that run alone come from."""
+
+    DECLARED = "declared"
+    SIMULATED = "simulated"
+
+
+class Discipline(StrEnum):
+    """What has credits of its own at every port."""
+
+    PER_FLOW = "per-flow"
+    PER_DESTINATION = "per-destination"
+    FIFO = "fifo"
+
+
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
+_FOUND = (
+    "gbytes_per_s",
+    "requests",
+    "average_ns",
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+    "host_ns",
+    "fabric_ns",
+    "device_ns",
+)
+"""What `fabric run` shows of a flow: its bandwidth, its latencies, and how long each phase takes on average."""
+_SHOWN_EXCESSIVE = 5
+"""Flows with too much declared that are named; the rest are counted."""
 
 
 @app.command("list")
@@ -75,6 +105,16 @@ def estimate(
         bool,
         typer.Option("--rounds", help="With --method ecr: the tables of every round, as JSON or CSV rows too."),
     ] = False,
+    standalone: Annotated[
+        Standalone,
+        typer.Option("--standalone", help="What each flow gets alone: declared in the file, or simulated."),
+    ] = Standalone.DECLARED,
+    discipline: Annotated[
+        Discipline, typer.Option("--discipline", help="With --standalone simulated: what has credits of its own.")
+    ] = Discipline.PER_DESTINATION,
+    duration_us: Annotated[
+        float, typer.Option("--duration-us", help="With --standalone simulated: simulated time of each.")
+    ] = 200.0,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """What each flow gets when all run at once, in GB/s of payload, and the edge that limits it.
@@ -82,8 +122,13 @@ def estimate(
     `max-min` holds where every flow has credits of its own; `ecr` is the estimator of the rPCIeBench paper, which
     never gives more. Both are modelled, not measured.
 
+    With `--standalone simulated`, what each flow gets alone comes from a simulation of it with its primitive, size
+    and outstanding requests; then all are simulated together, and each estimate stands beside that with its error.
+
     Examples:
     `pcielab fabric estimate fabrex-u55c`
+
+    `pcielab fabric estimate fabrex-u55c --flows latency --standalone simulated`
 
     `pcielab fabric estimate fabrex-u55c --method ecr --rounds`
 
@@ -93,14 +138,51 @@ def estimate(
 
     chosen = fabric.load(file)
     listed = chosen.flows(flows)
+    _say_excessive(chosen, listed)
+    asked = listed
+    if standalone is Standalone.SIMULATED:
+        listed = _simulated_alone(chosen, asked, discipline, duration_us)
     if rounds:
         if method is not Method.ECR:
             raise InputError(f"--rounds: {method.value} has no rounds: give --method ecr")
         print_rows(_round_rows(chosen, listed), output_format, f"{chosen.title} (modelled, ecr by rounds)")
         return
     found = fabric.estimate(chosen, listed, method.value)
-    shown = found.edges if edges else found.flows
-    print_frame(shown, output_format, f"{chosen.title} (modelled, {method.value})")
+    title = f"{chosen.title} (modelled, {method.value})"
+    if edges:
+        print_frame(found.edges, output_format, title)
+    elif standalone is Standalone.SIMULATED:
+        together = fabric.simulate(chosen, asked, discipline=discipline.value, duration_us=duration_us)
+        compared = fabric.check_by_simulation(found.flows, together.flows)
+        print_frame(compared, output_format, f"{title} from simulated standalones, beside simulated together")
+    else:
+        print_frame(found.flows, output_format, title)
+
+
+def _say_excessive(chosen: "Fabric", flows: "pd.DataFrame") -> None:
+    from pcielab import fabric
+
+    found = fabric.excessive(chosen, flows)
+    for row in found.head(_SHOWN_EXCESSIVE).to_dict("records"):
+        typer.echo(
+            f"flow {named(row['flow'])}: standalone_gbytes_per_s = {row['standalone_gbytes_per_s']:g}: its way "
+            f"carries {row['path_gbytes_per_s']:g} at most",
+            err=True,
+        )
+    if len(found) > _SHOWN_EXCESSIVE:
+        typer.echo(f"{len(found) - _SHOWN_EXCESSIVE} more flows declare more than their way carries", err=True)
+
+
+def _simulated_alone(
+    chosen: "Fabric", flows: "pd.DataFrame", discipline: Discipline, duration_us: float
+) -> "pd.DataFrame":
+    from pcielab import fabric
+    from pcielab.cli.progress import Bar
+
+    with Bar() as bar:
+        return fabric.simulated_standalones(
+            chosen, flows, discipline=discipline.value, duration_us=duration_us, progress=bar.update
+        )
 
 
 def _round_rows(chosen: "Fabric", flows: "pd.DataFrame") -> list[dict[str, Cell]]:
@@ -173,46 +255,7 @@ def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, over
     typer.echo(f"wrote {path}", err=True)
 
 
-@app.command()
-def validate(
-    run_path: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite of published experiments.")],
-    output_format: FormatOption = Format.TABLE,
-) -> None:
-    """Every number that a paper gives, beside the same of a run: simulated, estimated, error, and why.
-
-    A latency or bandwidth is `within` if it is at most 5 % off, a share if it is at most 3 points off, rounding of
-    the published number allowed for. What is further off has its reason, or is `off`.
-
-    For example:
-
-        pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db
-
-        pcielab fabric validate experiments.db --format csv
-    """
-    from pcielab import fabric
-    from pcielab.store import open_store
-
-    store = open_store(run_path)
-    compared = fabric.compare_with_published(store)
-    if compared is None:
-        raise InputError(
-            f"{run_path}: of suite {store.manifest.get('suite')} no numbers are published: give a run of "
-            "`pcielab fabric run fabrex-u55c --suite rpciebench`"
-        )
-    if output_format is not Format.TABLE:
-        print_frame(compared, output_format)
-        return
-    print_frame(compared.drop(columns=["reason"]), output_format, "Published and simulated")
-    for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
-        typer.echo(f"{len(rows)} {verdict}: {reason}")
-
-
-class Discipline(StrEnum):
-    """What has credits of its own at every port."""
-
-    PER_FLOW = "per-flow"
-    PER_DESTINATION = "per-destination"
-    FIFO = "fifo"
+app.command()(validate)
 
 
 @app.command("run")
@@ -236,6 +279,9 @@ def run_fabric(
         float, typer.Option("--duration-us", help="Without --suite: what is simulated after warming up.")
     ] = 200.0,
     seed: Annotated[int, typer.Option("--seed", help="Names the draws of random arrivals.")] = 1,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Keep every request, for `export requests` and `export perfetto`.")
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
     repeat_damaged: Annotated[
         bool, typer.Option("--repeat-damaged", help="With --resume: do tests again whose numbers are damaged.")
@@ -249,6 +295,8 @@ def run_fabric(
 
     Examples:
     `pcielab fabric run fabrex-u55c --flows latency -o latency.db`
+
+    `pcielab fabric run fabrex-u55c --flows latency --trace -o latency.db`
 
     `pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db`
     """
@@ -281,6 +329,7 @@ def run_fabric(
             output,
             suite=name,
             seed=seed,
+            trace=trace,
             resume=resume,
             repeat_damaged=repeat_damaged,
             overwrite=overwrite,
@@ -289,12 +338,6 @@ def run_fabric(
     if suite is not None:
         typer.echo(f"{len(points)} simulations of {chosen.name}: {output}", err=True)
         return
-    scalars = open_store(output).scalar_rows
-    of_flows = scalars[scalars["subject"].str.startswith("flow ")]
-    columns = of_flows["metric"] + "_" + of_flows["unit"].map({"GB/s": "gbytes_per_s", "ns": "ns", "1": "count"})
-    wide = of_flows.assign(column=columns, flow=of_flows["subject"].str.removeprefix("flow "))
-    print_frame(
-        wide.pivot(index="flow", columns="column", values="value").reset_index(),
-        output_format,
-        f"{chosen.title} (simulated)",
-    )
+    table = fabric.flow_table(open_store(output))
+    shown = [column for column in table.columns if column == "flow" or column in _FOUND]
+    print_frame(table[shown], output_format, f"{chosen.title} (simulated)")

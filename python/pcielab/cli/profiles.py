@@ -37,9 +37,14 @@ def list_profiles(
     kind: Annotated[ProfileKind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """List the shipped profiles of every kind."""
+    """List the shipped profiles of every kind, with the other names that they go by."""
     rows: list[dict[str, Cell]] = [
-        {"kind": one, "name": name, "title": shipped.title(path)}
+        {
+            "kind": one,
+            "name": name,
+            "aliases": " ".join(alias for alias, of in shipped.aliases(one).items() if of == name),
+            "title": shipped.title(path),
+        }
         for one in ([kind] if kind else shipped.PROFILE_FOLDERS)
         for name, path in shipped.profile_files(one).items()
     ]

@@ -34,14 +34,23 @@ def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object
     from pcielab.suites import load_suite, single_test
 
     if test is None:
-        given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-        if given:
-            raise InputError(f"{', '.join(given)}: describes a single test: give --test as well")
+        _refuse(options, "describes a single test: give --test as well")
         return load_suite(suite or "quick")
     if suite is not None:
         raise InputError("--suite and --test: give one of them: a suite has its own tests")
     chosen = {name: value for name, value in options.items() if value is not None}
     return single_test(test, **chosen)  # type: ignore[arg-type]
+
+
+def _refuse(options: dict[str, object], why: str) -> None:
+    """Refuse options that were given and mean nothing here.
+
+    Raises:
+        InputError: One was.
+    """
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
+    if given:
+        raise InputError(f"{', '.join(given)}: {why}")
 
 
 def _run_messages(
@@ -57,9 +66,7 @@ def _run_messages(
     from pcielab.simulation import simulate_messages
     from pcielab.suites import load_message_suite
 
-    given = [f"--{name.replace('_', '-')}" for name, value in single.items() if value is not None]
-    if given:
-        raise InputError(f"{', '.join(given)}: describes a single test: leave it out with --suite {suite}")
+    _refuse(single, f"describes a single test: leave it out with --suite {suite}")
     chosen = load_message_suite(suite)
     machine = load_message_profile(profile)
     with Bar() as bar:
@@ -105,6 +112,7 @@ def run(
             "--device",
             metavar="KIND[:ADDRESS]",
             help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
+            "cuda, an NVIDIA GPU; "
             "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
         ),
     ] = "sim",
@@ -135,6 +143,38 @@ def run(
             autocompletion=suite_names("transfers", "messages"),
             help="Suite: a shipped one or a file [default: quick].",
         ),
+    ] = None,
+    families: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--family", help="With --suite: only its tests of this family; bw_* stands for several; repeatable."
+        ),
+    ] = None,
+    nic: Annotated[
+        str | None,
+        typer.Option(
+            "--nic",
+            metavar="NAME|FILE",
+            autocompletion=profile_names("nic"),
+            help="A NIC in place of the system's card, with frames of the sizes of --frames.",
+        ),
+    ] = None,
+    frames: Annotated[
+        str | None,
+        typer.Option(
+            "--frames",
+            metavar="LIST|RANGE",
+            help="With --nic: bytes of Ethernet frames, FCS included; first:last goes in steps of 64 "
+            "[default: 64:1500].",
+            show_default=False,
+        ),
+    ] = None,
+    line: Annotated[
+        float | None,
+        typer.Option("--line", help="With --nic: line rate in Gb/s [default: 40].", show_default=False),
+    ] = None,
+    direction: Annotated[
+        str | None, choice("--direction", ("both", "tx", "rx"), "With --nic: both sends on what it receives")
     ] = None,
     test: Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")] = None,
     path: Annotated[
@@ -194,6 +234,10 @@ def run(
         pcielab run --suite kpio -o messages.db
 
         pcielab run --device cpu --suite cpu -o cpu.db
+
+        pcielab run --nic niantic-dpdk --profile ib-000-nosp --frames 64:1500 -o nic.db
+
+        pcielab run --device cuda:0 --suite cuda-quick -o gpu.db
     """
     from pcielab.cli.stores import tell_damaged
     from pcielab.store import open_store
@@ -215,6 +259,29 @@ def run(
     kept = {"seed": seed, "resume": resume, "repeat_damaged": repeat_damaged, "overwrite": overwrite}
     if repeat_damaged:
         tell_damaged(output)
+    of_nic: dict[str, object] = {"frames": frames, "line": line, "direction": direction}
+    if nic is not None:
+        others = {"suite": suite, "family": families, "test": test, "engine": engine, **single}
+        _refuse(others, "is not for --nic, whose tests are --frames")
+        if device != "sim":
+            raise InputError(f"--nic {nic}: is simulated: leave --device {device} away")
+        from pcielab.cli.run_nic import run_nic
+
+        run_nic(
+            nic,
+            profile or "hsw2620",
+            sets or [],
+            output,
+            frames=frames or "64:1500",
+            line=line or 40.0,
+            direction=direction or "both",
+            output_format=output_format,
+            jobs=jobs,
+            **kept,
+        )
+        tell(output, nic)
+        return
+    _refuse(of_nic, "describes the frames of a NIC: give --nic as well")
     if suite is not None and test is None and is_message_suite(suite):
         if device != "sim":
             raise InputError(
@@ -223,6 +290,9 @@ def run(
         _run_messages(suite, profile or "kpio-2012", sets or [], output, single, **kept)
         return
     chosen = _chosen_suite(suite, test, single)
+    if families:
+        _refuse({"test": test}, "is one test of no family: leave --family away")
+        chosen = chosen.only(families)
     common = {"samples": samples.value, "jobs": jobs, **kept}
     if device == "rtl":
         title = name = _run_rtl(profile or "hsw2620", sets or [], chosen, output, engine, **common)

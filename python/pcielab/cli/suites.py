@@ -1,12 +1,14 @@
 """`pcielab suites`: what is shipped, and the tests of a suite."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pcielab import catalog, shipped
 from pcielab.cli.completion import suite_names
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_frame, print_rows
+from pcielab.errors import InputError
 from pcielab.shipped import SuiteKind
 
 if TYPE_CHECKING:
@@ -51,6 +53,44 @@ def show(
         print_rows(_families(tests), output_format, title=f"{name}: {len(tests)} tests")
     else:
         print_rows([_flat(test) for test in tests], output_format)
+
+
+@app.command()
+def validate(
+    run_path: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite of published experiments.")],
+    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+) -> None:
+    """Every number that a paper gives, beside the same of a run: simulated, estimated, error, and why.
+
+    A latency or bandwidth is `within` if it is at most 5 % off, a share if it is at most 3 points off, rounding of
+    the published number allowed for. What is further off has its reason, or is `off`.
+
+    For example:
+
+        pcielab run --suite kpio -o messages.db
+
+        pcielab suites validate messages.db
+
+        pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db
+
+        pcielab suites validate experiments.db --format csv
+    """
+    from pcielab.published_values import compare_with_published
+    from pcielab.store import open_store
+
+    store = open_store(run_path)
+    compared = compare_with_published(store)
+    if compared is None:
+        raise InputError(
+            f"{run_path}: of suite {store.manifest.get('suite')} no numbers are published: give a run of "
+            "`pcielab run --suite kpio`, or of `pcielab fabric run fabrex-u55c --suite rpciebench`"
+        )
+    if output_format is not Format.TABLE:
+        print_frame(compared, output_format)
+        return
+    print_frame(compared.drop(columns=["reason"]), output_format, "Published and simulated")
+    for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
+        typer.echo(f"{len(rows)} {verdict}: {reason}")
 
 
 def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:

@@ -1,7 +1,9 @@
 """Pairing the tests of two runs, and their differences.
 
 Tests pair by family, name, pattern, cache state, offsets, window, size, and, where these occur more than once, by
-order of occurrence. What is left pairs by what was asked for alone, whatever its family and name.
+order of occurrence. What is left pairs by what was asked for alone, whatever its family and name. Of runs of a
+fabric, the flows of their tests pair: by family, experiment, what was swept to, and their names; what is left, by
+their ends, primitive, size and outstanding requests.
 """
 
 from collections.abc import Iterable
@@ -11,13 +13,23 @@ import pandas as pd
 
 from pcielab.compare.systems import Difference, differences
 from pcielab.errors import InputError
+from pcielab.fabric.stored import flow_table
 from pcielab.store import Store
 
 ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
 NAMED = ["family", "name", *ASKED]
 UNNAMED = ["operation", "path", *ASKED, "stride_units", "outstanding"]
-MESSAGES = ["way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"]
+MESSAGES = [
+    *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
+    *("store_bytes", "store_kind"),
+]
 """What tests of messages ask for besides the size; theirs have none of the parameters of transfers."""
+_UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
+"""The simulated messages that those of a core that exists, or of an older store, are held against."""
+
+FLOWS_NAMED = ["family", "name", "swept_to", "flow"]
+FLOWS_UNNAMED = ["source", "destination", "primitive", "size_bytes", "outstanding", "swept_to"]
+"""What pairs flows on a fabric."""
 
 METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
 """What is compared, and the unit in the names of the columns. Bandwidths differ in percent, latencies in ns."""
@@ -91,20 +103,16 @@ def compare(a: Store, b: Store) -> Comparison:
     """Pair the finished tests of two runs.
 
     Raises:
-        InputError: They are of different kinds, or of fabrics, or have no test in common.
+        InputError: They are of different kinds, or have no test in common.
     """
     b.require_kind(a.kind, f"a comparison with {a.path}")
-    if a.kind == "fabric":
-        raise InputError(
-            f"{a.path}: is a run of kind fabric, which is not compared: give both to `pcielab report`, which "
-            "draws them side by side"
-        )
+    of_flows = a.kind == "fabric"
     more = MESSAGES if a.kind == "messages" else []
-    left, right = _finished(a), _finished(b)
-    named = _paired(left, right, NAMED + more)
+    left, right = (_finished_flows(store) if of_flows else _finished(store) for store in (a, b))
+    named = _paired(left, right, FLOWS_NAMED if of_flows else NAMED + more)
     rest_left = left[~left["id"].isin(named["id_a"])]
     rest_right = right[~right["id"].isin(named["id_b"])]
-    unnamed = _paired(rest_left, rest_right, UNNAMED + more)
+    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else UNNAMED + more)
     pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
     if pairs.empty:
         raise InputError(
@@ -124,11 +132,23 @@ def _finished(store: Store) -> pd.DataFrame:
     return frame[frame["status"] == "ok"]
 
 
+def _finished_flows(store: Store) -> pd.DataFrame:
+    """A row for each flow of each test that has ended, with numbers as other tests have them."""
+    table = flow_table(store)
+    found = table[table["status"] == "ok"].rename(
+        columns={"id": "test", "experiment": "name", "value": "swept_to"}
+    )
+    columns = {*NAMED, *FLOWS_NAMED, *FLOWS_UNNAMED, "gbytes_per_s", "p50_ns", "average_ns"}
+    found = found.assign(**dict.fromkeys(columns - set(found)))
+    metrics = {"bandwidth": 8 * found["gbytes_per_s"], "median": found["p50_ns"], "average": found["average_ns"]}
+    return found.assign(id=range(len(found)), **metrics)
+
+
 def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataFrame:
     """The ids of tests that agree in `key` and occurrence: id_a, id_b, occurrence."""
-    sides = [
-        side[["id", *key]].assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in (left, right)
-    ]
+    unsaid = {column: value for column, value in _UNSAID.items() if column in key}
+    sides = [side.reindex(columns=["id", *key]).fillna(unsaid).astype({"id": int}) for side in (left, right)]
+    sides = [side.assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in sides]
     pairs = sides[0].merge(sides[1], on=[*key, "occurrence"], suffixes=("_a", "_b"))
     return pairs[["id_a", "id_b", "occurrence"]]
 
@@ -136,10 +156,10 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
 def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
     of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
     of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
-    more = [column for column in MESSAGES if column in of_a]
+    more = [column for column in (*MESSAGES, "flow", "swept_to") if column in of_a]
     rows = of_a[NAMED + more].assign(
-        test_a=pairs["id_a"],
-        test_b=pairs["id_b"],
+        test_a=of_a["test"] if "test" in of_a else pairs["id_a"],
+        test_b=of_b["test"] if "test" in of_b else pairs["id_b"],
         occurrence=pairs["occurrence"],
         origin_a=a.origin,
         origin_b=b.origin,

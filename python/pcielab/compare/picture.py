@@ -11,23 +11,27 @@ import altair as alt
 import pandas as pd
 
 from pcielab.compare.pairs import MESSAGES, METRICS, Comparison
-from pcielab.report.axes import SizeAxis, window_axis
+from pcielab.report.axes import SizeAxis, bytes_axis, window_axis
 from pcielab.report.figures.frame import Figure, panels, titled
+from pcielab.report.figures.message import link_name
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, with_residuals
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
 from pcielab.report.run import Run, runs_of
 from pcielab.report.series import Series, label_rows
 
-_AXES = ("size_bytes", "window_bytes", "offset_bytes")
+_AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
 
-_PARTS = ("name", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *MESSAGES)
+_OF_MESSAGES = tuple(column for column in MESSAGES if column not in ("generation", "lanes"))
+_PARTS = ("name", "link", "cache", "pattern", "offset_of", "size_bytes", "window_bytes", *_OF_MESSAGES, "flow")
 """What tells the panels of a family apart, where it varies."""
 
 _OFFSETS = list(range(0, 65, 8))
 _HEIGHT, _LOW = 200, 120
 _MOST_TALL = 4
+_MOST_APART = 80
+"""Sizes of a sweep whose neighbours are drawn apart at most; more are a curve anyway."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,8 @@ def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
     # A stream of messages has both.
     latency = rows["bandwidth_a_gbps"].isna() | rows["name"].str.endswith("_ALONE")
     value = rows["median_b_ns"].where(latency, rows["bandwidth_b_gbps"])
-    drawn = value.notna() & rows["size_bytes"].notna()
+    places = rows[[column for column in _AXES if column in rows]]
+    drawn = value.notna() & places.notna().any(axis=1)
     groups = rows[drawn].groupby(["family", latency.rename("latency")], sort=False)
     return [_family(group, str(name), a, b, latency=bool(timed)) for (name, timed), group in groups]
 
@@ -91,7 +96,7 @@ def _summary(comparison: Comparison) -> Summary:
 def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> Figure:
     metric, unit = ("median", "ns") if latency else ("bandwidth", "Gb/s")
     points = _points(rows)
-    axis = max(_AXES, key=lambda column: points[column].nunique())
+    axis = max((column for column in _AXES if column in points), key=lambda column: points[column].nunique())
     points = points.assign(part=_parts(points, axis))
     column = METRICS[metric]
     values = [
@@ -119,17 +124,24 @@ def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> 
 
 def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
     """The rows with their places on the horizontal axis, and that axis."""
+    if axis == "size_bytes" and data[axis].nunique() > _MOST_APART:
+        return data, bytes_axis(axis, "transfer size (bytes)", data[axis], step=2)
     if axis == "size_bytes":
         sizes = SizeAxis.of(data[axis])
         return sizes.placed(data), sizes.encoding
     if axis == "window_bytes":
         return data, window_axis(data[axis])
+    if axis == "swept_to":
+        return data, alt.X("swept_to:Q", title="swept to", scale=alt.Scale(zero=False))
     return data, alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=_OFFSETS))
 
 
 def _points(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows with both offsets as one, and whose it is."""
+    """The rows with both offsets as one and whose it is, and the link that a message crosses in one word."""
     host, device = rows["host_offset_bytes"].fillna(0), rows["device_offset_bytes"].fillna(0)
+    if "generation" in rows:
+        links = zip(rows["generation"], rows["lanes"], strict=True)
+        rows = rows.assign(link=[link_name(generation, lanes) or "own link" for generation, lanes in links])
     return rows.assign(
         offset_bytes=host + device, offset_of=(device > 0).map({True: "device offset", False: "host offset"})
     )

@@ -1,19 +1,23 @@
 """`cpu`: a core of this machine as the requester, and the host's side, which other real devices share."""
 
 import platform
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.profiles.part import Part, Size
 
+PageBytes: TypeAlias = Annotated[
+    Size, WithJsonSchema({"enum": [4096, 2097152, 1073741824, "4K", "2M", "1G"], "default": 4096})
+]
+
 
 class HostOptions(Part):
     """The host's side of a real device."""
 
-    page_bytes: Size = 4096
+    page_bytes: PageBytes = 4096
     """Page size of the buffer: 4096, 2M or 1G."""
     buffer_bytes: Size = 64 << 20
     """Size of the buffer, in whole pages."""

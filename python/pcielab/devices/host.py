@@ -31,7 +31,7 @@ class RealHost(Host):
         memory: Any = (ctypes.c_uint8 * self._host.buffer_bytes).from_address(self.address)
         memory.owner = self._host
         self.buffer = np.frombuffer(memory, dtype=np.uint8)
-        self._window_bytes = self._host.buffer_bytes
+        self._host.begin(self._host.buffer_bytes, _core.Stop())
 
     def facts(self) -> HostFacts:
         """What it is."""
@@ -40,12 +40,12 @@ class RealHost(Host):
         return HostFacts(**known)
 
     def begin(self, start: Start) -> None:
-        """Notes the window: its lines are what a flush is for."""
-        self._window_bytes = start.test.window_bytes
+        """Notes the window, whose lines are what a flush is for, and what would end the test."""
+        self._host.begin(start.test.window_bytes, start.stop)
 
     def thrash(self) -> None:
         """Makes the caches cold, as the options say."""
-        self._host.thrash(self._window_bytes)
+        self._host.thrash()
 
     def warm(self, window_bytes: int) -> None:
         """Writes the first bytes of the buffer, in whole pages, four times."""

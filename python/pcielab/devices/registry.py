@@ -19,6 +19,8 @@ from pcielab.profiles.part import Part
 from pcielab.validation import explain, suggestion
 
 GROUP = "pcielab.devices"
+OF_SYSTEMS = ("sim", "rtl")
+"""Kinds whose options are the profile of a system: they have ways of their own to be opened."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ _SHIPPED = (
 
 
 def kinds() -> dict[str, Kind]:
-    """Every kind but `sim`, whose options are the profile of a system, by name."""
+    """Every kind but those on systems, by name."""
     found = {kind.name: kind for kind in _SHIPPED}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         found.setdefault(entry.name, _loaded(entry))
@@ -99,8 +101,12 @@ def open_kind(
     """
     name, _, address = device.partition(":")
     known = kinds()
+    if name in OF_SYSTEMS:
+        raise InputError(
+            f"--device {device}: is on a system (--profile), and has no address: give --device {name}"
+        )
     if name not in known:
-        raise InputError(f"--device {name}: unknown: {suggestion(name, ['sim', *known])}")
+        raise InputError(f"--device {name}: unknown: {suggestion(name, [*OF_SYSTEMS, *known])}")
     kind = known[name]
     content = _with_changes(profile or {}, sets or {})
     try:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,65 @@ def test_a_device_that_never_answers_is_given_up_at_its_deadline(tmp_path: Path)
     assert open_store(tmp_path / "run.db").tests.empty
 
 
+def fails_at_128_bytes(device: Rig, test: Parameters) -> Iterator[LatencySlice]:
+    if test.path != "dma":
+        raise devices.NotSupportedError("path: dma alone")
+    if test.size_bytes == 128:
+        raise ValueError("a bit fell over")
+    for _ in range(0, test.transactions, 512):
+        if device.start.stop.is_requested():
+            return
+        yield np.full(512, 90, dtype=np.uint32), 512 * 1000.0
+
+
+def contract_of(slices: Any) -> str:
+    latency = single_test("lat-rd", size=64, window="8K", transactions=2048).entries[0].parameters
+    refused, failing = [replace(latency, path="command")], [replace(latency, size_bytes=128)]
+    return "; ".join(devices.broken_promises(devices.bridged(Rigged(slices)), latency, None, refused, failing))
+
+
+def test_a_device_in_python_keeps_to_the_contract_after_failures_too() -> None:
+    assert contract_of(fails_at_128_bytes) == ""
+
+
+def test_what_a_device_in_python_does_not_keep_to_is_told() -> None:
+    def deaf(_device: Rig, test: Parameters) -> Iterator[LatencySlice]:
+        if test.path != "dma":
+            raise devices.NotSupportedError("no")
+        for _ in range(0, test.transactions, 2048):
+            time.sleep(0.3)
+            yield np.full(2048, 1000, dtype=np.uint32), 1.0
+
+    told = contract_of(deaf)
+    assert "after it was told to" in told
+    assert "in 1 ns" in told
+    assert "refused without naming the limit" in told
+    assert "it should fail, and did not" in told
+
+
+def test_a_test_that_was_not_announced_well_is_not_carried_out(tmp_path: Path) -> None:
+    class Forgetful(Rig):
+        def begin(self, start: devices.Start) -> None:
+            if start.position == 1:
+                raise ValueError("nothing was set up")
+            super().begin(start)
+
+    backend = Rigged(steady)
+    backend.device = Forgetful(steady)
+    devices.run(devices.bridged(backend), three_tests(), tmp_path / "run.db")
+    store = open_store(tmp_path / "run.db")
+    assert list(store.tests["status"]) == ["ok", "failed", "ok"]
+    assert store.tests["message"][1] == "ValueError: nothing was set up"
+
+
+def test_the_core_of_this_machine_keeps_to_the_contract() -> None:
+    read = single_test("lat-rd", path="command", size=8, window="64K", transactions=5_000).entries[0].parameters
+    write = single_test("bw-wr", path="command", size=64, window="1M", transactions=5_000).entries[0].parameters
+    refused = [replace(read, path="dma"), replace(write, window_bytes=1 << 30)]
+    backend = devices.open_kind("cpu", sets={"host.buffer_bytes": "4M"})
+    assert devices.broken_promises(backend, read, write, refused) == []
+
+
 def test_another_device_cannot_go_on_with_a_run(tmp_path: Path) -> None:
     output = tmp_path / "run.db"
     devices.run(devices.bridged(Rigged(steady)), three_tests(), output)
@@ -185,6 +245,7 @@ def test_unknown_kinds_options_and_addresses_are_refused_by_name() -> None:
         ("cpu", {"pages": 1}, "--set pages: give device.KEY=VALUE or host.KEY=VALUE"),
         ("cpu:two", {}, "--device cpu:two: give the number of a core"),
         ("cpu:1", {"host.core": 0}, "--device cpu:1 and host.core=0"),
+        ("sim:snb", {}, "--device sim:snb: is on a system (--profile), and has no address: give --device sim"),
     ]:
         with pytest.raises(InputError) as caught:
             devices.open_kind(device, sets=sets)

@@ -71,7 +71,7 @@ def _of_link(facts: Facts, test: Mapping[str, Any], latencies: "_Latencies") -> 
         round_trip = latencies.round_trip(test, min(test["size_bytes"], facts.link.mrrs_bytes))
     limits = model.Limits(
         round_trip_ns=round_trip.ns if round_trip else None,
-        tags=facts.link.tags if round_trip else None,
+        tags=facts.tags if round_trip else None,
         # A write is done for the card when it has left: it does not wait for a round trip.
         dmas_in_flight=test["outstanding"] if round_trip and test["operation"] == "bw-rd" else None,
     )

@@ -1,8 +1,9 @@
 """What a store says of the machine behind its numbers, as far as bounds ask for it.
 
-A simulated run has its resolved system profile. An import has the texts that were recorded on the machine: the
-link is what `lspci -vvv` shows of the card, the bus addresses of the host buffer and the IOMMU mode come from the
-measurement's own notes. What a store does not say is named in `missing`, and what depends on it is left out.
+A simulated run has its resolved system profile. A device that was measured says of itself which link it has. An
+import has the texts that were recorded on the machine: the link is what `lspci -vvv` shows of the card, the bus
+addresses of the host buffer and the IOMMU mode come from the measurement's own notes. What a store does not say is
+named in `missing`, and what depends on it is left out.
 """
 
 import math
@@ -12,17 +13,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pcielab import lspci, model
+from pcielab import model
 from pcielab.errors import InputError
+from pcielab.explain.measured_link import LSPCI, measured_link, named_in_texts
 from pcielab.machine import Setup, setup_of
 from pcielab.profiles.link import Link
 from pcielab.profiles.system import System
 from pcielab.store import Store
 
 _FOUR_GIB = 1 << 32
-_LSPCI, _ADDRESSES = "sys-lspci.txt", "sys-dma-addrs.txt"
-_PUBLISHED_CARD = "19ee:6000"
-"""The card of the published measurements; some of their machines hold another one too."""
+_ADDRESSES = "sys-dma-addrs.txt"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,7 @@ class Facts:
 
     Attributes:
         link: The negotiated link.
+        tags: Read requests that the device may have in flight; None where not known.
         setup: Host, card, IOMMU mode and sockets.
         system: The resolved system profile, where the store has a complete one.
         chunk_bytes: Size of a physically contiguous piece of the host buffer.
@@ -39,6 +40,7 @@ class Facts:
     """
 
     link: Link
+    tags: int | None
     setup: Setup
     system: System | None
     chunk_bytes: int
@@ -71,8 +73,10 @@ class Facts:
 def no_link(store: Store) -> bool:
     """Whether the run was carried out by a device that has no PCIe link, such as a core, or does not say which."""
     manifest = store.manifest
-    described = manifest.get("system") or _LSPCI in store.attachments
-    return bool(manifest.get("backend")) and not described and not (manifest.get("device") or {}).get("link")
+    device = manifest.get("device") or {}
+    described = manifest.get("system") or device.get("link")
+    shown = LSPCI in store.attachments and named_in_texts(device)
+    return bool(manifest.get("backend")) and not described and not shown
 
 
 def facts_of(store: Store) -> Facts:
@@ -89,6 +93,7 @@ def facts_of_system(system: System) -> Facts:
     """What a resolved system says of itself: everything."""
     return Facts(
         link=system.link,
+        tags=system.link.tags,
         setup=setup_of({"system": system.model_dump(mode="json")}),
         system=system,
         chunk_bytes=system.chunk_bytes,
@@ -109,6 +114,7 @@ def _of_profile(store: Store, described: Mapping[str, Any]) -> Facts:
     addresses = tuple(described.get("chunk_addresses") or ())
     return Facts(
         link=link,
+        tags=link.tags,
         setup=setup_of(store.manifest),
         system=system,
         chunk_bytes=described.get("chunk_bytes") or _FOUR_GIB,
@@ -141,15 +147,9 @@ def _of_texts(store: Store) -> Facts:
     missing = [
         "no system profile: only the link and the tags are bounds, and latencies include the card's own time"
     ]
-    text = store.attachments.get(_LSPCI)
-    if text is None:
-        raise InputError(
-            f"{store.path}: which link was measured is not known: the manifest has no system and the store no "
-            f"attachment {_LSPCI}: import a directory that holds it (`lspci -vvv`, as root)"
-        )
-    functions = lspci.parse(text)
-    published = [function for function in functions if function.matches(_PUBLISHED_CARD)]
-    link = lspci.find(functions, _PUBLISHED_CARD if published else None).link()
+    measured = measured_link(store)
+    if measured.tags is None:
+        missing.append("how many reads the device may have in flight is not known: tags are no bound")
     addresses = _addresses(store)
     if not addresses:
         missing.append(f"no attachment {_ADDRESSES}: headers are taken to have 64-bit addresses")
@@ -160,7 +160,8 @@ def _of_texts(store: Store) -> Facts:
     if setup.sockets is None:
         missing.append("the sockets of card and memory are not known: nothing is said of remote memory")
     return Facts(
-        link=link,
+        link=measured.link,
+        tags=measured.tags,
         setup=setup,
         system=None,
         # Without the buffer's size, any piece may be the one that a test uses.

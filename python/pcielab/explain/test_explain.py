@@ -159,6 +159,39 @@ def test_an_import_has_the_link_of_its_lspci(tmp_path: Path) -> None:
     assert any("only the link and the tags" in note for note in explanation.notes)
 
 
+GPU = {"name": "a GPU", "link": {"rate_gtps": 32.0, "lanes": 16, "mps_bytes": 256, "mrrs_bytes": 512}}
+
+
+def test_a_device_that_says_its_link_is_not_taken_for_another_card(tmp_path: Path) -> None:
+    told = facts_of(imported(tmp_path / "told.db", {}, device=GPU))
+    assert (told.link.generation, told.link.lanes, told.tags) == (5, 16, None)
+    assert any("tags are no bound" in note for note in told.missing)
+    # With the text of a machine that holds the published card, too, at another address.
+    beside = imported(
+        tmp_path / "beside.db", {"sys-lspci.txt": LSPCI}, device=GPU | {"vendor_id": 0x10DE, "device_id": 1}
+    )
+    with pytest.raises(InputError, match="10de:0001"):
+        facts_of(beside)
+    [row] = rows(imported(tmp_path / "row.db", {}, device=GPU))
+    assert row.answer.bound.startswith("wire")
+    assert row.answer.gbps > 100
+
+
+def test_what_a_link_has_come_to_goes_before_what_it_can_do(tmp_path: Path) -> None:
+    conditions = [
+        {"metric": "link_rate", "unit": "GT/s", "value": 8.0},
+        {"metric": "link_lanes", "unit": "1", "value": 8.0},
+    ]
+    facts = facts_of(imported(tmp_path / "slow.db", {}, device=GPU, conditions_before=conditions))
+    assert (facts.link.generation, facts.link.lanes) == (3, 8)
+
+
+def test_a_text_adds_what_the_device_does_not_tell_of_its_link(tmp_path: Path) -> None:
+    device = {"name": "card", "address": "0000:04:00.0", "link": GPU["link"]}
+    facts = facts_of(imported(tmp_path / "both.db", {"sys-lspci.txt": LSPCI}, device=device))
+    assert (facts.link.generation, facts.link.lanes, facts.link.ecrc, facts.tags) == (5, 16, True, 32)
+
+
 def test_a_store_that_does_not_say_its_link_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no attachment sys-lspci\.txt"):
         explain_run(imported(tmp_path / "bare.db", {}))

@@ -24,11 +24,17 @@ _CACHES = {
 }
 
 
+_FLUSHED = "after the window's lines were flushed from the host's caches"
+
+
 def in_words(store: Store, test: int) -> Iterator[str]:
     """Sentences about a finished test of transfers, for people."""
     record = next(record for record in store.records() if record["id"] == test)
     parameters = record["parameters"]
-    yield f"asked: {asked(parameters)}"
+    cold = (store.manifest.get("host") or {}).get("cold")
+    yield f"asked: {asked(parameters, flushed=cold == 'flush')}"
+    if parameters["operation"].startswith("lat-") and store.latency_includes:
+        yield f"includes: {store.latency_includes}"
     if no_link(store):
         return
     if parameters["operation"].startswith("lat-"):
@@ -40,8 +46,13 @@ def in_words(store: Store, test: int) -> Iterator[str]:
         yield from bound_sentences(row)
 
 
-def asked(parameters: Mapping[str, Any]) -> str:
-    """What a test of transfers asks for."""
+def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:
+    """What a test of transfers asks for.
+
+    Args:
+        parameters: Of the test.
+        flushed: Whether the host made its caches cold line by line.
+    """
     offsets = [
         f"{parameters[f'{end}_offset_bytes']} B past {place}"
         for end, place in (("host", "a cache line of the host"), ("device", "a word of the device"))
@@ -52,7 +63,9 @@ def asked(parameters: Mapping[str, Any]) -> str:
         f"{_OPERATIONS.get(parameters['operation'], parameters['operation'])} of {parameters['size_bytes']} B",
         *offsets,
         f"{parameters['pattern']} in a window of {_size(parameters['window_bytes'])}",
-        _CACHES.get(parameters["cache"], parameters["cache"]),
+        _FLUSHED
+        if flushed and parameters["cache"] == "cold"
+        else _CACHES.get(parameters["cache"], parameters["cache"]),
         f"by the {parameters['path']} path",
         *([f"{in_flight} in flight at most"] if in_flight is not None else []),
     ]

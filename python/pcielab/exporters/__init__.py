@@ -6,11 +6,13 @@ A new one is a module with an `EXPORTER`, listed here; the command line offers i
 from pathlib import Path
 
 from pcielab.errors import InputError
-from pcielab.exporters import csv, json, parquet, pcie_bench
+from pcielab.exporters import csv, json, parquet, pcie_bench, perfetto, requests
 from pcielab.exporters.exporter import Exporter
 from pcielab.store import Store
 
-EXPORTERS = {module.EXPORTER.name: module.EXPORTER for module in (pcie_bench, csv, parquet, json)}
+EXPORTERS = {
+    module.EXPORTER.name: module.EXPORTER for module in (pcie_bench, csv, parquet, json, requests, perfetto)
+}
 
 
 def export(store: Store, name: str, output: str | Path, *, overwrite: bool = False) -> None:

@@ -13,10 +13,13 @@ from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influen
 from pcielab.fabric.experiments import FabricSuite, Point, load_fabric_suite, suite_names
 from pcielab.fabric.files import FabricFile, Flow, json_schema
 from pcielab.fabric.load import Fabric, check_ends, load, names
-from pcielab.fabric.published import compare_with_published
+from pcielab.fabric.requests import PHASES
 from pcielab.fabric.run import flow_set, run
-from pcielab.fabric.runtime import POLICIES, Policy, PolicyName, Runtime, Trace, Waiting
-from pcielab.fabric.simulate import DISCIPLINES, PHASES, Discipline, Simulated, simulate
+from pcielab.fabric.runtime import POLICIES, Hold, Policy, PolicyName, Runtime, Waiting
+from pcielab.fabric.simulate import DISCIPLINES, Discipline, Simulated, simulate
+from pcielab.fabric.standalone import check_by_simulation, excessive, simulated_standalones
+from pcielab.fabric.stored import flow_table, request_table
+from pcielab.fabric.trace import Trace
 
 __all__ = [
     "DISCIPLINES",
@@ -29,6 +32,7 @@ __all__ = [
     "FabricFile",
     "FabricSuite",
     "Flow",
+    "Hold",
     "Method",
     "Point",
     "Policy",
@@ -37,17 +41,21 @@ __all__ = [
     "Simulated",
     "Trace",
     "Waiting",
+    "check_by_simulation",
     "check_ends",
-    "compare_with_published",
     "estimate",
+    "excessive",
     "flow_set",
+    "flow_table",
     "influences",
     "json_schema",
     "load",
     "load_fabric_suite",
     "names",
+    "request_table",
     "rounds",
     "run",
     "simulate",
+    "simulated_standalones",
     "suite_names",
 ]

@@ -19,6 +19,8 @@ from pcielab.validation import explain, suggestion
 from pcielab.wording import shown
 
 _MOST_FLOWS = 1_000_000
+_ALL = "*"
+"""Every flow of an experiment, where one is swept."""
 Microseconds = Annotated[float, Field(ge=0, le=1e6)]
 
 
@@ -32,7 +34,7 @@ class Experiment(Part):
     flows: list[Flow] = Field(min_length=1)
     """The flows."""
     sweep: str | None = None
-    """What varies, as `flow.key`."""
+    """What varies, as `flow.key`, or `*.key` where it is the same for all flows."""
     values: list[float | int] = Field(default=[])
     """Its values."""
     discipline: Literal["per-flow", "per-destination", "fifo"] = "per-destination"
@@ -47,8 +49,8 @@ class Experiment(Part):
         if self.sweep is None:
             return self
         flow, _, key = self.sweep.rpartition(".")
-        if flow not in {one.name for one in self.flows} or key not in Flow.model_fields:
-            raise ValueError(f"sweep = {self.sweep!r}: give the name of a flow, a dot, and a key of flows")
+        if flow not in {_ALL, *(one.name for one in self.flows)} or key not in Flow.model_fields:
+            raise ValueError(f"sweep = {self.sweep!r}: give the name of a flow or *, a dot, and a key of flows")
         if not self.values:
             raise ValueError("values: give at least one value for the sweep")
         return self
@@ -65,7 +67,9 @@ class Experiment(Part):
             return
         swept, _, key = self.sweep.rpartition(".")
         for value in self.values:
-            changed = [one.model_copy(update={key: value}) if one.name == swept else one for one in self.flows]
+            changed = [
+                one.model_copy(update={key: value}) if swept in (_ALL, one.name) else one for one in self.flows
+            ]
             yield Point(self, float(value), changed)
 
 

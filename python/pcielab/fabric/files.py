@@ -54,6 +54,8 @@ class Memory(Part):
     """What the BAR gives to reads of other devices, GB/s."""
     bar_write_gbytes_per_s: Bandwidth
     """What the BAR takes of writes of other devices, GB/s."""
+    alignment_bytes: Literal[1, 2, 4, 8, 16, 32, 64] = 1
+    """What the addresses of a program's DMA transfers in it are multiples of."""
 
 
 class Pace(Part):
@@ -76,6 +78,8 @@ class Engine(Part):
     """Transfers of up to MPS in flight to or from another device."""
     completion_bytes: Count
     """Written to the host when a command is done."""
+    packet_bytes: Count = 1
+    """What the sizes of DMA transfers are multiples of."""
     read: Pace
     """Commands that read from elsewhere."""
     write: Pace
@@ -159,8 +163,9 @@ class Flow(Part):
     """Command queue of the device: its queues take turns, TLP by TLP."""
     memory: Name | None = None
     """Memory of the device; absent: its first."""
-    standalone_gbytes_per_s: Bandwidth | None = None
-    """What the flow gets running alone, if that is known, GB/s: estimators and simulator give it no more."""
+    standalone_gbytes_per_s: Annotated[float, Field(ge=0, le=1e6)] | None = None
+    """What the flow gets running alone, if that is known, GB/s: estimators and simulator give it no more.
+    A flow of 0 asks for nothing."""
 
 
 class FlowSets(Part):

@@ -1,9 +1,9 @@
-"""The tree of a fabric as a picture, with what each edge carries.
+"""The tree of a fabric as a picture, with what each edge carries: root on the left, a row for each leaf.
 
-What a link carries stands on it, near its lower node.
+What a link carries downwards stands above it, upwards below it.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import altair as alt
@@ -13,68 +13,93 @@ from pcielab.fabric.estimate import Estimate
 from pcielab.fabric.load import Fabric
 from pcielab.report.figures.frame import Figure
 
-_WIDTH = 860
-_LEVEL_HEIGHT = 110
-_LABEL_PLACE = 0.6
+_LEVEL_WIDTH = 170
+_ROW_HEIGHT = 46
+_MARGIN = 60
+_ACROSS = alt.Scale(nice=False, padding=_MARGIN)
+_DOWNWARDS = alt.Scale(reverse=True, nice=False, padding=_ROW_HEIGHT / 2)
 
 
 def tree(fabric: Fabric, estimate: Estimate) -> Figure:
-    """The tree, root on top; links are coloured by the share of their fuller direction that is used."""
+    """The tree; links are coloured by the share of their fuller direction that is used."""
     places = places_of(fabric)
     loads = {edge["edge"]: edge for edge in estimate.edges.to_dict("records")}
-    nodes = pd.DataFrame([{"node": name, "x": x, "level": level} for name, (x, level) in places.items()])
-    lines, labels = [], []
-    for link in fabric.file.link:
-        (upper_x, upper_level), (lower_x, lower_level) = places[link.upper], places[link.lower]
-        down, up = loads[f"{link.upper}->{link.lower}"], loads[f"{link.lower}->{link.upper}"]
-        used = max(edge["load_gbytes_per_s"] / edge["capacity_gbytes_per_s"] for edge in (down, up))
-        ends = {"x": upper_x, "x2": lower_x, "level": upper_level, "level2": lower_level}
-        lines.append(ends | {"used": used, "link": f"{link.upper}-{link.lower}"})
-        text = [
-            f"{arrow} {_load(edge)}" for arrow, edge in (("↓", down), ("↑", up)) if edge["load_gbytes_per_s"] > 0
+    leaves = set(places) - {link.upper for link in fabric.file.link}
+    nodes = pd.DataFrame(
+        [
+            {"node": name, "row": row, "level": level, "leaf": name in leaves}
+            for name, (row, level) in places.items()
         ]
-        at = {
-            "x": upper_x + _LABEL_PLACE * (lower_x - upper_x),
-            "level": upper_level + _LABEL_PLACE * (lower_level - upper_level),
-        }
-        labels.append(at | {"text": "\n".join(text)})
-    across = alt.X("x:Q", axis=None, scale=alt.Scale(nice=False, padding=60))
-    downwards = alt.Y("level:Q", axis=None, scale=alt.Scale(reverse=True, padding=30))
-    links = (
-        alt.Chart(pd.DataFrame(lines))
-        .mark_rule(strokeWidth=4)
-        .encode(
-            x=across,
-            x2="x2:Q",
-            y=downwards,
-            y2="level2:Q",
-            color=alt.Color(
-                "used:Q",
-                title="used",
-                scale=alt.Scale(domain=[0, 1], scheme="yelloworangered"),
-                legend=alt.Legend(format="%"),
-            ),
-            tooltip=["link:N", alt.Tooltip("used:Q", format=".0%")],
-        )
     )
-    carried = alt.Chart(pd.DataFrame(labels)).encode(x=across, y=downwards, text="text:N")
-    halo = carried.mark_text(lineBreak="\n", fontSize=11, style="halo")
-    written = carried.mark_text(lineBreak="\n", fontSize=11)
-    points = alt.Chart(nodes).mark_circle(size=500, opacity=1).encode(x=across, y=downwards)
-    named = (
-        alt.Chart(nodes)
-        .mark_text(align="left", dx=14, fontWeight="bold")
-        .encode(x=across, y=downwards, text=alt.Text("node:N"))
+    links = pd.DataFrame([_drawn(link.upper, link.lower, places, loads) for link in fabric.file.link])
+    width, height = _LEVEL_WIDTH * (nodes["level"].max() + 1), _ROW_HEIGHT * len(leaves)
+    across = alt.X("level:Q", axis=None, scale=_ACROSS)
+    downwards = alt.Y("row:Q", axis=None, scale=_DOWNWARDS)
+    colour = alt.Color(
+        "used:Q",
+        title="used",
+        scale=alt.Scale(domain=[0, 1], scheme="yelloworangered"),
+        legend=alt.Legend(format="%", direction="horizontal", gradientLength=220),
     )
-    depth = max(level for _, level in places.values())
+    told = ["link:N", alt.Tooltip("used:Q", format=".0%"), "down:N", "up:N"]
+    rules = alt.Chart(links).mark_rule(strokeWidth=4).encode(color=colour, tooltip=told)
+    layers = [
+        rules.encode(x=across, y=alt.Y("from_row:Q", axis=None, scale=_DOWNWARDS), y2="row:Q"),
+        rules.encode(x=across, x2="to_level:Q", y=downwards),
+        *(_written(links, direction, dy, downwards) for direction, dy in (("down", -9), ("up", 11))),
+        alt.Chart(nodes).mark_circle(size=260, opacity=1).encode(x=across, y=downwards, tooltip=["node:N"]),
+        *_named(nodes[nodes["leaf"]], across, downwards, align="left", dx=14),
+        *_named(nodes[~nodes["leaf"]], across, downwards, align="center", dy=-17),
+    ]
     title = alt.TitleParams(
         text=fabric.title,
         subtitle=[f"MODELLED, {estimate.method}: GB/s of payload carried, of what the edge can carry"],
     )
-    figure: Figure = alt.layer(links, halo, written, points, named).properties(
-        width=_WIDTH, height=_LEVEL_HEIGHT * (depth + 1), title=title
+    figure: Figure = alt.layer(*layers).properties(
+        width=int(width), height=max(height, 2 * _ROW_HEIGHT), title=title
     )
     return figure
+
+
+def _drawn(
+    upper: str, lower: str, places: dict[str, tuple[float, int]], loads: Mapping[Any, Mapping[Hashable, Any]]
+) -> dict[str, Any]:
+    """A link as two lines with a corner: down from its upper node, then across to the lower one."""
+    (upper_row, upper_level), (lower_row, lower_level) = places[upper], places[lower]
+    down, up = loads[f"{upper}->{lower}"], loads[f"{lower}->{upper}"]
+    texts = {
+        key: f"{arrow} {_load(edge)}" if edge["load_gbytes_per_s"] > 0 else ""
+        for key, arrow, edge in (("down", "→", down), ("up", "←", up))
+    }
+    return {
+        "link": f"{upper} - {lower}",
+        "used": max(edge["load_gbytes_per_s"] / edge["capacity_gbytes_per_s"] for edge in (down, up)),
+        "level": upper_level,
+        "to_level": lower_level,
+        "middle": (upper_level + lower_level) / 2,
+        "from_row": upper_row,
+        "row": lower_row,
+        **texts,
+    }
+
+
+def _written(links: pd.DataFrame, direction: str, dy: int, downwards: alt.Y) -> alt.Chart:
+    """What the links carry in one direction, beside their middles."""
+    middle = alt.X("middle:Q", axis=None, scale=_ACROSS)
+    text: alt.Chart = (
+        alt.Chart(links).mark_text(fontSize=11, dy=dy).encode(x=middle, y=downwards, text=f"{direction}:N")
+    )
+    return text
+
+
+def _named(nodes: pd.DataFrame, across: alt.X, downwards: alt.Y, **place: Any) -> Iterator[alt.Chart]:
+    """The names of nodes beside them, kept apart from the links that they stand on."""
+    if nodes.empty:
+        return
+    names = alt.Chart(nodes).encode(x=across, y=downwards, text=alt.Text("node:N"))
+    bold = {"fontWeight": "bold", "limit": _LEVEL_WIDTH - 10, **place}
+    yield names.mark_text(style="halo", **bold)
+    yield names.mark_text(**bold)
 
 
 def _load(edge: Mapping[Hashable, Any]) -> str:
@@ -82,7 +107,7 @@ def _load(edge: Mapping[Hashable, Any]) -> str:
 
 
 def places_of(fabric: Fabric) -> dict[str, tuple[float, int]]:
-    """Where each node stands: leaves side by side, the others above the middle of what is below them."""
+    """Row and level of each node: leaves one below the other, the others at the middle of what is below them."""
     below: dict[str, list[str]] = {node.name: [] for node in fabric.file.node}
     for link in fabric.file.link:
         below[link.upper].append(link.lower)

@@ -1,11 +1,11 @@
 """Experiments on a fabric into a store: one test for each simulation, with flows, edges and phases as subjects."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pcielab import __version__, _core
@@ -14,7 +14,8 @@ from pcielab.errors import InputError, StoppedError
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.flows import flows_of
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.simulate import PHASES, Discipline, Simulated, check_flows, check_options, simulate
+from pcielab.fabric.simulate import Discipline, check_flows, check_options, simulate
+from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 
 
 def run(
@@ -24,6 +25,7 @@ def run(
     *,
     suite: str,
     seed: int = 1,
+    trace: bool = False,
     resume: bool = False,
     repeat_damaged: bool = False,
     overwrite: bool = False,
@@ -37,6 +39,7 @@ def run(
         output: Path of the store.
         suite: Name of the experiments.
         seed: Names the draws of random arrivals.
+        trace: Keep the times of every request, too.
         resume: Go on with the store that is there, if one is.
         repeat_damaged: With `resume`, do tests again whose numbers are damaged.
         overwrite: Replace the store that is there, if one is.
@@ -48,17 +51,7 @@ def run(
     """
     check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
     _check(fabric, points, seed)
-    manifest = {
-        "origin": "simulated",
-        "version": __version__,
-        "title": f"{fabric.title}, suite {suite}",
-        "suite": suite,
-        "tests": len(points),
-        "system": {"name": fabric.name, "fabric": json.loads(fabric.to_json())},
-        "overrides": {},
-        "seed": seed,
-        **this_computer(),
-    }
+    manifest = manifest_of(fabric, suite, len(points)) | {"seed": seed, **this_computer()}
 
     def carry_out(position: int, stop: _core.Stop) -> str:
         experiment = points[position].experiment
@@ -71,7 +64,11 @@ def run(
             seed=seed,
             stop=stop,
         )
-        numbers = {"scalars": [*_scalars(found)], "distributions": [*_distributions(found)], "series": []}
+        numbers = {
+            "scalars": scalars_of(found.flows, found.edges, found.requests),
+            "distributions": distributions_of(found.requests),
+            "series": series_of(found.requests) if trace else [],
+        }
         return json.dumps(numbers)
 
     try:
@@ -79,6 +76,7 @@ def run(
             output,
             suite,
             json.dumps([_test(point) for point in points]),
+            json.dumps(_facts(fabric)),
             json.dumps(manifest),
             carry_out,
             resume=resume,
@@ -90,6 +88,28 @@ def run(
         raise StoppedError(
             f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
         ) from None
+
+
+def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
+    """What a store says of simulations on a fabric, all but their seed."""
+    return {
+        "origin": "simulated",
+        "version": __version__,
+        "title": f"{fabric.title}, {suite}",
+        "suite": suite,
+        "tests": tests,
+        "system": {"name": fabric.name, "fabric": json.loads(fabric.to_json())},
+        "overrides": {},
+    }
+
+
+def _facts(fabric: Fabric) -> dict[str, Any]:
+    """What the simulations are carried out on, with the keys of every other run: the cards and the servers."""
+    nodes = fabric.file.node
+    cards = Counter(node.device for node in nodes if node.device is not None)
+    servers = Counter(node.host for node in nodes if node.host is not None)
+    named = [", ".join(f"{count} x {kind}" for kind, count in kinds.items()) for kinds in (cards, servers)]
+    return {"device": {"name": named[0]}, "host": {"name": named[1]}}
 
 
 def _check(fabric: Fabric, points: Sequence[Point], seed: int) -> None:
@@ -130,30 +150,3 @@ def _test(point: Point) -> dict[str, Any]:
         "name": experiment.series,
         "parameters": dict(sorted(parameters.items())),
     }
-
-
-def _scalars(found: Simulated) -> Iterator[dict[str, Any]]:
-    units = {"gbytes_per_s": ("bandwidth", "GB/s"), "requests": ("requests", "1")}
-    for row in found.flows.to_dict("records"):
-        for key, value in row.items():
-            if key != "flow" and not pd.isna(value):
-                metric, unit = units.get(str(key), (str(key).removesuffix("_ns"), "ns"))
-                yield {"subject": f"flow {row['flow']}", "metric": metric, "unit": unit, "value": float(value)}
-    for row in found.edges.to_dict("records"):
-        load = float(row["load_gbytes_per_s"])
-        yield {"subject": f"edge {row['edge']}", "metric": "load", "unit": "GB/s", "value": load}
-    for flow, requests in found.phases.items():
-        for phase in PHASES if len(requests) else ():
-            values = requests[phase]
-            subject = f"phase {phase} of {flow}"
-            for metric, value in (("average", values.mean()), ("p99", values.quantile(0.99))):
-                yield {"subject": subject, "metric": metric, "unit": "ns", "value": float(value)}
-
-
-def _distributions(found: Simulated) -> Iterator[dict[str, Any]]:
-    """Histograms of whole requests and of each phase, in nanoseconds."""
-    for flow, requests in found.phases.items():
-        for phase in ("total", *PHASES) if len(requests) else ():
-            bins, counts = np.unique(requests[phase].round().astype("int64"), return_counts=True)
-            pairs = [[int(place), int(count)] for place, count in zip(bins, counts, strict=True)]
-            yield {"metric": f"{phase} of {flow}", "tick": "1", "bins": pairs}

@@ -24,11 +24,12 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.simulate import PHASES, Discipline
+from pcielab.fabric.requests import requests_of
+from pcielab.fabric.simulate import Discipline
+from pcielab.fabric.trace import Trace
 
 PolicyName: TypeAlias = Literal["fifo", "round-robin", "shortest-first"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
-Phase: TypeAlias = Literal["host", "fabric", "device", "total"]
 Transfer: TypeAlias = tuple[int, int, int]
 """One part of a batch: two addresses and the size, bytes, in the order in which the single form has them."""
 
@@ -41,65 +42,50 @@ class Waiting(Protocol):
         """Its queue."""
 
     @property
-    def submitted_ns(self) -> float:
-        """When it was submitted."""
+    def host(self) -> str:
+        """The host of the queue."""
+
+    @property
+    def device(self) -> str:
+        """The device that carries it out; for MMIO, the one that is read or written."""
+
+    @property
+    def primitive(self) -> str:
+        """What it does, as in flows: `h2d`, `d2h`, `d2d-read`, `d2d-write`, `mmio-read`, `mmio-write`."""
 
     @property
     def size_bytes(self) -> int:
         """Its payload."""
 
     @property
+    def submitted_ns(self) -> float:
+        """When it was submitted."""
+
+    @property
+    def age_ns(self) -> float:
+        """How long it has waited."""
+
+    @property
     def in_flight(self) -> int:
         """Requests of its queue in flight."""
 
 
-class Policy(Protocol):
-    """Says which of the requests that may leave the host does so next."""
-
-    def choose(self, waiting: Sequence[Waiting]) -> int:
-        """The index of one of `waiting`, which is not empty and in the order of queues."""
-
-
 @dataclass(frozen=True)
-class Trace:
-    """Every request that is done.
+class Hold:
+    """What a policy returns to let no request leave for some time."""
 
-    Attributes:
-        requests: One row each, in the order in which they were done: request (its number), primitive, queue,
-            size_bytes, submitted (ns), and its phases in ns: host (queued there, software included), fabric,
-            device, and their total.
-    """
+    for_ns: float
+    """After so long, above 0, it is asked again; sooner if a request of the host is submitted or done."""
 
-    requests: pd.DataFrame
 
-    @property
-    def gbytes_per_s(self) -> float:
-        """Payload over the time from the first submission to the last completion."""
-        done = (self.requests["submitted"] + self.requests["total"]).max()
-        return float(self.requests["size_bytes"].sum() / (done - self.requests["submitted"].min()))
+class Policy(Protocol):
+    """Says which of the requests that may leave a host does so next, or that none does yet."""
 
-    def summary(self) -> pd.DataFrame:
-        """Average and tail of each phase and of the total, ns: one row each.
+    def choose(self, waiting: Sequence[Waiting]) -> int | Hold | None:
+        """The index of one of `waiting`, which is not empty, of one host, and in the order of queues.
 
-        Percentiles are times of requests, by nearest rank.
+        None holds them all back until another request of the host is submitted or done.
         """
-        rows = []
-        for phase in (*PHASES, "total"):
-            times = self.requests[phase].to_numpy()
-            if not len(times):
-                continue
-            ranks = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "longest": 1.0}
-            tails = {
-                f"{name}_ns": float(np.quantile(times, rank, method="inverted_cdf"))
-                for name, rank in ranks.items()
-            }
-            rows.append({"phase": phase, "requests": len(times), "average_ns": float(times.mean())} | tails)
-        return pd.DataFrame(rows)
-
-    def cdf(self, phase: Phase = "total") -> pd.DataFrame:
-        """The cumulative distribution of a phase: ns, and the share of requests that took as long or less."""
-        times, counts = np.unique(self.requests[phase].to_numpy(), return_counts=True)
-        return pd.DataFrame({"ns": times, "share": counts.cumsum() / max(counts.sum(), 1)})
 
 
 class Runtime:
@@ -121,10 +107,12 @@ class Runtime:
 
         Args:
             fabric: The fabric.
-            policy: Which waiting request leaves next: by name, or an object with a method `choose`.
-            outstanding: Requests that all queues together may have in flight.
+            policy: Which waiting request of a host leaves next: by name, or an object with a method `choose`,
+                which all hosts ask.
+            outstanding: Requests that the queues of each host together may have in flight.
             discipline: What has credits of its own at every port of the fabric.
         """
+        self._fabric, self._discipline = fabric, discipline
         self._core = _core.FabricRuntime(fabric.to_json(), discipline, policy, outstanding)
 
     def device_init(self, device: str) -> None:
@@ -154,6 +142,18 @@ class Runtime:
     def memory_address(self, device: str, device_address: int, host: str) -> int:
         """Where a host sees memory of a device that is mapped there."""
         return self._core.memory_address(device, device_address, host)
+
+    def device_address(self, device: str, host_address: int, host: str) -> int:
+        """The bus address of device memory that a host sees at an address of its own."""
+        return self._core.device_address(device, host_address, host)
+
+    def write_bytes(self, place: str, address: int, content: bytes) -> None:
+        """Put bytes into allocated memory of a host, or of a device at a bus address, in no time."""
+        self._core.write_bytes(place, address, content)
+
+    def read_bytes(self, place: str, address: int, size_bytes: int) -> bytes:
+        """What is in allocated memory of a host or device now: transfers bring their bytes TLP by TLP."""
+        return self._core.read_bytes(place, address, size_bytes)
 
     def host_memory_alloc(self, host: str, size_bytes: int) -> int:
         """Allocate memory of a host, in huge pages; returns its address."""
@@ -243,17 +243,18 @@ class Runtime:
     def trace(self) -> Trace:
         """The requests that are done so far."""
         found = self._core.trace()
-        phases = np.frombuffer(found.phases).reshape(-1, len(PHASES))
-        columns = {
-            "request": np.frombuffer(found.request, dtype=np.uint64),
-            "primitive": found.primitive,
-            "queue": np.frombuffer(found.queue, dtype=np.uint32),
-            "size_bytes": np.frombuffer(found.size_bytes, dtype=np.uint64),
-            "submitted": np.frombuffer(found.submitted),
-            **{phase: phases[:, number] for number, phase in enumerate(PHASES)},
-            "total": phases.sum(axis=1),
-        }
-        return Trace(pd.DataFrame(columns))
+        who = pd.DataFrame(
+            {
+                "request": np.frombuffer(found.request, dtype=np.uint64),
+                "primitive": found.primitive,
+                "queue": np.frombuffer(found.queue, dtype=np.uint32),
+                "host_name": found.host,
+                "device_name": found.device,
+                "peer_name": pd.Series(found.peer, dtype=object),
+                "size_bytes": np.frombuffer(found.size_bytes, dtype=np.uint64),
+            }
+        )
+        return Trace(pd.concat([who, requests_of(found.times)], axis=1), self._fabric, self._discipline)
 
 
 def _device_first(transfers: Iterable[Transfer]) -> Iterator[Transfer]:

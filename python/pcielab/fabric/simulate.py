@@ -11,13 +11,12 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.fabric.flows import flows_of, frame_of
 from pcielab.fabric.load import Fabric
+from pcielab.fabric.requests import requests_of, summary_of
 
 Discipline: TypeAlias = Literal["per-flow", "per-destination", "fifo"]
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 MOST_MICROSECONDS = 1e6
 """A second: what is kept of each request grows with it."""
-PHASES = ("host", "fabric", "device")
-"""Where a request spends its time: queued at the host, in the fabric, executed at the device."""
 
 
 @dataclass(frozen=True)
@@ -25,16 +24,19 @@ class Simulated:
     """What a simulation found.
 
     Attributes:
-        flows: One row per flow: flow, gbytes_per_s, requests, and average_ns, p50_ns, p90_ns, p99_ns of its
-            requests (NaN for streams, and where none was done in time).
+        flows: One row per flow: flow, gbytes_per_s, requests, average_ns, p50_ns, p90_ns, p99_ns of its requests
+            (NaN for streams, and where none was done in time), and host_ns, fabric_ns, device_ns: what each
+            phase of them takes on average.
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s.
-        phases: Of each flow by name, one row per request in order: host, fabric, device and total, ns.
+        requests: Of each flow by name, one row per request in the order in which they were done, all in ns:
+            submitted, reached (when its command came to the device; NaN for MMIO, which has none), host, fabric,
+            device, and their total.
         tlp_hops: TLPs times links crossed.
     """
 
     flows: pd.DataFrame
     edges: pd.DataFrame
-    phases: dict[str, pd.DataFrame]
+    requests: dict[str, pd.DataFrame]
     tlp_hops: int
 
 
@@ -71,12 +73,12 @@ def simulate(
         "seed": seed,
     }
     found = _core.fabric_simulate(fabric.to_json(), json.dumps(_traffic(flows)), json.dumps(options), stop)
-    phases = [_phases(requests) for requests in found.phases]
+    requests = [requests_of(times) for times in found.requests]
     shares = pd.DataFrame({"flow": flows["name"].to_numpy(), "gbytes_per_s": np.frombuffer(found.bandwidth)})
-    summaries = pd.DataFrame([_summary(requests) for requests in phases])
+    summaries = pd.DataFrame([summary_of(one) for one in requests])
     edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
-    by_name = dict(zip(map(str, flows["name"]), phases, strict=True))
+    by_name = dict(zip(map(str, flows["name"]), requests, strict=True))
     return Simulated(pd.concat([shares, summaries], axis=1), edges, by_name, found.tlp_hops)
 
 
@@ -112,15 +114,3 @@ def _traffic(flows: pd.DataFrame) -> list[dict[str, Any]]:
         {str(key): None if pd.isna(value) else value for key, value in row.items()}
         for row in flows.to_dict("records")
     ]
-
-
-def _phases(requests: bytes) -> pd.DataFrame:
-    frame = pd.DataFrame(np.frombuffer(requests).reshape(-1, len(PHASES)), columns=list(PHASES))
-    frame["total"] = frame.sum(axis=1)
-    return frame
-
-
-def _summary(requests: pd.DataFrame) -> dict[str, float]:
-    total = requests["total"]
-    quantiles = {f"p{share}_ns": float(total.quantile(share / 100)) for share in (50, 90, 99)}
-    return {"requests": len(total), "average_ns": float(total.mean()), **quantiles}

@@ -97,6 +97,21 @@ class LoopbackTimes(Part):
     """The line that the packet crosses."""
 
 
+class Answers(Part):
+    """What comes back on the link: acknowledgements, and messages that the device loops back to host memory."""
+
+    store_acknowledged_ns: Nanoseconds
+    """From the end of a store at the device that takes stores to its acknowledgement."""
+    descriptor_acknowledged_ns: Nanoseconds
+    """The same of a packet for the device that takes descriptors."""
+    request_acknowledged_ns: Nanoseconds
+    """The same of a request at the root complex."""
+    loop_back_ns: Nanoseconds
+    """From a message leaving the filter to the first write of its buffers to host memory."""
+    loop_back_gap_ns: Nanoseconds
+    """Between these writes, beyond what each takes on the link."""
+
+
 class MessageProfile(Part):
     """A file under `profiles/pio`."""
 
@@ -122,6 +137,8 @@ class MessageProfile(Part):
     """The descriptor path."""
     loopback: LoopbackTimes | None = None
     """A loopback through the device, where one was measured."""
+    answers: Answers | None = None
+    """What comes back on the link, where traces show it: steps of simulated messages that hold nothing up."""
 
     @property
     def resolved_system(self) -> ResolvedSystem:

@@ -41,6 +41,25 @@ class Step(_Table):
         raise ValueError(f'{shown(given)} is no size: give a number above 0, or "packet"')
 
 
+class Queues(_Table):
+    """Queues and buffers of a NIC: what a simulation needs of it besides its steps."""
+
+    ring_descriptors: int = Field(default=512, ge=1, le=65_536)
+    """Descriptors in a ring, one for each direction: as many packets are under way at most."""
+    descriptors_held: int = Field(default=128, ge=1, le=65_536)
+    """Descriptors that the NIC has fetched ahead, at most, for each direction."""
+    buffers: int = Field(default=2048, ge=1, le=1_048_576)
+    """Packet buffers in host memory, used in turn: how much memory the packets touch."""
+    buffer_bytes: int = Field(default=2048, ge=64, le=65_536)
+    """Size of each, and so of the largest packet."""
+    receive_fifo_bytes: int = Field(default=512 << 10, ge=2048, le=64 << 20)
+    """Packets that have come from the line wait here; one that finds it full is dropped."""
+    transmit_fifo_bytes: int = Field(default=160 << 10, ge=2048, le=64 << 20)
+    """Packets on their way to the line wait here."""
+    header_bytes: int = Field(default=0, ge=0, le=4096)
+    """Header split: so many bytes of a longer packet are received into a buffer of their own; 0: none."""
+
+
 class NicProfile(_Table):
     """A NIC: what it and its driver do over PCIe for each packet."""
 
@@ -48,6 +67,7 @@ class NicProfile(_Table):
     description: str
     provenance: str
     step: list[Step] = Field(min_length=1)
+    queues: Queues = Queues()
 
     def as_question(self) -> dict[str, Any]:
         """The profile as the compiled half takes it."""

@@ -49,6 +49,8 @@ class CardFile(Document, Card):
 class SystemFile(Document, Placement):
     """A file under `profiles/systems`."""
 
+    aliases: list[str] = Field(default=[])
+    """Other names that a shipped system goes by, such as the paper's; large and small letters are the same."""
     link: str | dict[str, Any]
     """The link: the name of a shipped one, a path relative to this file, or a table with its keys and, if it
     starts from another one, `base`."""

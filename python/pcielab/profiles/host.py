@@ -124,6 +124,10 @@ class Memory(Part):
     """On top of `miss_ns`, memory on another socket."""
     remote_dirty_ns: StepTime
     """On top of `miss_ns`, a line that is dirty in another socket's cache."""
+    busy_remote_ns: StepTime | None = None
+    """`remote_ns` for DMA reads while the root complex is busy; as much as that, if left out."""
+    busy_remote_dirty_ns: StepTime | None = None
+    """`remote_dirty_ns` for DMA reads while the root complex is busy; as much as that, if left out."""
     ownership_ns: StepTime
     """A full-line write that misses: getting ownership, memory local to the card."""
     remote_ownership_ns: StepTime

@@ -11,11 +11,11 @@ from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.files import Kind
-from pcielab.validation import suggestion
+from pcielab.validation import closest, suggestion
 from pcielab.wording import shown
 
 Table: TypeAlias = dict[str, Any]
-_IDENTITY = ("name", "title")
+_IDENTITY = ("aliases", "name", "title")
 _BASES_MOST = 8
 
 
@@ -39,13 +39,22 @@ def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
         if not is_there(path):
             raise InputError(f"{path}: no such {kind} profile")
         return path
-    found = shipped.profile_files(kind).get(reference)
+    found = shipped.profile_files(kind).get(reference) or _known_otherwise(kind, reference)
     if found is None:
-        remedy = suggestion(reference, names(kind))
+        alias = closest(reference, shipped.aliases(kind))
+        remedy = f"did you mean {alias}?" if alias is not None else suggestion(reference, names(kind))
         raise InputError(
             f"no {kind} profile is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)"
         )
     return found
+
+
+def _known_otherwise(kind: Kind, reference: str) -> Path | None:
+    """The shipped file that goes by this name too, or is called so in other letters."""
+    wanted = reference.casefold()
+    called = {**{name: name for name in names(kind)}, **shipped.aliases(kind)}
+    found = next((name for alias, name in called.items() if alias.casefold() == wanted), None)
+    return shipped.profile_files(kind)[found] if found is not None else None
 
 
 def load(kind: Kind, reference: str, beside: Path | None = None) -> Raw:

@@ -57,6 +57,7 @@ _FILE = """\
 | `name` | text | | Short name; the shipped files are called by it |
 | `title` | text | | One line for people |
 | `base` | text | none | Another file of the same kind, by name or path: its values hold where this one is silent |
+| `aliases` | list of text | empty | Of a system: other names that it goes by, whatever their letters |
 """
 
 

@@ -24,7 +24,7 @@ from pcielab.profiles.system import System
 from pcielab.validation import explain
 
 _PART_KINDS: tuple[Kind, ...] = ("link", "host", "device")
-_FILE_ONLY = ("base", "provenance", "set")
+_FILE_ONLY = ("aliases", "base", "provenance", "set")
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

@@ -50,7 +50,8 @@ def skeleton(
     Args:
         lspci_text: Output of `lspci -vvv`, run as root.
         name: Name of the new system.
-        device: Slot or `vendor:device` of the card; without it, the one with the fastest link.
+        device: Slot or `vendor:device` of the card; without it, an NFP-6000 if there is one, or else the one with
+            the fastest link.
         host: Host profile; without it, the shipped one whose processor the text names, or else one of the age that
             the fastest link in the text tells of.
         card: Card profile; without it, the shipped one nearest in kind.
@@ -63,7 +64,7 @@ def skeleton(
             f"{shown(name)}: is no name of a system: give up to {_MOST_LETTERS} letters that can be printed"
         )
     functions = parse(lspci_text)
-    function = find(functions, device)
+    function = find(functions, device or _known_card(functions))
     link = function.link()
     nearest, reason = _nearest_host(functions)
     host, reason = (host, "asked for") if host else (nearest, reason)
@@ -109,6 +110,11 @@ device = "assumption: a shipped profile"
 chunk_addresses = "assumption: four pieces above 4 GiB"
 """
     return Skeleton(text, function, host, reason, card, downgrade)
+
+
+def _known_card(functions: Iterable[Function]) -> str | None:
+    """Slot of the first card that a shipped profile is of."""
+    return next((function.slot for function in functions if function.matches(_NFP6000)), None)
 
 
 def _nearest_host(functions: Iterable[Function]) -> tuple[str, str]:

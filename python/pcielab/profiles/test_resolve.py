@@ -174,3 +174,26 @@ def test_a_file_without_provenance_is_refused(tmp_path: Path) -> None:
 def test_files_that_start_from_each_other_are_refused(tmp_path: Path) -> None:
     name = system(tmp_path, "", base="mine.toml")
     assert "in a circle" in refused(name)
+
+
+@pytest.mark.parametrize(
+    ("paper", "name"),
+    [
+        ("NFP6000-BDW", "bdw-000"),
+        ("NFP6000-HSW", "hsw2637"),
+        ("NFP6000-HSW-E3", "e3"),
+        ("NFP6000-IB", "ib-000"),
+        ("nfp6000-snb", "snb"),
+        ("NetFPGA-HSW", "netfpga-hsw"),
+    ],
+)
+def test_the_papers_machines_go_by_its_names(paper: str, name: str) -> None:
+    assert resolve(paper).system.name == name
+
+
+def test_a_mistyped_name_of_the_paper_is_suggested() -> None:
+    assert "did you mean NFP6000-BDW?" in refused("NFP6000-BDX")
+
+
+def test_what_starts_from_a_system_does_not_go_by_its_other_names(tmp_path: Path) -> None:
+    assert "aliases" not in json.loads(resolve(system(tmp_path, "")).to_json())

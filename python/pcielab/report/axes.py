@@ -38,6 +38,7 @@ def window_axis(values: Iterable[float]) -> alt.X:
 
 PLACE = "place"
 """Column with the places of sizes on a `SizeAxis`."""
+_MOST_TICKS = 12
 _LEAST_APART = 0.25
 """Octaves that neighbouring sizes stand apart at least: 63, 64 and 65 B are where bandwidths jump."""
 
@@ -72,8 +73,9 @@ class SizeAxis:
 
     @property
     def encoding(self) -> alt.X:
-        """The axis, with a tick at every power of two."""
-        powers = range(math.ceil(math.log2(self.sizes[0])), math.floor(math.log2(self.sizes[-1])) + 1)
+        """The axis, with a tick at every power of two; where there are many, at every second, or third."""
+        first, last = math.ceil(math.log2(self.sizes[0])), math.floor(math.log2(self.sizes[-1]))
+        powers = range(first, last + 1, math.ceil((last - first + 1) / _MOST_TICKS) or 1)
         ticks = [2**power for power in powers]
         places = [round(place, 6) for place in self.at(ticks)]
         labels = [size_text(tick) for tick in ticks]

@@ -1,7 +1,7 @@
 """What the closed-form model says about a run: the bounds that its numbers are held against.
 
 What bounds a test is asked of `pcielab.explain`, which every command asks; what the link alone allows is asked of
-the model, under the accounting `spec`, a true ceiling.
+the model, under the accounting `spec`, a true ceiling, unless another is asked for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +14,7 @@ from pcielab import model
 from pcielab.errors import InputError
 from pcielab.explain import Facts, TestBounds, bounds_of_tests, facts_of
 from pcielab.machine import link_parameters
+from pcielab.model.link import Accounting
 from pcielab.report.run import Run
 from pcielab.store import Store
 
@@ -94,10 +95,10 @@ def bounds_of_rows(run: Run, rows: Iterable[Mapping[Any, Any]]) -> list[TestBoun
     return bounds_of_tests(known, tests) if known and known.system else [None] * len(tests)
 
 
-def link_bounds(link: model.Link, sizes: Sequence[int]) -> pd.DataFrame:
+def link_bounds(link: model.Link, sizes: Sequence[int], accounting: Accounting = Accounting.SPEC) -> pd.DataFrame:
     """The highest bandwidth that the link alone allows: size_bytes, operation, bandwidth (Gb/s), binds."""
     rows = []
-    for row in model.bandwidth(link, sizes):
+    for row in model.bandwidth(link, sizes, accounting=accounting):
         answers = {"bw-rd": row.read, "bw-wr": row.write, "bw-rdwr": row.rdwr}
         for operation, answer in answers.items():
             rows.append((row.size_bytes, operation, answer.gbps, answer.bound))
@@ -120,12 +121,14 @@ def ethernet_need(sizes: Sequence[int], rate_gbps: int) -> pd.DataFrame:
     return pd.DataFrame({"size_bytes": list(sizes), "bandwidth": need})
 
 
-def interactions(link: model.Link, frames: Sequence[int]) -> pd.DataFrame:
+def interactions(
+    link: model.Link, frames: Sequence[int], accounting: Accounting = Accounting.SPEC
+) -> pd.DataFrame:
     """Sending and receiving frames, one direction, bare and by NIC: frame_bytes, device, bandwidth (Gb/s)."""
-    bare = model.bandwidth(link, [frame - _FCS_BYTES for frame in frames])
+    bare = model.bandwidth(link, [frame - _FCS_BYTES for frame in frames], accounting=accounting)
     rows = [(frame, "effective PCIe bandwidth", row.rdwr.gbps) for frame, row in zip(frames, bare, strict=True)]
     for name, title in NICS.items():
-        answers = model.nic(model.load_nic(name), link, frames)
+        answers = model.nic(model.load_nic(name), link, frames, accounting=accounting)
         rows += [(answer.frame_bytes, title, answer.bi.gbps) for answer in answers]
     return pd.DataFrame(rows, columns=["frame_bytes", "device", "bandwidth"])
 

@@ -11,6 +11,7 @@ from pcielab.report import figures
 from pcielab.report.figures import Figure, MissingDataError
 from pcielab.report.figures.frame import findings_of
 from pcielab.report.run import Run
+from pcielab.shipped import SuiteKind
 
 _Draw: TypeAlias = Callable[[Sequence[Run], Run | None], Figure]
 
@@ -57,6 +58,13 @@ def _all_runs(runs: Sequence[Run], measured: Run | None) -> list[Run]:
     return [*runs, measured] if measured is not None else list(runs)
 
 
+def _of_kind(runs: Sequence[Run], measured: Run | None, kind: SuiteKind) -> list[Run]:
+    return [run for run in _all_runs(runs, measured) if run.store.kind == kind]
+
+
+_FLOWS = "Flows"
+_SECTION_KINDS: dict[str, SuiteKind] = {"Messages": "messages", "Routable fabric": "fabric"}
+"""Sections that are about runs of another kind than transfers; others are left out of reports of such runs."""
 _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     (
         figures.FabricPlot("fig3-one-way", "One-way latency, local and across the fabric", "average"),
@@ -83,8 +91,8 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
         "Beside commands in the background that ask for more and more.",
     ),
     (
-        figures.FabricPlot("fig9-tail", "Tail over average of 16 flows", "tail"),
-        "Equal flows through one command queue: 1 is where all wait alike.",
+        figures.FabricPlot("fig9-tail", "Tail over average of one of 16 flows", "tail", ("F1",)),
+        "Equal flows, each in a command queue of its own: 1 where all wait alike.",
     ),
     (
         figures.FabricPlot("fig10-partition", "Two flows on one path", "bandwidth"),
@@ -107,10 +115,6 @@ _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     (
         figures.FabricPlot("fig15-orthogonal", "Latency beside traffic on another path", "average", ("F2",)),
         "What one path does to another with which it shares no link.",
-    ),
-    (
-        figures.FabricPlot("table2-validation", "The three validation experiments", "bandwidth"),
-        "Compare with `pcielab fabric estimate`.",
     ),
 )
 
@@ -135,6 +139,24 @@ CATALOGUE: tuple[Entry, ...] = (
         "How close DMA comes to what binds on its system, and from which size on it carries Ethernet. Sizes that "
         "are close to one another are drawn apart. A row of BW_RDWR counts one direction.",
         lambda runs, measured: figures.bandwidth_by_size(runs, measured=measured),
+    ),
+    Entry(
+        "bandwidth-by-size-command",
+        "Bandwidth",
+        "Accesses that the device issues itself, from its registers. A row of BW_RDWR counts one direction.",
+        lambda runs, measured: figures.bandwidth_by_size(runs, path="command", measured=measured),
+    ),
+    Entry(
+        "bandwidth-long-transfers",
+        "Bandwidth",
+        "Transfers above a page, which copy engines and drives are made for.",
+        lambda runs, measured: figures.bandwidth_of_long_transfers(runs, measured=measured),
+    ),
+    Entry(
+        "bandwidth-long-transfers-command",
+        "Bandwidth",
+        "Transfers above a page, access after access.",
+        lambda runs, measured: figures.bandwidth_of_long_transfers(runs, path="command", measured=measured),
     ),
     Entry(
         "fig5-latency-by-size",
@@ -163,14 +185,14 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig6-tail-command-8",
         "Latency",
-        "The same on the card's command path, which adds least of its own.",
+        "The slowest of short transfers that the device issues itself, where it adds least of its own.",
         lambda runs, measured: figures.latency_tail(runs, path="command", size_bytes=8, measured=measured),
     ),
     Entry(
         "fig7a-latency-by-window",
         "Caches",
-        "Warm reads can rise where the window outgrows the last-level cache; writes where it outgrows the share "
-        "of it that DDIO may fill, since dirty lines have to leave first. What each does is said below.",
+        "Warm reads can rise where the window outgrows the last-level cache; a card's writes where it outgrows "
+        "the share of it that DDIO may fill, since dirty lines have to leave first. What each does is said below.",
         lambda runs, measured: figures.latency_by_window(runs, measured=measured),
     ),
     Entry(
@@ -184,6 +206,12 @@ CATALOGUE: tuple[Entry, ...] = (
         "Caches",
         "Reads can gain from data in the cache where their number in flight limits them.",
         lambda runs, measured: figures.bandwidth_by_window(runs, measured=measured),
+    ),
+    Entry(
+        "bandwidth-by-window-command",
+        "Caches",
+        "Bandwidth of accesses that the device issues from its registers.",
+        lambda runs, measured: figures.bandwidth_by_window(runs, path="command", measured=measured),
     ),
     Entry(
         "fig7b-bandwidth-by-window-larger",
@@ -248,6 +276,20 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda runs, measured: figures.message_bandwidth_by_link(runs, measured=measured),
     ),
     Entry(
+        "nic-throughput",
+        "NIC",
+        "Whether a NIC holds the line on the machine, and what binds where it does not. Where nothing but the "
+        "link binds, the simulation comes to the closed form of its ports.",
+        lambda runs, measured: figures.nic_throughput(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "message-published",
+        "Messages",
+        "Every number of the kPIO+WC paper beside the simulated one, in its order; what is further off than 5 % "
+        "(shares: 3 points) has its reason in the tip, as in `pcielab suites validate`.",
+        lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "messages")),
+    ),
+    Entry(
         "message-cores",
         "Messages",
         "What more cores add to the bandwidth of all of them, and to the latency of each message.",
@@ -267,6 +309,18 @@ CATALOGUE: tuple[Entry, ...] = (
     ),
     *(_fabric_entry(plot, about) for plot, about in _FABRIC),
     Entry(
+        "fabric-table2-validation",
+        "Routable fabric",
+        "The paper's validation of its estimator: what it measured, what is simulated, what `max-min` estimates.",
+        lambda runs, measured: figures.fabric_validation(_all_runs(runs, measured)),
+    ),
+    Entry(
+        "fabric-one-way",
+        "Routable fabric",
+        "Section 4.2 of the paper: where the time of one way goes.",
+        lambda runs, measured: figures.fabric_one_way(_all_runs(runs, measured)),
+    ),
+    Entry(
         "fabric-phases",
         "Routable fabric",
         "The three phases of a request: queued at the host, in the fabric, executed at the device.",
@@ -276,17 +330,62 @@ CATALOGUE: tuple[Entry, ...] = (
         "fabric-published",
         "Routable fabric",
         "Every number of the paper beside the simulated one, in its order; what is further off than 5 % (shares: "
-        "3 points) has its reason in the tip, as in `pcielab fabric validate`.",
-        lambda runs, measured: figures.fabric_deviations(_all_runs(runs, measured)),
+        "3 points) has its reason in the tip, as in `pcielab suites validate`.",
+        lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "fabric")),
     ),
 )
+
+
+def _own_entries(runs: Sequence[Run]) -> list[Entry]:
+    """Figures of flows on a fabric that no paper has figures of: sets of flows, programs, own experiments."""
+    known = {*(plot.family for plot, _ in _FABRIC), "table2-validation"}
+    of_fabrics = [run.rows for run in runs if run.store.kind == "fabric"]
+    families = [family for rows in of_fabrics for family in rows["family"] if family not in known]
+    return [
+        entry
+        for number, family in enumerate(dict.fromkeys(map(str, families)), start=1)
+        for entry in _entries_of(family, f"flows-{number}")
+    ]
+
+
+def _entries_of(family: str, name: str) -> list[Entry]:
+    bandwidths = figures.FabricPlot(family, f"{family}: what each flow gets", "bandwidth")
+    latencies = figures.FabricPlot(family, f"{family}: how long requests take", "average")
+    return [
+        Entry(
+            f"{name}-bandwidth",
+            _FLOWS,
+            "Payload delivered. `pcielab fabric estimate` says which edge limits a flow.",
+            lambda runs, measured: figures.fabric_sweep(_all_runs(runs, measured), bandwidths),
+        ),
+        Entry(
+            f"{name}-latency",
+            _FLOWS,
+            "From submission to completion, on average.",
+            lambda runs, measured: figures.fabric_sweep(_all_runs(runs, measured), latencies),
+        ),
+        Entry(
+            f"{name}-phases",
+            _FLOWS,
+            "Queued at the host, in the fabric, executed at the device: what each takes on average.",
+            lambda runs, measured: figures.flow_phases(_all_runs(runs, measured), family),
+        ),
+        Entry(
+            f"{name}-distributions",
+            _FLOWS,
+            "How much each of them scatters.",
+            lambda runs, measured: figures.flow_distributions(_all_runs(runs, measured), family),
+        ),
+    ]
 
 
 def draw_all(runs: Sequence[Run], measured: Run | None) -> tuple[list[Drawn], list[LeftOut]]:
     """Every figure for which the runs have the data, and those for which they have not."""
     drawn: list[Drawn] = []
     left_out: list[LeftOut] = []
-    for entry in CATALOGUE:
+    kinds = {run.store.kind for run in _all_runs(runs, measured)}
+    fitting = [entry for entry in CATALOGUE if _SECTION_KINDS.get(entry.section, "transfers") in kinds]
+    for entry in [*fitting, *_own_entries(runs)]:
         try:
             drawn.append(Drawn(entry, entry.draw(runs, measured)))
         except MissingDataError as missing:

@@ -1,9 +1,10 @@
 """What was run on what, as the head of a report says it: everything the manifest knows, in words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pcielab.explain.facts import no_link
 from pcielab.machine import setup_of
 from pcielab.report.bounds import link_of, link_text
 from pcielab.report.run import Run
@@ -25,6 +26,8 @@ _APART = frozenset(
         "backend",
         "device",
         "host",
+        "conditions_before",
+        "conditions_after",
     }
 )
 _LONGEST_VALUE = 160
@@ -83,7 +86,8 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     yield "file", run.store.path.name
     yield "system", _system(run)
     link = link_of(run)
-    yield "link", link_text(link) if link is not None else "not known"
+    unknown = "none: the device has no PCIe link, or does not say which" if no_link(run.store) else "not known"
+    yield "link", link_text(link) if link is not None else unknown
     if manifest.get("suite"):
         yield "suite", f"{manifest['suite']}, {run.store.extent}"
     if manifest.get("seed") is not None:
@@ -93,11 +97,25 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     device = manifest.get("device") or {}
     if device:
         yield "device", _device(device)
+    for when in ("before", "after"):
+        if manifest.get(f"conditions_{when}"):
+            yield f"conditions {when}", _conditions(manifest[f"conditions_{when}"])
     for key, value in manifest.items():
         if key not in _APART and value not in (None, "", {}, []):
             yield key, _text(value)
     if manifest.get("version"):
         yield "pcielab", str(manifest["version"])
+
+
+def _conditions(conditions: Sequence[Any]) -> str:
+    """What was read of what changes: `load 5.41, temperature 61 C`."""
+    told = []
+    for row in conditions:
+        value = row.get("value") if isinstance(row, Mapping) else None
+        if isinstance(value, float | int):
+            unit = "" if row.get("unit") == "1" else f" {row.get('unit')}"
+            told.append(f"{str(row.get('metric')).replace('_', ' ')} {value:.4g}{unit}")
+    return _text(told) if told else "none could be read"
 
 
 def _backend(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,8 @@ PARAMETER_COLUMNS = (
     "sharing",
     "eviction",
     "pressure",
+    "store_bytes",
+    "store_kind",
     "pace",
 )
 _EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")

@@ -1,10 +1,11 @@
 """Tables of the rows of a run, one for each family: what varies in columns, what does not in the caption."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
+from pcielab.fabric.stored import FLOW_KEYS, flow_table
 from pcielab.report.axes import size_text
 from pcielab.report.run import PARAMETER_COLUMNS, Run
 
@@ -27,8 +28,36 @@ _HEADS: Mapping[str, str] = {
     "sharing": "queues",
     "eviction": "eviction",
     "pressure": "pressure",
+    "store_bytes": "store (B)",
+    "store_kind": "stores",
     "pace": "pace",
+    "experiment": "experiment",
+    "sweep": "swept",
+    "value": "value",
+    "discipline": "credits",
+    "flow": "flow",
+    "source": "from",
+    "destination": "to",
+    "primitive": "primitive",
+    "standalone_gbytes_per_s": "alone (GB/s)",
+    "arrivals": "arrivals",
+    "socket": "socket",
+    "queue": "queue",
+    "memory": "memory",
 }
+_FLOW_PARAMETERS = ("experiment", "sweep", "value", "discipline", "flow", *FLOW_KEYS)
+"""What a row of a run of a fabric, which is one flow of a simulation, was asked for."""
+_FLOW_METRICS: tuple[tuple[str, str, int, float], ...] = (
+    ("gbytes_per_s", "GB/s", 3, 1.0),
+    ("requests", "requests", 0, 1.0),
+    ("average_ns", "average (ns)", 1, 1.0),
+    ("p50_ns", "50 % (ns)", 1, 1.0),
+    ("p90_ns", "90 % (ns)", 1, 1.0),
+    ("p99_ns", "99 % (ns)", 1, 1.0),
+    ("host_ns", "host (ns)", 1, 1.0),
+    ("fabric_ns", "fabric (ns)", 1, 1.0),
+    ("device_ns", "device (ns)", 1, 1.0),
+)
 # Metric, head, decimals, and what its value is divided by.
 _METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("bandwidth", "Gb/s", 2, 1.0),
@@ -93,33 +122,48 @@ class FamilyTable:
 
 
 def family_tables(run: Run) -> Iterator[FamilyTable]:
-    """The tables of a run, families in suite order."""
-    for family, rows in run.rows.groupby("family", sort=False):
-        yield _table(str(family), run.badge, rows)
+    """The tables of a run, families in suite order; of a fabric, with a row for each flow."""
+    of_flows = run.store.kind == "fabric"
+    rows, parameters, metrics = (
+        (flow_table(run.store), _FLOW_PARAMETERS, _FLOW_METRICS)
+        if of_flows
+        else (run.rows, PARAMETER_COLUMNS, _METRICS)
+    )
+    for family, of_family in rows.groupby("family", sort=False):
+        known = [column for column in parameters if column in of_family]
+        yield _table(str(family), run, of_family, known, metrics)
 
 
-def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
-    varying = [column for column in PARAMETER_COLUMNS if rows[column].nunique(dropna=False) > 1]
+def _table(
+    family: str,
+    run: Run,
+    rows: pd.DataFrame,
+    parameters: Sequence[str],
+    known_metrics: Sequence[tuple[str, str, int, float]],
+) -> FamilyTable:
+    varying = [column for column in parameters if _varies(column, rows[column])]
     shared = rows.iloc[0]
     constant = [
         f"{_HEADS[column]} {_parameter(column, shared[column])}"
-        for column in PARAMETER_COLUMNS
+        for column in parameters
         if column not in varying and _worth_saying(column, shared[column])
     ]
-    metrics = [metric for metric in _METRICS if metric[0] in rows.columns and rows[metric[0]].notna().any()]
+    if run.store.latency_includes and "median" in rows and rows["median"].notna().any():
+        constant.append(f"a latency includes: {run.store.latency_includes}")
+    metrics = [metric for metric in known_metrics if metric[0] in rows.columns and rows[metric[0]].notna().any()]
     lines = [
         Line(
             cells=[_parameter(column, row[column]) for column in varying]
             + [_number(row[name], decimals, divisor) for name, _, decimals, divisor in metrics],
             status=row["status"],
-            message=row["message"] or "",
+            message=row.get("message") or "",
         )
         for row in rows.to_dict("records")
     ]
     statuses = rows["status"].value_counts()
     return FamilyTable(
         family=family,
-        badge=badge,
+        badge=run.badge,
         constant=constant,
         heads=[_HEADS[column] for column in varying] + [head for _, head, _, _ in metrics],
         parameters=len(varying),
@@ -128,9 +172,25 @@ def _table(family: str, badge: str, rows: pd.DataFrame) -> FamilyTable:
     )
 
 
+def _varies(column: str, values: pd.Series) -> bool:
+    """Whether a parameter tells the rows apart; that descriptors have no stores of their own, their way tells."""
+    return bool(values.nunique(dropna=column in ("store_bytes", "store_kind")) > 1)
+
+
 def _worth_saying(column: str, value: object) -> bool:
     """Whether a parameter that all rows share says anything: offsets of 0 and a stride of 1 do not."""
-    plain = {"host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1, "details": False, "pressure": 0}
+    plain = {
+        "host_offset_bytes": 0,
+        "device_offset_bytes": 0,
+        "stride_units": 1,
+        "details": False,
+        "pressure": 0,
+        "store_bytes": 8,
+        "store_kind": "plain",
+        "socket": 0,
+        "queue": 0,
+        "arrivals": "even",
+    }
     return not pd.isna(value) and plain.get(column) != value  # type: ignore[call-overload]
 
 

@@ -1,7 +1,9 @@
 """Finding, reading and checking suites."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +35,22 @@ class Suite:
     def tests(self) -> list[dict[str, Any]]:
         """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
         return [test.to_dict() for test in self.entries]
+
+    def only(self, families: Sequence[str]) -> "Suite":
+        """The tests of some families, in the suite's order: a part has a history of its own.
+
+        Args:
+            families: Their names; `*` and `?` stand for any letters.
+
+        Raises:
+            InputError: The suite has no family that is called so.
+        """
+        known = list(dict.fromkeys(test.family for test in self.entries))
+        for family in families:
+            if not any(fnmatchcase(name, family) for name in known):
+                raise InputError(f"suite {self.name} has no family {shown(family)}: {suggestion(family, known)}")
+        entries = (test for test in self.entries if any(fnmatchcase(test.family, one) for one in families))
+        return replace(self, name=f"{self.name} ({', '.join(families)})", entries=tuple(entries))
 
     def to_json(self) -> str:
         """The suite as canonical JSON: keys sorted, no spaces, every key present."""

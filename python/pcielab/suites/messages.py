@@ -20,8 +20,23 @@ from pcielab.suites.files import Sizes, check_count, check_loop, count
 from pcielab.validation import explain
 
 Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors"]
-Axis: TypeAlias = Literal["way", "size", "link", "cores", "sharing", "eviction", "pressure"]
-AXES: tuple[Axis, ...] = ("link", "way", "cores", "sharing", "eviction", "pressure", "size")
+StoreBytes: TypeAlias = Literal[4, 8, 16, 32, 64]
+StoreKind: TypeAlias = Literal["plain", "non-temporal", "direct"]
+Eviction: TypeAlias = Literal["in-order", "random"]
+Axis: TypeAlias = Literal[
+    "way", "size", "link", "cores", "sharing", "eviction", "pressure", "store-bytes", "store-kind"
+]
+AXES: tuple[Axis, ...] = (
+    "link",
+    "way",
+    "cores",
+    "sharing",
+    "eviction",
+    "pressure",
+    "store-kind",
+    "store-bytes",
+    "size",
+)
 _NAMES: dict[Way, str] = {
     "uncached": "UC",
     "write-combined": "WC",
@@ -57,10 +72,17 @@ class MessageGroup(Part):
     """Cores that send."""
     sharing: list[Literal["own-queues", "one-queue"]] = Field(default=["own-queues"], min_length=1)
     """A queue for each core, or one and a lock."""
-    evictions: list[Literal["in-order", "random"]] = Field(default=["in-order"], min_length=1)
-    """Order in which full buffers leave."""
-    pressures: list[Share] = Field(default=[0.0], min_length=1)
-    """Share of the stores behind which something else takes the buffer."""
+    evictions: list[Eviction] = Field(default=[])
+    """Order in which full buffers leave, of a simulated core; without any, `in-order` there, and a real core's
+    own."""
+    pressures: list[Share] = Field(default=[])
+    """Share of the stores behind which something else takes the buffer, of a simulated core; without any, 0 there,
+    and whatever happens on a real one."""
+    store_bytes: list[StoreBytes] = Field(default=[8], min_length=1)
+    """Widths of a store. A simulated core has 8."""
+    store_kinds: list[StoreKind] = Field(default=["plain"], min_length=1)
+    """Instructions that store: `plain`, `non-temporal`, or `direct`, which are 64 bytes in one piece. A simulated
+    core has `plain`."""
     pace: Literal["alone", "stream"]
     """A core sends its next message once the one before is done, or at once."""
     messages: Count
@@ -69,6 +91,11 @@ class MessageGroup(Part):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         check_loop(self.loop, self._axes())
+        if "descriptors" in self.ways and max(len(self.store_bytes), len(self.store_kinds)) > 1:
+            raise ValueError(
+                "ways = descriptors with several store_bytes or store_kinds: they have no stores of their own: "
+                "give them a group of their own"
+            )
         return self
 
     @property
@@ -83,17 +110,27 @@ class MessageGroup(Part):
             "link": list(self.links) or [None],
             "cores": list(self.cores),
             "sharing": list(self.sharing),
-            "eviction": list(self.evictions),
-            "pressure": list(self.pressures),
+            "eviction": list(self.evictions) or [None],
+            "pressure": list(self.pressures) or [None],
+            "store-bytes": list(self.store_bytes),
+            "store-kind": list(self.store_kinds),
         }
 
-    def unfold(self) -> Iterator[dict[str, Any]]:
-        """The tests of the group, in the order in which they run."""
+    def unfold(self, *, simulated: bool) -> Iterator[dict[str, Any]]:
+        """The tests of the group, in the order in which they run.
+
+        Args:
+            simulated: Whether what only a simulator can be told stands in them where the suite says nothing of it.
+        """
         axes = self._axes()
+        if simulated:
+            axes["eviction"] = list(self.evictions) or ["in-order"]
+            axes["pressure"] = list(self.pressures) or [0.0]
         order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
         for values in product(*(axes[axis] for axis in order)):
             at = dict(zip(order, values, strict=True))
             link = _LINK.fullmatch(at["link"]) if at["link"] else None
+            stores = at["way"] != "descriptors"
             parameters = {
                 "cores": at["cores"],
                 "eviction": at["eviction"],
@@ -104,6 +141,8 @@ class MessageGroup(Part):
                 "pressure": at["pressure"],
                 "sharing": at["sharing"],
                 "size_bytes": at["size"],
+                "store_bytes": at["store-bytes"] if stores else None,
+                "store_kind": at["store-kind"] if stores else None,
                 "way": at["way"],
             }
             name = f"{_NAMES[at['way']]}_{self.pace.upper()}"
@@ -140,11 +179,17 @@ class MessageSuite:
     @cached_property
     def tests(self) -> list[dict[str, Any]]:
         """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
-        return [test for group in self.groups for test in group.unfold()]
+        return [test for group in self.groups for test in group.unfold(simulated=True)]
 
-    def to_json(self) -> str:
-        """The suite as canonical JSON: keys sorted, no spaces, every key present."""
-        content = {"name": self.name, "title": self.title, "tests": self.tests}
+    def to_json(self, *, simulated: bool = True) -> str:
+        """The suite as canonical JSON: keys sorted, no spaces, every key present.
+
+        Args:
+            simulated: False for a device that exists: what only a simulator can be told is null then, unless the
+                suite asks for it, which such a device refuses.
+        """
+        tests = [test for group in self.groups for test in group.unfold(simulated=simulated)]
+        content = {"name": self.name, "title": self.title, "tests": tests}
         return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
 

@@ -39,7 +39,7 @@ def test_a_shipped_suite_has_its_tests_in_canonical_form(name: str, tests: int) 
 
 def test_shipped_suites_are_parts_of_the_paper_in_its_order() -> None:
     paper = [json.dumps(test) for test in load_suite("paper").tests]
-    for name in set(names()) - {"paper", "cpu", "cuda", "cuda-quick", "rtl-smoke"}:
+    for name in set(names()) - {"paper", "cpu", "cuda", "cuda-quick", "rtl-smoke", "netfpga"}:
         positions = [paper.index(json.dumps(test)) for test in load_suite(name).tests]
         assert positions == sorted(set(positions)), name
 
@@ -196,3 +196,14 @@ def test_a_wrong_single_test_is_explained(operation: str, options: dict[str, obj
 @pytest.mark.parametrize("name", names())
 def test_the_simulator_takes_a_shipped_suite(name: str) -> None:
     _core.check_suite(load_suite(name).to_json())
+
+
+def test_a_part_of_a_suite_has_the_tests_of_its_families_in_order() -> None:
+    paper = load_suite("paper")
+    part = paper.only(["bw_dma_sz_sweep", "lat_cmd_*"])
+    families = [test["family"] for test in part.tests]
+    assert set(families) == {name for name in (test["family"] for test in paper.tests) if name in families}
+    assert (families[0], families[-1]) == ("lat_cmd_sizes", "bw_dma_sz_sweep")
+    assert part.name == "paper (bw_dma_sz_sweep, lat_cmd_*)"
+    with pytest.raises(InputError, match=r"did you mean bw_dma_sz_sweep\?"):
+        paper.only(["bw_dma_sz_swep"])

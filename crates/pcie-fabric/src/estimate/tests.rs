@@ -65,6 +65,17 @@ fn table_2_comes_out_of_both_estimators() {
 }
 
 #[test]
+fn a_flow_that_asks_for_nothing_leaves_everything_to_others() {
+    let topology = separating();
+    for nothing in [0.0, -0.0] {
+        let flows = flows(&topology, &[("H", "A", f64::INFINITY), ("H", "B", nothing), ("C", "B", 4.0)]);
+        for method in [ecr, max_min] {
+            assert_close(&method(topology.capacities(), &flows).bandwidth, &[12.0, 0.0, 4.0], 1e-12);
+        }
+    }
+}
+
+#[test]
 fn the_smallest_case_that_separates_the_estimators() {
     let topology = separating();
     let unknown = f64::INFINITY;

@@ -122,6 +122,30 @@ pub enum RuntimeError {
         /// Its tags.
         tags: u32,
     },
+    /// A DMA transfer of a part of a packet.
+    #[error(
+        "{device}: size_bytes = {size_bytes}: its DMA engines move packets of {packet_bytes} bytes: give a multiple"
+    )]
+    PartOfPacket {
+        /// The device.
+        device: String,
+        /// What was to be moved.
+        size_bytes: u64,
+        /// A packet.
+        packet_bytes: u32,
+    },
+    /// A DMA transfer that starts where memory is not reached.
+    #[error(
+        "{region}: {address:#x}: DMA reaches it at multiples of {alignment_bytes} bytes: give such an address"
+    )]
+    Unaligned {
+        /// The region.
+        region: String,
+        /// The address given.
+        address: u64,
+        /// What it should be a multiple of.
+        alignment_bytes: u32,
+    },
     /// A request or limit that makes no sense.
     #[error("{item}: {problem}")]
     Request {
@@ -136,6 +160,22 @@ pub enum RuntimeError {
         /// What it chose.
         chosen: usize,
         /// How many there were.
+        waiting: usize,
+    },
+    /// A scheduling policy that holds requests back for no time.
+    #[error(
+        "policy: holds requests back for {hold_ns} ns: give more than 0 and at most 1e12, or hold without a time"
+    )]
+    Hold {
+        /// What it said.
+        hold_ns: f64,
+    },
+    /// Nothing will happen any more, and a policy holds requests back until something does.
+    #[error(
+        "policy: holds {waiting} requests back while nothing is in flight: let one leave, or hold for a time"
+    )]
+    HeldBack {
+        /// Requests that wait.
         waiting: usize,
     },
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Transfer;
 use super::error::RuntimeError;
 use super::memory::{HUGE_PAGE_BYTES, Segments};
-use crate::description::{BarParameters, DeviceParameters, MemoryParameters};
+use crate::description::{BarParameters, DeviceParameters, MemoryParameters, NodeParameters};
 use crate::error::FabricError;
 use crate::simulate::Primitive;
 use crate::simulate::traffic::Placed;
@@ -218,6 +218,46 @@ impl Places {
         Ok(at + (address - first))
     }
 
+    /// What a host sees at an address of its own: the bus address of a device's memory that is mapped there.
+    pub fn seen_by(
+        &mut self,
+        topology: &Topology,
+        name: &str,
+        host_address: u64,
+        host: &str,
+    ) -> Result<u64, RuntimeError> {
+        self.host(topology, host)?;
+        let (id, _) = device(topology, name)?;
+        let host_id = topology.node(host).unwrap_or_default();
+        let found = self.initialised(id, name)?.iter().find_map(|region| {
+            let (bar, at) = (region.bar?, region.seen_at.get(&host_id)?);
+            let offset = host_address.checked_sub(*at).filter(|offset| *offset < bar.size_bytes)?;
+            Some(bar.address + offset)
+        });
+        found.ok_or_else(|| RuntimeError::Unknown {
+            kind: "address",
+            name: format!("{host_address:#x} of {host}"),
+            problem: format!("no memory of {name} is mapped there: map it with setup_mapping"),
+        })
+    }
+
+    /// Makes sure that bytes lie in allocated memory of a host or device, and says whose it is.
+    pub fn check_held(
+        &mut self,
+        topology: &Topology,
+        place: &str,
+        address: u64,
+        size_bytes: u64,
+    ) -> Result<NodeId, RuntimeError> {
+        if let Some(id) = topology.node(place).filter(|id| self.hosts.contains_key(id)) {
+            self.host(topology, place)?.memory.check(address, size_bytes)?;
+            return Ok(id);
+        }
+        let (id, number) = self.region_of(topology, place, address)?;
+        self.region_at(id, number).segments()?.check(address, size_bytes)?;
+        Ok(id)
+    }
+
     fn mapped_at(
         &mut self,
         topology: &Topology,
@@ -261,6 +301,11 @@ impl Places {
                 None => &mut self.host(topology, host_name)?.memory,
             };
             other.check(one.other_address, one.size_bytes)?;
+            if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
+                check_packets(topology, device, one.size_bytes)?;
+                check_alignment(topology, (device, memory), one.device_address)?;
+                peer.map_or(Ok(()), |peer| check_alignment(topology, peer, one.other_address))?;
+            }
         }
         match (primitive, peer) {
             (_, Some(peer)) => drop(self.mapped_at(topology, peer, host_name)?),
@@ -365,6 +410,31 @@ impl Places {
     fn region_at(&mut self, id: NodeId, number: usize) -> &mut Region {
         &mut self.devices.entry(id).or_default()[number]
     }
+}
+
+/// The engine of a device moves whole packets.
+fn check_packets(topology: &Topology, id: NodeId, size_bytes: u64) -> Result<(), RuntimeError> {
+    let NodeParameters { name, device, .. } = &topology.nodes()[id as usize];
+    let packet_bytes = device.as_ref().map_or(1, |device| device.engine.packet_bytes);
+    if size_bytes.is_multiple_of(packet_bytes.into()) {
+        return Ok(());
+    }
+    Err(RuntimeError::PartOfPacket { device: name.clone(), size_bytes, packet_bytes })
+}
+
+/// A DMA transfer starts where the ports of the memory do.
+fn check_alignment(
+    topology: &Topology,
+    (id, memory): (NodeId, usize),
+    address: u64,
+) -> Result<(), RuntimeError> {
+    let NodeParameters { name, device, .. } = &topology.nodes()[id as usize];
+    let Some(memory) = device.as_ref().and_then(|device| device.memories.get(memory)) else { return Ok(()) };
+    if address.is_multiple_of(memory.alignment_bytes.into()) {
+        return Ok(());
+    }
+    let (region, alignment_bytes) = (format!("{} of {name}", memory.name), memory.alignment_bytes);
+    Err(RuntimeError::Unaligned { region, address, alignment_bytes })
 }
 
 fn device<'a>(topology: &'a Topology, name: &str) -> Result<(NodeId, &'a DeviceParameters), RuntimeError> {

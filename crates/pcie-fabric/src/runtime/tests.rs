@@ -9,7 +9,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
 /// A runtime with the HBM of some devices ready and mapped for the first host.
-fn runtime_with(policy: Box<dyn Policy>, outstanding: u32, devices: &[&str]) -> Runtime {
+fn runtime_with(policy: impl Fn() -> Box<dyn Policy>, outstanding: u32, devices: &[&str]) -> Runtime {
     let mut runtime = Runtime::new(fabrex(), Discipline::PerDestination, policy, outstanding).unwrap();
     for (number, device) in (0..).zip(devices) {
         runtime.device_init(device).unwrap();
@@ -19,8 +19,12 @@ fn runtime_with(policy: Box<dyn Policy>, outstanding: u32, devices: &[&str]) -> 
     runtime
 }
 
+fn fifo() -> Box<dyn Policy> {
+    Box::new(Fifo)
+}
+
 fn runtime(devices: &[&str]) -> Runtime {
-    runtime_with(Box::new(Fifo), 64, devices)
+    runtime_with(fifo, 64, devices)
 }
 
 /// A transfer between new memory of a device and of the first host.
@@ -49,7 +53,7 @@ fn average_ns(primitive: Primitive, source: &str, destination: &str, size_bytes:
     let options = Options { warm_up_ns: 0.0, duration_ns: 400e3, discipline, seed: 1 };
     let outcome = simulate(&fabrex(), &[traffic], options).unwrap();
     let requests = &outcome.flows[0].requests;
-    requests.iter().map(|one| one.total_ns()).sum::<f64>() / requests.len() as f64
+    requests.iter().map(|one| one.phases.total_ns()).sum::<f64>() / requests.len() as f64
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn a_scatter_gather_list_pays_for_one_command() {
 #[test]
 fn limits_hold_for_each_queue_and_for_all() {
     for (all, each, expected) in [(64, 4, 8), (6, 4, 6), (64, 1, 2)] {
-        let mut runtime = runtime_with(Box::new(Fifo), all, &["A"]);
+        let mut runtime = runtime_with(fifo, all, &["A"]);
         let transfer = with_host(&mut runtime, "A", 64);
         for _ in 0..2 {
             let queue = runtime.add_queue("host1", 0, each).unwrap();
@@ -138,7 +142,7 @@ fn limits_hold_for_each_queue_and_for_all() {
 }
 
 /// The order in which requests of two queues leave: three large ones were submitted before three small ones.
-fn order(policy: Box<dyn Policy>) -> Vec<(u32, u64)> {
+fn order(policy: impl Fn() -> Box<dyn Policy>) -> Vec<(u32, u64)> {
     let mut runtime = runtime_with(policy, 1, &["A"]);
     let large = with_host(&mut runtime, "A", 64 * KIB);
     let small = with_host(&mut runtime, "A", 64);
@@ -154,9 +158,9 @@ fn order(policy: Box<dyn Policy>) -> Vec<(u32, u64)> {
 
 #[test]
 fn the_policy_says_who_leaves_next() {
-    assert_eq!(order(Box::new(Fifo)), [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5)]);
-    assert_eq!(order(Box::<RoundRobin>::default()), [(0, 0), (1, 3), (0, 1), (1, 4), (0, 2), (1, 5)]);
-    assert_eq!(order(Box::new(ShortestFirst)), [(0, 0), (1, 3), (1, 4), (1, 5), (0, 1), (0, 2)]);
+    assert_eq!(order(fifo), [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5)]);
+    assert_eq!(order(|| Box::<RoundRobin>::default()), [(0, 0), (1, 3), (0, 1), (1, 4), (0, 2), (1, 5)]);
+    assert_eq!(order(|| Box::new(ShortestFirst)), [(0, 0), (1, 3), (1, 4), (1, 5), (0, 1), (0, 2)]);
 }
 
 #[test]
@@ -164,11 +168,11 @@ fn a_policy_that_chooses_nobody_is_an_error() {
     #[derive(Debug)]
     struct Nobody;
     impl Policy for Nobody {
-        fn choose(&mut self, waiting: &[Waiting]) -> usize {
-            waiting.len()
+        fn choose(&mut self, waiting: &[Waiting]) -> Choice {
+            Choice::Leave(waiting.len())
         }
     }
-    let mut runtime = runtime_with(Box::new(Nobody), 1, &["A"]);
+    let mut runtime = runtime_with(|| Box::new(Nobody), 1, &["A"]);
     let transfer = with_host(&mut runtime, "A", 64);
     let queue = runtime.add_queue("host1", 0, 8).unwrap();
     let refused = runtime.h2d(queue, "A", &[transfer]).unwrap_err();
@@ -285,7 +289,13 @@ fn another_host_needs_a_mapping_of_its_own() {
     let mut runtime = runtime(&["A", "B"]);
     let near = runtime.memory_alloc("A", "hbm", 64).unwrap();
     let far = runtime.memory_alloc("B", "hbm", 64).unwrap();
-    assert_eq!(runtime.memory_address("B", far, "host1").unwrap(), (1 << 44) + (1 << 36));
+    let seen = runtime.memory_address("B", far + 5, "host1").unwrap();
+    assert_eq!(seen, (1 << 44) + (1 << 36) + 5);
+    assert_eq!(runtime.device_address("B", seen, "host1").unwrap(), far + 5, "the way back");
+    for (device, host) in [("A", "host1"), ("B", "host2")] {
+        let refused = runtime.device_address(device, seen, host).unwrap_err().to_string();
+        assert!(refused.contains(&format!("no memory of {device} is mapped there")), "{refused}");
+    }
     let transfer = Transfer { device_address: near, other_address: far, size_bytes: 64 };
     let queue = runtime.add_queue("host2", 0, 1).unwrap();
     let refused = runtime.dev2dev_write(queue, "A", &[transfer]).unwrap_err().to_string();
@@ -306,7 +316,7 @@ fn a_device_without_memory_is_no_target() {
         }
     }
     let topology = Topology::new(parameters).unwrap();
-    let mut runtime = Runtime::new(topology, Discipline::PerFlow, Box::new(Fifo), 8).unwrap();
+    let mut runtime = Runtime::new(topology, Discipline::PerFlow, fifo, 8).unwrap();
     for device in ["A", "B"] {
         runtime.device_init(device).unwrap();
     }
@@ -318,4 +328,203 @@ fn a_device_without_memory_is_no_target() {
     assert!(refused.contains("no initialised device has memory there"), "{refused}");
     let refused = runtime.h2d(queue, "B", &[transfer]).unwrap_err().to_string();
     assert!(refused.contains("device B: it has no memory: give a device that has one"), "{refused}");
+}
+
+#[test]
+fn hosts_choose_and_are_limited_each_by_itself() {
+    let rates = |hosts: [&str; 2]| {
+        let mut runtime = runtime_with(fifo, 16, &["A", "C"]);
+        for (host, device) in hosts.into_iter().zip(["A", "C"]) {
+            let device_address = runtime.memory_alloc(device, "hbm", 64 * KIB).unwrap();
+            let other_address = runtime.host_memory_alloc(host, 64 * KIB).unwrap();
+            let queue = runtime.add_queue(host, 0, 16).unwrap();
+            for _ in 0..64 {
+                let transfer = Transfer { device_address, other_address, size_bytes: 64 * KIB };
+                runtime.h2d(queue, device, &[transfer]).unwrap();
+            }
+        }
+        runtime.run().unwrap();
+        runtime.trace().gbytes_per_s()
+    };
+    // Paths of two hosts share no link: each carries 8.7 GB/s, where one host's adapter carries 11.5 of both.
+    assert!(rates(["host1", "host2"]) > 1.9 * 8.5);
+    assert!(rates(["host1", "host1"]) < 11.6);
+}
+
+#[test]
+fn a_policy_sees_what_waits_and_may_hold_it_back() {
+    /// Lets a request leave when those before it are done and it has waited 20 us; nothing else.
+    #[derive(Debug)]
+    struct Patient;
+    impl Policy for Patient {
+        fn choose(&mut self, waiting: &[Waiting]) -> Choice {
+            let [one] = waiting else { return Choice::Hold };
+            assert_eq!(
+                (one.host.as_str(), one.device.as_str(), one.primitive),
+                ("host1", "A", Primitive::H2d)
+            );
+            match (one.in_flight, 20e3 - one.age_ns) {
+                (1.., _) => Choice::Hold,
+                (0, left_ns) if left_ns > 0.0 => Choice::HoldFor(left_ns),
+                (0, _) => Choice::Leave(0),
+            }
+        }
+    }
+    let mut runtime = runtime_with(|| Box::new(Patient), 8, &["A"]);
+    let transfer = with_host(&mut runtime, "A", 64);
+    let queue = runtime.add_queue("host1", 0, 8).unwrap();
+    for _ in 0..3 {
+        runtime.h2d(queue, "A", &[transfer]).unwrap();
+    }
+    runtime.run().unwrap();
+    let waited: Vec<f64> = runtime.trace().requests.iter().map(|one| one.phases.host_ns).collect();
+    let alone_ns = runtime.trace().requests[0].phases.total_ns() - 20e3;
+    assert_eq!(waited[0], 20e3 + 150.0);
+    assert!((waited[2] - (20e3 + 150.0 + 2.0 * alone_ns)).abs() < 1e-6, "one at a time: {waited:?}");
+}
+
+#[test]
+fn a_policy_paces_a_queue() {
+    /// A request each microsecond.
+    #[derive(Debug, Default)]
+    struct Paced {
+        next_ns: f64,
+    }
+    impl Policy for Paced {
+        fn choose(&mut self, waiting: &[Waiting]) -> Choice {
+            let now_ns = waiting[0].submitted_ns + waiting[0].age_ns;
+            if now_ns < self.next_ns {
+                return Choice::HoldFor(self.next_ns - now_ns);
+            }
+            self.next_ns = now_ns + 1000.0;
+            Choice::Leave(0)
+        }
+    }
+    let mut runtime = runtime_with(|| Box::<Paced>::default(), 64, &["A"]);
+    let transfer = with_host(&mut runtime, "A", 4 * KIB);
+    let queue = runtime.add_queue("host1", 0, 64).unwrap();
+    for _ in 0..200 {
+        runtime.h2d(queue, "A", &[transfer]).unwrap();
+    }
+    runtime.run().unwrap();
+    let left: Vec<f64> =
+        runtime.trace().requests.iter().map(|one| one.submitted_ns + one.phases.host_ns - 150.0).collect();
+    assert!(
+        left.iter().enumerate().all(|(number, at)| (at - 1000.0 * number as f64).abs() < 1e-3),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn a_policy_that_holds_everything_back_for_good_is_an_error() {
+    #[derive(Debug)]
+    struct Never(Choice);
+    impl Policy for Never {
+        fn choose(&mut self, _waiting: &[Waiting]) -> Choice {
+            self.0
+        }
+    }
+    for choice in [Choice::Hold, Choice::HoldFor(0.0), Choice::HoldFor(f64::NAN)] {
+        let mut runtime = runtime_with(|| Box::new(Never(choice)), 8, &["A"]);
+        let transfer = with_host(&mut runtime, "A", 64);
+        let queue = runtime.add_queue("host1", 0, 8).unwrap();
+        let refused = runtime.h2d(queue, "A", &[transfer]).and_then(|_| runtime.run()).unwrap_err();
+        match choice {
+            Choice::Hold => assert_eq!(refused, RuntimeError::HeldBack { waiting: 1 }),
+            _ => assert!(refused.to_string().contains("hold without a time"), "{refused}"),
+        }
+    }
+}
+
+#[test]
+fn bytes_are_carried_from_end_to_end() {
+    let pattern: Vec<u8> = (0..3000_u32).map(|place| (place * 7 % 251) as u8).collect();
+    let size_bytes = pattern.len() as u64;
+    let mut runtime = runtime(&["A", "B"]);
+    let [from, back] = [0; 2].map(|_| runtime.host_memory_alloc("host1", size_bytes).unwrap());
+    let near = runtime.memory_alloc("A", "hbm", size_bytes).unwrap();
+    let [far, list] = [0; 2].map(|_| runtime.memory_alloc("B", "hbm", size_bytes).unwrap());
+    runtime.write_bytes("host1", from, &pattern).unwrap();
+    let queue = runtime.add_queue("host1", 0, 1).unwrap();
+    let whole = |device_address, other_address| Transfer { device_address, other_address, size_bytes };
+    runtime.h2d(queue, "A", &[whole(near, from)]).unwrap();
+    runtime.dev2dev_write(queue, "A", &[whole(near, far)]).unwrap();
+    // Its two halves change places on the way.
+    let half = size_bytes / 2;
+    let part = |to, at| Transfer { device_address: list + to, other_address: near + at, size_bytes: half };
+    runtime.dev2dev_read(queue, "B", &[part(half, 0), part(0, half)]).unwrap();
+    runtime.d2h(queue, "B", &[whole(far, back)]).unwrap();
+    runtime.run().unwrap();
+    for (place, address) in [("A", near), ("B", far), ("host1", back)] {
+        assert!(runtime.read_bytes(place, address, size_bytes).unwrap() == pattern, "{place}");
+    }
+    let swapped = [&pattern[1500..], &pattern[..1500]].concat();
+    assert!(runtime.read_bytes("B", list, size_bytes).unwrap() == swapped, "a scatter-gather list");
+    runtime.write_bytes("host1", back, &vec![0; 3000]).unwrap();
+    runtime.mmio_read(queue, "B", &[whole(list, back)]).unwrap();
+    runtime.mmio_write(queue, "A", &[whole(near, back)]).unwrap();
+    runtime.run().unwrap();
+    assert!(runtime.read_bytes("host1", back, size_bytes).unwrap() == swapped, "read by the processor");
+    assert!(runtime.read_bytes("A", near, size_bytes).unwrap() == swapped, "written by the processor");
+    let refused = runtime.read_bytes("A", near, size_bytes + 1).unwrap_err().to_string();
+    assert!(refused.contains("the segment ends after 3000"), "{refused}");
+}
+
+#[test]
+fn bytes_come_one_tlp_after_the_other() {
+    let mut runtime = runtime(&["A"]);
+    let transfer = with_host(&mut runtime, "A", 64 * KIB);
+    runtime.write_bytes("host1", transfer.other_address, &vec![1; 64 << 10]).unwrap();
+    let queue = runtime.add_queue("host1", 0, 1).unwrap();
+    runtime.h2d(queue, "A", &[transfer]).unwrap();
+    let mut arrived = vec![];
+    for end_ns in [1e3, 5e3, 9e3, 20e3] {
+        runtime.run_until(end_ns).unwrap();
+        let bytes = runtime.read_bytes("A", transfer.device_address, 64 * KIB).unwrap();
+        let whole = bytes.iter().take_while(|byte| **byte == 1).count();
+        assert!(bytes[whole..].iter().all(|byte| *byte == 0) && whole % 128 == 0);
+        arrived.push(whole);
+    }
+    assert!(
+        arrived[0] == 0 && arrived[1] > 0 && arrived[1] < arrived[2] && arrived[3] == 64 << 10,
+        "{arrived:?}"
+    );
+}
+
+#[test]
+fn dma_moves_whole_packets_between_aligned_addresses() {
+    let mut parameters: crate::FabricParameters =
+        serde_json::from_str(include_str!("../fixtures/fabrex-u55c.json")).unwrap();
+    for node in &mut parameters.nodes {
+        if let Some(device) = &mut node.device {
+            device.engine.packet_bytes = 64;
+            device.memories[0].alignment_bytes = 32;
+        }
+    }
+    let topology = Topology::new(parameters).unwrap();
+    let mut runtime = Runtime::new(topology, Discipline::PerDestination, fifo, 8).unwrap();
+    for device in ["A", "B"] {
+        runtime.device_init(device).unwrap();
+        runtime.memory_init(device, "hbm").unwrap();
+    }
+    runtime.setup_mapping("A", "hbm", "host1", 1 << 44).unwrap();
+    runtime.setup_mapping("B", "hbm", "host1", 1 << 45).unwrap();
+    let transfer = with_host(&mut runtime, "A", 4 * KIB);
+    let far = runtime.memory_alloc("B", "hbm", 4 * KIB).unwrap();
+    let queue = runtime.add_queue("host1", 0, 1).unwrap();
+    let moved = |offset, size_bytes| Transfer {
+        device_address: transfer.device_address + offset,
+        size_bytes,
+        ..transfer
+    };
+    runtime.h2d(queue, "A", &[moved(32, 128)]).unwrap();
+    runtime.mmio_write(queue, "A", &[moved(1, 3)]).unwrap();
+    let packets = runtime.d2h(queue, "A", &[moved(0, 96)]).unwrap_err().to_string();
+    assert_eq!(packets, "A: size_bytes = 96: its DMA engines move packets of 64 bytes: give a multiple");
+    let aligned = runtime.d2h(queue, "A", &[moved(16, 64)]).unwrap_err().to_string();
+    assert!(aligned.contains("DMA reaches it at multiples of 32 bytes"), "{aligned}");
+    let other = Transfer { other_address: far + 8, ..moved(0, 64) };
+    let peer = runtime.dev2dev_write(queue, "A", &[other]).unwrap_err().to_string();
+    assert!(peer.starts_with("hbm of B"), "{peer}");
+    runtime.run().unwrap();
 }

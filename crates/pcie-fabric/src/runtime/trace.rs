@@ -1,6 +1,7 @@
 //! What the profiler has seen: every request in its three phases, and what they come to.
 
 use crate::simulate::{Phases, Primitive};
+use crate::topology::NodeId;
 
 /// A request that is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,10 +12,18 @@ pub struct Traced {
     pub primitive: Primitive,
     /// Its queue.
     pub queue: u32,
+    /// The host of the queue.
+    pub host: NodeId,
+    /// The device that carried it out; for MMIO, the one that was read or written.
+    pub device: NodeId,
+    /// The other device of a transfer between two.
+    pub peer: Option<NodeId>,
     /// Its payload, bytes.
     pub size_bytes: u64,
     /// When it was submitted, ns.
     pub submitted_ns: f64,
+    /// When its command reached the device, ns; NaN for MMIO, which has none.
+    pub reached_ns: f64,
     /// Where its time went.
     pub phases: Phases,
 }

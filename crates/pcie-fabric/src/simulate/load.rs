@@ -4,7 +4,7 @@ use pcie_time::{Draws, Picoseconds, Stream};
 
 use super::Options;
 use super::machine::Machine;
-use super::outcome::{FlowOutcome, Outcome, Phases};
+use super::outcome::{FlowOutcome, Outcome, Served};
 use super::traffic::{Arrivals, Primitive, Traffic, place};
 use crate::error::FabricError;
 use crate::topology::Topology;
@@ -69,7 +69,11 @@ pub(super) fn run(
     for (number, traffic) in (0..).zip(traffic) {
         machine.add_flow(topology, &place(topology, traffic)?);
         let mut pace = Pace::new(traffic, number, topology.mps_bytes(), options.seed);
-        let outstanding = if traffic.primitive == Primitive::Stream { 1 } else { traffic.outstanding };
+        let outstanding = match traffic.primitive {
+            _ if traffic.standalone_gbytes_per_s == Some(0.0) => 0,
+            Primitive::Stream => 1,
+            _ => traffic.outstanding,
+        };
         for _ in 0..outstanding {
             let request = machine.add_request(number);
             machine.set_size(request, traffic.size_bytes, vec![]);
@@ -87,7 +91,7 @@ pub(super) fn run(
         while let Some((now, number)) = machine.run_until(until) {
             let flow = machine.request(number).flow as usize;
             if now >= counting_from && traffic[flow].primitive != Primitive::Stream {
-                outcomes[flow].requests.push(Phases::of(machine.request(number), now));
+                outcomes[flow].requests.push(Served::of(machine.request(number), now));
             }
             machine.submit(paces[flow].next_due(now), number);
         }

@@ -36,6 +36,8 @@ pub(crate) struct Request {
     pub submitted: Picoseconds,
     /// When its command was sent.
     pub sent: Picoseconds,
+    /// When its command came to the device; none for MMIO.
+    pub reached: Option<Picoseconds>,
     /// In the command queue and the engine, until its first transfer could start; for MMIO, in the device's memory.
     pub at_device: Picoseconds,
     /// Bytes whose transfers have not been started.
@@ -62,6 +64,15 @@ impl Request {
     }
 }
 
+/// Bytes of a request that have come to where they go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrival {
+    pub request: u32,
+    /// Where in the request they are.
+    pub offset: u64,
+    pub bytes: u16,
+}
+
 /// A simulation under way.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -78,6 +89,8 @@ struct State {
     engines: Vec<Option<Engine>>,
     bars: Vec<BarPort>,
     counting_from: Picoseconds,
+    /// What has arrived since it was last taken; none where nobody asks.
+    arrivals: Option<Vec<Arrival>>,
 }
 
 impl Listener for State {
@@ -109,6 +122,7 @@ impl Machine {
                 engines: engines(topology),
                 bars: vec![BarPort::default(); topology.nodes().len()],
                 counting_from,
+                arrivals: None,
             },
         }
     }
@@ -135,8 +149,14 @@ impl Machine {
         self.events.push(at, Event::Submit(request).into());
     }
 
-    pub fn primitive(&self, flow: u32) -> Primitive {
-        self.state.flows[flow as usize].primitive
+    /// Notes what arrives from now on, for [`Self::take_arrivals`].
+    pub fn note_arrivals(&mut self) {
+        self.state.arrivals = Some(vec![]);
+    }
+
+    /// What has arrived, in order, since this was last asked.
+    pub fn take_arrivals(&mut self) -> Vec<Arrival> {
+        self.state.arrivals.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     pub fn request(&self, number: u32) -> &Request {
@@ -194,6 +214,7 @@ impl Machine {
         let state = &mut self.state;
         let request = &mut state.requests[number as usize];
         (request.submitted, request.sent, request.at_device) = (now, now, Picoseconds::ZERO);
+        request.reached = None;
         (request.to_start, request.to_arrive) = (request.size_bytes, request.size_bytes);
         (request.segments_begun, request.segment_left) = (0, 0);
         let flow = &state.flows[request.flow as usize];
@@ -256,6 +277,7 @@ impl Machine {
     fn command(&mut self, now: Picoseconds, number: u32) {
         let state = &mut self.state;
         let request = &mut state.requests[number as usize];
+        request.reached = Some(now);
         let flow = &state.flows[request.flow as usize];
         let Some(engine) = &mut state.engines[flow.engine] else { return };
         let fetch = if flow.writes { flow.times.engine_memory } else { Picoseconds::ZERO };

@@ -16,8 +16,7 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Of a request that is done now.
-    pub(crate) fn of(request: &Request, now: Picoseconds) -> Self {
+    fn of(request: &Request, now: Picoseconds) -> Self {
         let host = request.sent.since(request.submitted);
         let fabric = now.since(request.submitted).since(host).since(request.at_device);
         Self { host_ns: host.as_ns(), fabric_ns: fabric.as_ns(), device_ns: request.at_device.as_ns() }
@@ -30,13 +29,35 @@ impl Phases {
     }
 }
 
+/// A request that is done: when, and where its time went.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Served {
+    /// When it was submitted, ns.
+    pub submitted_ns: f64,
+    /// When its command reached the device, ns; NaN for MMIO, which has none.
+    pub reached_ns: f64,
+    /// Where its time went.
+    pub phases: Phases,
+}
+
+impl Served {
+    /// Of a request that is done now.
+    pub(crate) fn of(request: &Request, now: Picoseconds) -> Self {
+        Self {
+            submitted_ns: request.submitted.as_ns(),
+            reached_ns: request.reached.map_or(f64::NAN, Picoseconds::as_ns),
+            phases: Phases::of(request, now),
+        }
+    }
+}
+
 /// What became of a flow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FlowOutcome {
     /// Payload delivered, GB/s.
     pub gbytes_per_s: f64,
     /// The requests that were done while it was counted, in order. None for streams.
-    pub requests: Vec<Phases>,
+    pub requests: Vec<Served>,
 }
 
 /// What became of everything.

@@ -99,7 +99,7 @@ fn what_is_found_on_the_testbed_stays() {
         for discipline in [Discipline::PerFlow, Discipline::PerDestination, Discipline::Fifo] {
             let found = run(&fabrex(), &traffic, discipline);
             let flows = traffic.iter().zip(&found.flows).map(|(traffic, flow)| {
-                let total_ns: f64 = flow.requests.iter().map(|one| one.total_ns()).sum();
+                let total_ns: f64 = flow.requests.iter().map(|one| one.phases.total_ns()).sum();
                 let average_ns = total_ns / flow.requests.len().max(1) as f64;
                 let Traffic { name, primitive, .. } = traffic;
                 format!("  {name} {primitive:?}: {:.4} GB/s, {average_ns:.3} ns\n", flow.gbytes_per_s)
@@ -126,7 +126,7 @@ fn flows_that_cannot_be_are_refused_by_name() {
     for (traffic, expected) in [
         (stream("H", "Q", None), "flow H->Q: destination = Q: there is no such node"),
         (stream("H", "H", None), "source and destination are both H"),
-        (stream("H", "A", Some(0.0)), "standalone_gbytes_per_s = 0"),
+        (stream("H", "A", Some(-1.0)), "standalone_gbytes_per_s = -1: give 0 or more"),
         (Traffic { size_bytes: 0, ..stream("H", "A", None) }, "size_bytes and outstanding: give 1 or more"),
         (
             Traffic { queue: 256, ..stream("H", "A", None) },
@@ -137,6 +137,15 @@ fn flows_that_cannot_be_are_refused_by_name() {
         let message = simulate(&topology, &[traffic], options).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     }
+}
+
+#[test]
+fn a_flow_that_asks_for_nothing_gets_nothing_and_takes_nothing() {
+    let alone = run(&testbed(), &[stream("H", "A", None)], Discipline::PerFlow);
+    let idle = stream("H", "A", Some(0.0));
+    let both = run(&testbed(), &[stream("H", "A", None), idle], Discipline::PerFlow);
+    assert_eq!(both.flows[1].gbytes_per_s, 0.0);
+    assert_eq!(both.flows[0], alone.flows[0]);
 }
 
 fn endpoints() -> impl Strategy<Value = Vec<(&'static str, &'static str, f64)>> {

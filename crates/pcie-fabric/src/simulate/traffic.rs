@@ -68,7 +68,7 @@ pub struct Traffic {
     /// Memory of the devices; their first one, where absent.
     #[serde(default)]
     pub memory: Option<String>,
-    /// The flow's pace, GB/s; as fast as it goes, where absent.
+    /// The flow's pace, GB/s: 0 for one that asks for nothing; as fast as it goes, where absent.
     #[serde(default)]
     pub standalone_gbytes_per_s: Option<f64>,
     /// When paced requests come.
@@ -126,7 +126,7 @@ impl<'a> Checker<'a> {
             );
         }
         if let Some(value) =
-            self.traffic.standalone_gbytes_per_s.filter(|pace| !(*pace > 0.0 && pace.is_finite()))
+            self.traffic.standalone_gbytes_per_s.filter(|pace| !(*pace >= 0.0 && pace.is_finite()))
         {
             return Err(FabricError::Standalone { flow: self.traffic.name.clone(), value });
         }
@@ -256,6 +256,13 @@ impl<'a> Checker<'a> {
             return Err(self.wrong(format!(
                 "size_bytes = {}: the region {} of {name} has {room} bytes: give less",
                 self.traffic.size_bytes, memory.name
+            )));
+        }
+        let dma = !matches!(self.traffic.primitive, Primitive::MmioRead | Primitive::MmioWrite);
+        if dma && !self.traffic.size_bytes.is_multiple_of(engine.packet_bytes.into()) {
+            return Err(self.wrong(format!(
+                "size_bytes = {}: DMA of {name} moves packets of {} bytes: give a multiple",
+                self.traffic.size_bytes, engine.packet_bytes
             )));
         }
         if self.traffic.outstanding > engine.tags {

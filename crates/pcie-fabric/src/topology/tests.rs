@@ -100,12 +100,14 @@ fn device(name: &str, address: u64) -> crate::NodeParameters {
         engine_ns: 50.0,
         bar_read_gbytes_per_s: 10.0,
         bar_write_gbytes_per_s: 10.0,
+        alignment_bytes: 1,
     };
     let engine = EngineParameters {
         execution_ns: 400.0,
         tags: 32,
         peer_requests: 16,
         completion_bytes: 8,
+        packet_bytes: 1,
         read: pace,
         write: pace,
     };

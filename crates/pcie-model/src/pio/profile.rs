@@ -30,6 +30,8 @@ pub struct MessageProfile {
     pub descriptors: DescriptorPath,
     /// A loopback through the device, where one was measured.
     pub loopback: Option<super::LoopbackTimes>,
+    /// What comes back on the link, where traces show it; the simulator's only.
+    pub answers: Option<Answers>,
 }
 
 /// A core and its write-combining buffers.
@@ -96,6 +98,22 @@ pub struct DescriptorPath {
     pub measured_payload_bytes: u32,
     /// What the core does for a message: the descriptor, the fence behind it, the doorbell.
     pub cpu_ns: f64,
+}
+
+/// What comes back on the link: acknowledgements, and messages by stores that the device loops back to host memory.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    /// From the end of a store at the device that takes stores to its acknowledgement.
+    pub store_acknowledged_ns: f64,
+    /// The same of a packet for the device that takes descriptors.
+    pub descriptor_acknowledged_ns: f64,
+    /// The same of a request at the root complex.
+    pub request_acknowledged_ns: f64,
+    /// From a message leaving the filter to the first write of its buffers to host memory.
+    pub loop_back_ns: f64,
+    /// Between these writes, beyond what each takes on the link.
+    pub loop_back_gap_ns: f64,
 }
 
 /// What belongs to the machine in the measured times, once the link's part is taken off.

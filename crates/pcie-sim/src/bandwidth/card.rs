@@ -49,7 +49,7 @@ impl Tags {
 
 /// Credits that the root port has given and that are not in use.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Credits {
+pub(crate) struct Credits {
     posted_headers: u32,
     posted_data: u32,
     non_posted_headers: u32,
@@ -61,7 +61,7 @@ pub(super) fn data_credits(bytes: u32) -> u32 {
 }
 
 impl Credits {
-    pub(super) fn new(system: &System) -> Self {
+    pub(crate) fn new(system: &System) -> Self {
         let complex = &system.host.root_complex;
         Self {
             posted_headers: complex.posted_header_credits.at_most(),
@@ -70,7 +70,7 @@ impl Credits {
         }
     }
 
-    pub(super) fn take_posted(&mut self, bytes: u32) -> bool {
+    pub(crate) fn take_posted(&mut self, bytes: u32) -> bool {
         let data = data_credits(bytes);
         let enough = self.posted_headers >= 1 && self.posted_data >= data;
         if enough {
@@ -80,12 +80,12 @@ impl Credits {
         enough
     }
 
-    pub(super) fn give_back_posted(&mut self, bytes: u32) {
+    pub(crate) fn give_back_posted(&mut self, bytes: u32) {
         self.posted_headers += 1;
         self.posted_data += data_credits(bytes);
     }
 
-    pub(super) fn take_non_posted(&mut self) -> bool {
+    pub(crate) fn take_non_posted(&mut self) -> bool {
         let enough = self.non_posted_headers >= 1;
         if enough {
             self.non_posted_headers -= 1;
@@ -93,7 +93,7 @@ impl Credits {
         enough
     }
 
-    pub(super) fn give_back_non_posted(&mut self) {
+    pub(crate) fn give_back_non_posted(&mut self) {
         self.non_posted_headers += 1;
     }
 }

@@ -115,6 +115,13 @@ impl<'a> Complex<'a> {
         first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
     }
 
+    /// The CPU writes some bytes of the buffer.
+    pub(crate) fn written_by_host(&mut self, piece: Piece) {
+        for line in Self::lines(self.machine, piece) {
+            self.state.caches.write_from_host(&self.machine.lines, line);
+        }
+    }
+
     /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
     #[inline(always)]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {

@@ -2,7 +2,7 @@
 
 /// A table whose places are used again.
 #[derive(Clone, Debug)]
-pub(super) struct Slots<T> {
+pub(crate) struct Slots<T> {
     places: Vec<T>,
     free: Vec<u32>,
 }
@@ -14,7 +14,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    pub(super) fn put(&mut self, value: T) -> u32 {
+    pub(crate) fn put(&mut self, value: T) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = value;
             return place;
@@ -23,15 +23,15 @@ impl<T> Slots<T> {
         (self.places.len() - 1) as u32
     }
 
-    pub(super) fn get(&self, place: u32) -> &T {
+    pub(crate) fn get(&self, place: u32) -> &T {
         &self.places[place as usize]
     }
 
-    pub(super) fn get_mut(&mut self, place: u32) -> &mut T {
+    pub(crate) fn get_mut(&mut self, place: u32) -> &mut T {
         &mut self.places[place as usize]
     }
 
-    pub(super) fn take(&mut self, place: u32) {
+    pub(crate) fn take(&mut self, place: u32) {
         self.free.push(place);
     }
 }

@@ -1,9 +1,10 @@
 //! The event loop of messages by descriptor DMA: doorbell, descriptor, payload, write-back, interrupt.
 //!
-//! One core, one queue of descriptors. A doorbell, a descriptor read and a write-back are for a group of messages, as many
-//! as the profile says; groups are under way side by side as far as the messages in flight allow.
+//! A doorbell, a descriptor read and a write-back are for a group of messages, as many as the profile says. Each core has
+//! a queue of descriptors of its own, or all share one and its lock; in each queue, groups are under way side by side as
+//! far as its messages in flight allow.
 
-use super::{EVENTS_BETWEEN_LOOKS, HOST_BYTES, MessageMachine};
+use super::{EVENTS_BETWEEN_LOOKS, HOST_BYTES, MessageMachine, Sharing};
 use crate::bandwidth::complex::Complex;
 use crate::history::TestKey;
 use crate::port::Port;
@@ -17,12 +18,18 @@ use std::collections::VecDeque;
 pub struct DescriptorMessage {
     /// The start of the doorbell's TLP.
     pub doorbell: Picoseconds,
+    /// Its end.
+    pub doorbell_left: Picoseconds,
     /// The start of the first request of the descriptor.
     pub descriptor_request: Picoseconds,
     /// The start of its first completion.
     pub descriptor: Picoseconds,
+    /// Its end.
+    pub descriptor_left: Picoseconds,
     /// The start of the first request of the payload.
     pub payload_request: Picoseconds,
+    /// Its end.
+    pub payload_request_left: Picoseconds,
     /// The start of its first completion.
     pub payload: Picoseconds,
     /// The end of its last completion.
@@ -97,7 +104,11 @@ pub struct DescriptorsRun<'a> {
     machine: &'a MessageMachine,
     path: DescriptorPath,
     frame_bytes: u64,
+    /// Messages of each core.
     count: u32,
+    sharing: Sharing,
+    /// Who held the lock of a shared queue last.
+    last_core: Option<u32>,
     events: EventQueue<Event>,
     now: Picoseconds,
     uplink: Port,
@@ -110,7 +121,8 @@ pub struct DescriptorsRun<'a> {
     open: Vec<Open>,
     /// Bytes of each message that are still to come.
     to_come: Vec<u64>,
-    next_group: u32,
+    /// Of each queue, groups that are still to be rung for, as they will be.
+    to_ring: Vec<VecDeque<u32>>,
     outcome: DescriptorsOutcome,
 }
 
@@ -118,19 +130,37 @@ pub struct DescriptorsRun<'a> {
 const PAYLOAD_OFFSET: u64 = HOST_BYTES / 2;
 
 impl<'a> DescriptorsRun<'a> {
-    /// `count` messages with frames of `frame_bytes`, headers included, written by the CPU before.
+    /// `count` messages of each of `cores` cores with frames of `frame_bytes`, headers included, written by the CPU
+    /// before.
     #[must_use]
-    pub fn new(machine: &'a MessageMachine, key: TestKey, count: u32, frame_bytes: u64) -> Self {
+    pub fn new(
+        machine: &'a MessageMachine,
+        key: TestKey,
+        (cores, sharing): (u32, Sharing),
+        count: u32,
+        frame_bytes: u64,
+    ) -> Self {
         let system = &machine.machine;
         let mut state = system.boot();
         system.warm_from_host(&mut state, HOST_BYTES, key);
         let path = machine.profile.descriptors;
         let groups = count.div_ceil(path.messages_per_doorbell);
+        let to_ring = match sharing {
+            Sharing::OwnQueues => {
+                (0..cores).map(|core| (core * groups..(core + 1) * groups).collect()).collect()
+            }
+            // Cores take turns.
+            Sharing::OneQueue => {
+                vec![(0..groups).flat_map(|nth| (0..cores).map(move |core| core * groups + nth)).collect()]
+            }
+        };
         let mut run = Self {
             machine,
             path,
             frame_bytes,
             count,
+            sharing,
+            last_core: None,
             events: EventQueue::default(),
             now: Picoseconds::ZERO,
             uplink: machine.uplink(),
@@ -140,17 +170,19 @@ impl<'a> DescriptorsRun<'a> {
             requests: Vec::new(),
             waiting: VecDeque::new(),
             tags: system.system.link.tags,
-            open: vec![Open::default(); groups as usize],
-            to_come: vec![frame_bytes; count as usize],
-            next_group: 0,
+            open: vec![Open::default(); (cores * groups) as usize],
+            to_come: vec![frame_bytes; (cores * count) as usize],
+            to_ring,
             outcome: DescriptorsOutcome {
-                messages: vec![DescriptorMessage::default(); count as usize],
+                messages: vec![DescriptorMessage::default(); (cores * count) as usize],
                 measured_payload: measured_payload(machine),
                 ..DescriptorsOutcome::default()
             },
         };
         for _ in 0..(path.messages_in_flight / path.messages_per_doorbell).max(1) {
-            run.ring_next();
+            for queue in 0..run.to_ring.len() {
+                run.ring_next(queue);
+            }
         }
         run
     }
@@ -224,14 +256,24 @@ impl<'a> DescriptorsRun<'a> {
     /// The messages of a group.
     fn group(&self, group: u32) -> std::ops::Range<u32> {
         let batch = self.path.messages_per_doorbell;
-        group * batch..((group + 1) * batch).min(self.count)
+        let first = self.core(group) * self.count;
+        let nth = group % self.count.div_ceil(batch);
+        first + nth * batch..first + ((nth + 1) * batch).min(self.count)
     }
 
-    fn ring_next(&mut self) {
-        if (self.next_group as usize) < self.open.len() {
-            self.events.push(self.now, Event::Ring(self.next_group));
-            self.next_group += 1;
-        }
+    /// The core whose messages a group is.
+    fn core(&self, group: u32) -> u32 {
+        group / self.count.div_ceil(self.path.messages_per_doorbell)
+    }
+
+    /// Rings for the next group of a queue; a shared one's lock has to come from the core that held it.
+    fn ring_next(&mut self, queue: usize) {
+        let Some(group) = self.to_ring[queue].pop_front() else { return };
+        let core = self.core(group);
+        let moves = self.sharing == Sharing::OneQueue
+            && self.last_core.replace(core).is_some_and(|last| last != core);
+        let lock_ns = if moves { self.machine.profile.core.lock_ns } else { 0.0 };
+        self.events.push(self.now + Picoseconds::from_ns(lock_ns), Event::Ring(group));
     }
 
     fn ring(&mut self, group: u32) {
@@ -242,7 +284,8 @@ impl<'a> DescriptorsRun<'a> {
         self.outcome.downstream_bytes += u64::from(bytes);
         self.outcome.control_bytes += u64::from(bytes);
         for message in self.group(group) {
-            self.outcome.messages[message as usize].doorbell = start;
+            let message = &mut self.outcome.messages[message as usize];
+            (message.doorbell, message.doorbell_left) = (start, left);
         }
         let parsed = Picoseconds::from_ns(self.machine.times.doorbell_ns);
         self.events.push(left + self.machine.flight() + parsed, Event::AskDescriptors(group));
@@ -269,7 +312,9 @@ impl<'a> DescriptorsRun<'a> {
             self.outcome.upstream_bytes += u64::from(bytes);
             match request.message {
                 Some(message) => {
-                    stamp(&mut self.outcome.messages[message as usize].payload_request, start);
+                    let message = &mut self.outcome.messages[message as usize];
+                    stamp(&mut message.payload_request, start);
+                    stamp(&mut message.payload_request_left, left);
                 }
                 None => {
                     self.outcome.control_bytes += u64::from(bytes);
@@ -300,7 +345,9 @@ impl<'a> DescriptorsRun<'a> {
             None => {
                 self.outcome.control_bytes += u64::from(bytes);
                 for message in self.group(request.group) {
-                    stamp(&mut self.outcome.messages[message as usize].descriptor, self.now);
+                    let message = &mut self.outcome.messages[message as usize];
+                    stamp(&mut message.descriptor, self.now);
+                    stamp(&mut message.descriptor_left, left);
                 }
             }
         }
@@ -362,7 +409,7 @@ impl<'a> DescriptorsRun<'a> {
         for message in messages {
             self.outcome.messages[message as usize].written_back = left;
         }
-        self.ring_next();
+        self.ring_next(if self.to_ring.len() > 1 { self.core(group) as usize } else { 0 });
     }
 
     fn write(&mut self, piece: Piece, is_control: bool) -> Picoseconds {

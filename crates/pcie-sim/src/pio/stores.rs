@@ -5,7 +5,7 @@ mod golden;
 mod plan;
 
 pub use plan::{
-    Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
+    Back, Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
 };
 
 use super::filter::Leaving;
@@ -14,7 +14,7 @@ use super::queue::{BUFFER_WORDS, TransmitQueue};
 use super::{EVENTS_BETWEEN_LOOKS, MessageMachine};
 use crate::history::TestKey;
 use crate::port::Port;
-use pcie_model::pio::WORD_BYTES;
+use pcie_model::pio::{BUFFER_BYTES, WORD_BYTES};
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
 use pcie_wire::{Piece, TlpKind};
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ enum Event {
     Step(usize),
     /// A core has written the words of a buffer, which leaves.
     Written(usize, Flushed),
-    /// The link can take another TLP.
+    /// The link can take another TLP, or a core give one.
     Port,
     /// A TLP has left: its buffer is free.
     Left(usize),
@@ -73,6 +73,8 @@ struct CoreState {
     writing: Option<Writing>,
     free_buffers: u32,
     flushed: VecDeque<Flushed>,
+    /// When its next buffer may leave: the gap behind the one before is the core's, and the link is free in it.
+    next_send: Picoseconds,
     waiting: Option<(Waiting, Picoseconds)>,
     /// It may start a message: it holds the lock, or needs none.
     admitted: bool,
@@ -98,7 +100,10 @@ pub struct StoresRun<'a> {
     in_queue: Vec<VecDeque<(usize, usize)>>,
     lock: Lock,
     port: Port,
-    port_planned: bool,
+    /// What the device sends on.
+    uplink: Port,
+    /// When the port is looked at again.
+    port_planned: Option<Picoseconds>,
     next_core: usize,
     order: Draws,
     pressure: Draws,
@@ -142,6 +147,7 @@ impl<'a> StoresRun<'a> {
                 writing: None,
                 free_buffers: buffers,
                 flushed: VecDeque::new(),
+                next_send: Picoseconds::ZERO,
                 waiting: None,
                 admitted: plan.sharing == Sharing::OwnQueues,
             })
@@ -160,7 +166,8 @@ impl<'a> StoresRun<'a> {
             in_queue: vec![VecDeque::new(); queues],
             lock: Lock::default(),
             port: machine.downlink(),
-            port_planned: false,
+            uplink: machine.uplink(),
+            port_planned: None,
             next_core: 0,
             order: key.draws(Stream::EvictionOrder),
             pressure: key.draws(Stream::Pressure),
@@ -213,7 +220,7 @@ impl<'a> StoresRun<'a> {
             Event::Step(core) => self.step(core),
             Event::Written(core, flushed) => self.written(core, flushed),
             Event::Port => {
-                self.port_planned = false;
+                self.port_planned = self.port_planned.filter(|planned| *planned > self.now);
                 self.pump();
             }
             Event::Left(core) => {
@@ -356,7 +363,7 @@ impl<'a> StoresRun<'a> {
         let mut end = self.now + Picoseconds::from_ns(ns);
         if self.plan.pace == Pace::Alone && self.plan.combine && is_second {
             // The first two buffers of a message by itself are further apart; what holds up the second is not known.
-            let follows = self.port.free_at() + Picoseconds::from_ns(self.machine.times.first_store_ns);
+            let follows = state.next_send + Picoseconds::from_ns(self.machine.times.first_store_ns);
             end = end.max(follows);
         }
         self.events.push(end, Event::Written(core, flushed));
@@ -377,18 +384,19 @@ impl<'a> StoresRun<'a> {
         self.step(core);
     }
 
-    /// Gives the port a TLP, if it can take one: cores take turns.
+    /// Gives the port a TLP, if it can take one and a core has one to give: cores take turns.
     fn pump(&mut self) {
-        if self.port_planned {
-            return;
-        }
-        if self.port.free_at() > self.now {
-            self.plan_port();
-            return;
-        }
         let count = self.cores.len();
         let turn = (0..count).map(|ahead| (self.next_core + ahead) % count);
-        let Some(core) = turn.into_iter().find(|&core| !self.cores[core].flushed.is_empty()) else { return };
+        let ready = turn.filter(|&core| !self.cores[core].flushed.is_empty());
+        // The first of those that may send soonest.
+        let next = ready.min_by_key(|&core| self.cores[core].next_send.max(self.port.free_at()));
+        let Some(core) = next else { return };
+        let start = self.cores[core].next_send.max(self.port.free_at());
+        if start > self.now {
+            self.plan_port(start);
+            return;
+        }
         self.next_core = (core + 1) % count;
         let waiting = &mut self.cores[core].flushed;
         let place = match self.plan.eviction {
@@ -405,24 +413,29 @@ impl<'a> StoresRun<'a> {
         let address = flushed.first_word as u64 * WORD_BYTES;
         let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, Piece { address, length });
         let left = self.port.send(self.now, bytes);
-        self.port.hold(Picoseconds::from_ns(self.machine.times.store_gap_ns));
+        let next_send = left + Picoseconds::from_ns(self.machine.times.store_gap_ns);
+        self.cores[core].next_send = next_send;
         let message = &mut self.outcome.messages[flushed.message];
         if message.tlps == 0 {
-            message.first_store = self.now;
+            (message.first_store, message.first_left) = (self.now, left);
         }
+        message.last_left = left;
         message.tlps += 1;
         message.last_store = self.now;
-        message.next_store = self.port.free_at();
+        message.next_store = next_send;
         self.outcome.tlps += 1;
         self.outcome.wire_bytes += u64::from(bytes);
         self.events.push(left, Event::Left(core));
         self.events.push(left + self.machine.flight(), Event::Arrived(flushed));
-        self.plan_port();
+        self.pump();
     }
 
-    fn plan_port(&mut self) {
-        self.port_planned = true;
-        self.events.push(self.port.free_at(), Event::Port);
+    /// Looks again at a time, unless it will sooner.
+    fn plan_port(&mut self, at: Picoseconds) {
+        if self.port_planned.is_none_or(|planned| at < planned) {
+            self.port_planned = Some(at);
+            self.events.push(at, Event::Port);
+        }
     }
 
     fn start_drain(&mut self, queue: usize) {
@@ -449,10 +462,38 @@ impl<'a> StoresRun<'a> {
         self.outcome.messages[message].left = self.now;
         match leaving {
             Leaving::Frame(frame) => {
+                self.outcome.messages[message].back = self.loop_back(message, frame.len() as u64);
                 self.outcome.delivered.push(Delivered { queue: queue as u32, message, frame });
             }
             Leaving::Dropped => self.outcome.dropped += 1,
         }
-        self.events.push(self.now.max(self.port.free_at()), Event::Idle(core));
+        self.events.push(self.now.max(self.cores[core].next_send), Event::Idle(core));
+    }
+
+    /// The device writes a message that has left its filter back to host memory, buffer by buffer, as they were.
+    fn loop_back(&mut self, message: usize, frame_bytes: u64) -> Option<Back> {
+        let answers = self.machine.profile.answers?;
+        let [loop_back, gap, acknowledged] =
+            [answers.loop_back_ns, answers.loop_back_gap_ns, answers.store_acknowledged_ns]
+                .map(Picoseconds::from_ns);
+        let buffers = (frame_bytes.div_ceil(WORD_BYTES) + 1).div_ceil(BUFFER_WORDS as u64);
+        let piece = Piece { address: 0, length: BUFFER_BYTES as u32 };
+        let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
+        let stored = &self.outcome.messages[message];
+        let mut back = Back {
+            first_acknowledged: stored.first_left + acknowledged,
+            last_acknowledged: stored.last_left + acknowledged,
+            ..Back::default()
+        };
+        let mut ready = self.now + loop_back;
+        for nth in 0..buffers {
+            let start = ready.max(self.uplink.free_at());
+            ready = self.uplink.send(start, bytes) + gap;
+            back.last_looped = start;
+            if nth == 0 {
+                back.first_looped = start;
+            }
+        }
+        Some(back)
     }
 }

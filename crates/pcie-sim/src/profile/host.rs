@@ -134,6 +134,10 @@ pub struct Memory {
     pub remote_ns: f64,
     /// On top of `miss_ns`, a line that is dirty in another socket's cache.
     pub remote_dirty_ns: f64,
+    /// `remote_ns` for DMA reads while the root complex is busy; as much as that, if left out.
+    pub busy_remote_ns: Option<f64>,
+    /// `remote_dirty_ns` for DMA reads while the root complex is busy; as much as that, if left out.
+    pub busy_remote_dirty_ns: Option<f64>,
     /// A full-line write that misses: getting ownership, memory local to the card.
     pub ownership_ns: f64,
     /// The same for memory on another socket.
@@ -142,6 +146,19 @@ pub struct Memory {
     pub untouched_ns: f64,
     /// Refresh, which makes the slow second mode of the latencies.
     pub refresh: Refresh,
+}
+
+impl Memory {
+    /// Of a root complex that is idle: a miss, and what remote memory and a line that is dirty elsewhere take on top of it.
+    pub(crate) fn idle_times(&self) -> (f64, f64, f64) {
+        (self.miss_ns, self.remote_ns, self.remote_dirty_ns)
+    }
+
+    /// The same of one that is busy.
+    pub(crate) fn busy_times(&self) -> (f64, f64, f64) {
+        let remote_ns = self.busy_remote_ns.unwrap_or(self.remote_ns);
+        (self.busy_miss_ns, remote_ns, self.busy_remote_dirty_ns.unwrap_or(self.remote_dirty_ns))
+    }
 }
 
 /// DRAM refresh: an access that meets one waits for its end.

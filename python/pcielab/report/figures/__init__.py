@@ -13,14 +13,18 @@ lack what it needs. Rows are chosen by their parameters, so that any suite with 
 alone.
 """
 
-from pcielab.report.figures.bandwidth import bandwidth_by_size
+from pcielab.report.figures.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers
+from pcielab.report.figures.buffer import buffer_layout
 from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
 from pcielab.report.figures.distribution import latency_cdf, latency_tail
-from pcielab.report.figures.fabric import FabricPlot, fabric_deviations, fabric_phases, fabric_sweep
+from pcielab.report.figures.fabric import FabricPlot, fabric_phases, fabric_sweep, published_deviations
+from pcielab.report.figures.fabric_paths import fabric_one_way
+from pcielab.report.figures.fabric_validation import fabric_validation
+from pcielab.report.figures.flows import flow_distributions, flow_phases
 from pcielab.report.figures.frame import Figure
-from pcielab.report.figures.interaction import modelled_interactions
+from pcielab.report.figures.interaction import interactions_of_links, modelled_interactions
 from pcielab.report.figures.latency import latency_by_size
-from pcielab.report.figures.loopback import modelled_loopback
+from pcielab.report.figures.loopback import loopback, modelled_loopback
 from pcielab.report.figures.message import (
     message_bandwidth_by_link,
     message_bandwidth_by_size,
@@ -29,6 +33,7 @@ from pcielab.report.figures.message import (
 )
 from pcielab.report.figures.message_contention import message_cores, message_evictions
 from pcielab.report.figures.message_steps import message_steps
+from pcielab.report.figures.nic import nic_throughput
 from pcielab.report.figures.offset import bandwidth_by_offset, latency_by_offset
 from pcielab.report.figures.window import bandwidth_by_window, latency_by_window
 from pcielab.report.selection import MissingDataError
@@ -40,9 +45,15 @@ __all__ = [
     "bandwidth_by_offset",
     "bandwidth_by_size",
     "bandwidth_by_window",
-    "fabric_deviations",
+    "bandwidth_of_long_transfers",
+    "buffer_layout",
+    "fabric_one_way",
     "fabric_phases",
     "fabric_sweep",
+    "fabric_validation",
+    "flow_distributions",
+    "flow_phases",
+    "interactions_of_links",
     "iommu_against_none",
     "latency_by_offset",
     "latency_by_size",
@@ -50,6 +61,7 @@ __all__ = [
     "latency_cdf",
     "latency_tail",
     "local_against_remote",
+    "loopback",
     "message_bandwidth_by_link",
     "message_bandwidth_by_size",
     "message_cores",
@@ -59,4 +71,6 @@ __all__ = [
     "message_steps",
     "modelled_interactions",
     "modelled_loopback",
+    "nic_throughput",
+    "published_deviations",
 ]

@@ -1,8 +1,11 @@
-"""Figure 4 of the paper: DMA bandwidth over transfer size, beside what binds and what Ethernet asks for."""
+"""Figure 4 of the paper: bandwidth over transfer size, beside what binds and what Ethernet asks for."""
+
+from collections.abc import Sequence
 
 import altair as alt
 import pandas as pd
 
+from pcielab.model.link import Accounting
 from pcielab.report.axes import SizeAxis, bandwidth_axis
 from pcielab.report.figures.findings import bandwidth_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
@@ -14,9 +17,24 @@ from pcielab.report.series import Series, label_rows
 
 _TOLD = ["size_bytes", "window_bytes", "cache", "bandwidth", "rate"]
 OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
+_FAMILIES = {"dma": "bw_dma_sz_sweep", "command": "bw_cmd_sizes_*"}
 
 
-def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
+_TITLES = {
+    "dma": "Figure 4: DMA bandwidth over transfer size",
+    "command": "Bandwidth over transfer size, commands",
+}
+_LONG_TITLES = {"dma": "DMA bandwidth of long transfers", "command": "Bandwidth of long transfers, commands"}
+_PAGE_BYTES = 4096
+
+
+def bandwidth_by_size(
+    sources: Sources,
+    *,
+    path: str = "dma",
+    measured: Source | None = None,
+    accounting: Accounting = Accounting.SPEC,
+) -> Figure:
     """Payload bandwidth over transfer size for reads, writes, and both in turn (figure 4).
 
     The grey lines are what binds on each run's system, in closed form, the bound of its link alone, and what
@@ -25,25 +43,52 @@ def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Fi
 
     Args:
         sources: the runs to draw as lines.
+        path: `dma` as in the paper, or `command`: accesses that the device issues from its registers.
         measured: a run to draw as points over them.
+        accounting: how the bytes of the link alone are counted: `sigcomm18` as the paper does.
 
     Raises:
         MissingDataError: no run has a sweep over sizes.
     """
     runs = runs_of(sources, measured)
-    drawn = [label_rows(run, _sweep(run, operation)) for run in runs for operation in OPERATIONS]
-    drawn = [rows for rows in drawn if not rows.empty]
-    if not drawn:
-        raise MissingDataError("bandwidth tests at two or more transfer sizes (bw_dma_sz_sweep)")
-    sweeps = pd.concat(drawn)
+    drawn = [label_rows(run, _sweep(run, operation, path)) for run in runs for operation in OPERATIONS]
+    if all(rows.empty for rows in drawn):
+        raise MissingDataError(
+            f"bandwidth tests at two or more transfer sizes on the {path} path ({_FAMILIES[path]})"
+        )
+    return _drawn(runs, drawn, _TITLES[path], accounting)
+
+
+def bandwidth_of_long_transfers(sources: Sources, *, path: str = "dma", measured: Source | None = None) -> Figure:
+    """The same for transfers above a page, where a suite has them in a sweep of their own.
+
+    Args:
+        sources: the runs to draw as lines.
+        path: `dma` or `command`.
+        measured: a run to draw as points over them.
+
+    Raises:
+        MissingDataError: no run has such a sweep, or it is in the figure of all sizes.
+    """
+    runs = runs_of(sources, measured)
+    drawn = [label_rows(run, _long_sweep(run, operation, path)) for run in runs for operation in OPERATIONS]
+    if all(rows.empty for rows in drawn):
+        raise MissingDataError(
+            f"bandwidth tests of transfers above 4 KiB on the {path} path in a sweep of their own"
+        )
+    return _drawn(runs, drawn, _LONG_TITLES[path], Accounting.SPEC)
+
+
+def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str, accounting: Accounting) -> Figure:
+    sweeps = pd.concat([rows for rows in drawn if not rows.empty])
     axis = SizeAxis.of(sweeps["size_bytes"])
-    references = reference_rows(runs, sweeps)
+    references = reference_rows(runs, sweeps, accounting)
     shown = [*_TOLD, "operation", "run", "role", "place"]
     data = pd.concat([axis.placed(sweeps)[shown], references])
     data = data.assign(panel=data["operation"].map(OPERATION_TITLES))
     x, y = axis.encoding, bandwidth_axis()
     behind = reference_layers(x, y, references, height=PANEL_HEIGHT)
-    order = [title for title in OPERATION_TITLES.values() if title in set(data["panel"])]
+    order = [panel for panel in OPERATION_TITLES.values() if panel in set(data["panel"])]
     series = Series(runs)
     upper = panels([*behind, *series.layers(x, y, _tooltip())], data, "panel", columns=order)
     residual = Residual("bandwidth", ["operation", "size_bytes"], "%")
@@ -52,18 +97,20 @@ def bandwidth_by_size(sources: Sources, *, measured: Source | None = None) -> Fi
         residual.rows(data, measured_of(runs)),
         lambda rows: panels(residual.layers(series, x), rows, "panel", columns=order, height=RESIDUAL_HEIGHT),
     )
-    return titled(
-        figure,
-        "Figure 4: DMA bandwidth over transfer size",
-        runs,
-        f"grey lines and ribbon: {MODELLED}",
-        findings=[*bandwidth_findings(runs, sweeps, references)],
-    )
+    note = f"grey lines and ribbon: {MODELLED}" if len(references) else ""
+    return titled(figure, title, runs, note, findings=[*bandwidth_findings(runs, sweeps, references)])
 
 
-def _sweep(run: Run, operation: str) -> pd.DataFrame:
-    rows = matching(aligned(run.finished), operation=operation, path="dma")
+def _sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
+    rows = matching(aligned(run.finished), operation=operation, path=path)
     return widest_sweep(rows, "size_bytes")
+
+
+def _long_sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
+    rows = matching(aligned(run.finished), operation=operation, path=path)
+    found = widest_sweep(rows[rows["size_bytes"] > _PAGE_BYTES], "size_bytes")
+    of_all = widest_sweep(rows, "size_bytes")
+    return found.iloc[:0] if set(found["size_bytes"]) <= set(of_all["size_bytes"]) else found
 
 
 def _tooltip() -> list[alt.Tooltip]:

@@ -31,7 +31,7 @@ def local_against_remote(sources: Sources) -> Figure:
     Raises:
         MissingDataError: there are no such two.
     """
-    base, other = _pair(runs_of(sources), _is_remote_of, "two runs that differ in the socket of the memory")
+    base, other = _pair(runs_of(sources), Setup.is_local_of, "two runs that differ in the socket of the memory")
     return _change(base, other, "Figure 8: remote against local memory", remote=True)
 
 
@@ -44,7 +44,7 @@ def iommu_against_none(sources: Sources) -> Figure:
     Raises:
         MissingDataError: there are no such two.
     """
-    base, other = _pair(runs_of(sources), _has_iommu_unlike, "two runs of which one has the IOMMU on")
+    base, other = _pair(runs_of(sources), Setup.is_untranslated_of, "two runs of which one has the IOMMU on")
     return _change(base, other, "Figure 9: IOMMU against none", remote=False)
 
 
@@ -53,20 +53,6 @@ def _pair(runs: Sequence[Run], differ: Callable[[Setup, Setup], bool], needed: s
         if base.store.origin == other.store.origin and differ(setup_of(base.manifest), setup_of(other.manifest)):
             return base, other
     raise MissingDataError(f"{needed}, of one machine and of one origin")
-
-
-def _is_remote_of(base: Setup, other: Setup) -> bool:
-    """Whether both are one machine, `base` with the buffer beside the card and `other` away from it."""
-    if not base.same_machine(other) or base.iommu != other.iommu:
-        return False
-    return base.memory_is_local is True and other.memory_is_local is False
-
-
-def _has_iommu_unlike(base: Setup, other: Setup) -> bool:
-    """Whether `other` is the same machine as `base`, placed the same, with the IOMMU on."""
-    if not base.same_machine(other) or base.sockets != other.sockets:
-        return False
-    return base.iommu == "off" and other.iommu not in (None, "off")
 
 
 def _change(base: Run, other: Run, title: str, *, remote: bool) -> Figure:

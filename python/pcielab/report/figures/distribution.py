@@ -137,7 +137,7 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
             residual.layers(series, curve.share_axis, points_on_lines=False), rows, RESIDUAL_HEIGHT
         ),
     )
-    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, findings=found)
+    return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, latencies=True, findings=found)
 
 
 def _at_shares(data: pd.DataFrame, field: str) -> pd.DataFrame:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 import pandas as pd
 
-from pcielab.fabric.published import Selection, compare_with_published, published_values
-from pcielab.fabric.simulate import PHASES
+from pcielab.fabric.requests import PHASES
+from pcielab.published_values import FlowSelection, compare_with_published, deviations, published_values
 from pcielab.report.figures.fabric_findings import sweep_findings
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
@@ -25,6 +26,8 @@ _SWEPT = {
     "standalone_gbytes_per_s": "{flow} asks for (GB/s)",
     "outstanding": "requests of {flow} outstanding",
 }
+_LINES = alt.Legend(labelLimit=320, symbolType="stroke")
+_PERCENTILES = {"p50": "median", "p90": "90th percentile", "p99": "99th percentile"}
 _NEEDED = {"tail": ("p99", "average"), "percentiles": ("p50", "p90", "p99")}
 """What a metric is made of, where that is more than one."""
 
@@ -63,11 +66,13 @@ def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
     data = _joined(data, _published_rows(runs, plot))
     swept = data["value"].notna().all()
     note = "diamonds: published" if "source" in data else ""
-    findings = [*sweep_findings(data, plot.metric)]
+    missed = (sentence for run in runs for sentence in deviations(run.store, plot.family))
+    findings = [*sweep_findings(data, plot.metric), *missed]
     if plot.panel_words:
         return titled(_panels(data, plot), plot.title, runs, note, findings=findings)
     figure = single_panel(_with_published(_lines(data) if swept else _bars(data), data), data)
-    encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric]))
+    scale = alt.Scale(zero=False) if plot.metric == "tail" else alt.Undefined
+    encoded: alt.LayerChart = figure.encode(y=alt.Y("metric:Q", title=_HEADS[plot.metric], scale=scale))
     return titled(encoded, plot.title, runs, note, findings=findings)
 
 
@@ -105,12 +110,30 @@ def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
         series=words.str[plot.panel_words :].str.join(", "),
     )
     if plot.metric == "percentiles":
-        parted["series"] = parted["percentile"]
-    head = alt.Y("metric:Q", title=_HEADS[plot.metric])
-    layers = [layer.encode(y=head) for layer in _with_published(_lines(parted), parted)]
+        parted["series"] = parted["percentile"].map(_PERCENTILES)
+        head = alt.Y("metric:Q", title=_HEADS[plot.metric], scale=alt.Scale(zero=False))
+        lines = _told_apart(_lines(parted), list(_PERCENTILES.values()))
+    else:
+        head = alt.Y("metric:Q", title=_HEADS[plot.metric])
+        lines = _lines(parted)
+    layers = [layer.encode(y=head) for layer in _with_published(lines, parted)]
     figure = wrapped(layers, parted, "panel", list(dict.fromkeys(parted["panel"])))
     scaled: alt.FacetChart = figure.resolve_scale(x="independent", y="independent")
     return scaled
+
+
+def _told_apart(lines: alt.Chart, names: list[str]) -> alt.Chart:
+    """The lines with dashes, so that those that lie on one another are seen, and one legend."""
+    known: dict[str, Any] = {
+        "title": "of requests",
+        "sort": names,
+        "scale": alt.Scale(domain=names),
+        "legend": _LINES,
+    }
+    apart: alt.Chart = lines.encode(
+        color=alt.Color("series:N", **known), strokeDash=alt.StrokeDash("series:N", **known)
+    )
+    return apart
 
 
 def _lines(data: pd.DataFrame) -> alt.Chart:
@@ -126,8 +149,10 @@ def _lines(data: pd.DataFrame) -> alt.Chart:
                 "value:Q", title=", ".join(sorted({_in_words(sweep) for sweep in data["sweep"]})), scale=scale
             ),
             y=alt.Y("metric:Q", scale=alt.Scale(type="log" if tall else "linear")),
-            color=alt.Color("series:N", title="experiment", sort=None, legend=alt.Legend(labelLimit=320)),
-            strokeDash=alt.StrokeDash("flow:N", title="flow") if data["flow"].nunique() > 1 else alt.Undefined,
+            color=alt.Color("series:N", title="experiment", sort=None, legend=_LINES),
+            strokeDash=alt.StrokeDash("flow:N", title="flow", legend=_LINES)
+            if data["flow"].nunique() > 1
+            else alt.Undefined,
             tooltip=["series:N", "flow:N", "value:Q", alt.Tooltip("metric:Q", format=".4~g")],
         )
     )
@@ -137,18 +162,19 @@ def _lines(data: pd.DataFrame) -> alt.Chart:
 def _in_words(sweep: str) -> str:
     """What is swept, for the title of an axis."""
     flow, _, key = sweep.rpartition(".")
-    return _SWEPT.get(key, "{flow}: " + key).format(flow=flow)
+    return _SWEPT.get(key, "{flow}: " + key).format(flow="each flow" if flow == "*" else flow)
 
 
 def _bars(data: pd.DataFrame) -> alt.Chart:
+    told_apart = alt.Legend(labelLimit=320) if data["series"].nunique() > 1 else None
     chart: alt.Chart = (
         alt.Chart()
-        .mark_bar()
+        .mark_bar(opacity=0.6)
         .encode(
-            x=alt.X("flow:N", title=None),
-            xOffset="series:N",
+            x=alt.X("flow:N", title=None, sort=None, axis=alt.Axis(labelAngle=-20, labelLimit=200)),
+            xOffset=alt.XOffset("series:N", sort=None),
             y="metric:Q",
-            color=alt.Color("series:N", title="experiment", sort=None),
+            color=alt.Color("series:N", title="experiment", sort=None, legend=told_apart),
             tooltip=["series:N", "flow:N", alt.Tooltip("metric:Q", format=".4~g")],
         )
     )
@@ -180,7 +206,8 @@ def _joined(data: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 def _published_rows(runs: Sequence[Run], plot: FabricPlot) -> pd.DataFrame:
     """What the paper gives for single points of a family, as the rows of the figure."""
     known = next(filter(None, (published_values(str(run.store.manifest.get("suite"))) for run in runs)), None)
-    points = [] if known is None else [(one, one.of[0]) for one in known.value if len(one.of) == 1]
+    single = [] if known is None else [one for one in known.value if len(one.of) == 1]
+    points = [(one, one.of[0]) for one in single if isinstance(one.of[0], FlowSelection)]
     rows = [
         {
             "series": of.series or series,
@@ -196,7 +223,7 @@ def _published_rows(runs: Sequence[Run], plot: FabricPlot) -> pd.DataFrame:
     return pd.DataFrame(rows).drop_duplicates()
 
 
-def _is_point(selection: Selection) -> bool:
+def _is_point(selection: FlowSelection) -> bool:
     return not isinstance(selection.value, list)
 
 
@@ -206,7 +233,7 @@ def _only_series(runs: Sequence[Run], plot: FabricPlot) -> list[str]:
     return list(dict.fromkeys(families["series"]))[:1]
 
 
-def fabric_deviations(sources: Sources) -> Figure:
+def published_deviations(sources: Sources) -> Figure:
     """Every number of the paper against the same of a run: how far off it is, and why where it is far.
 
     Raises:
@@ -270,5 +297,9 @@ def _subjects(run: Run, family: str, kind: str) -> pd.DataFrame:
         return pd.DataFrame(columns=["subject"])
     tests = tests[["id", "series", "sweep", "value"]]
     wide = scalars.pivot(index=["test", "subject"], columns="metric", values="value").reset_index()
+    as_asked = {subject: place for place, subject in enumerate(dict.fromkeys(scalars["subject"]))}
+    wide = wide.sort_values(
+        ["test", "subject"], key=lambda one: one.map(as_asked) if one.name == "subject" else one
+    )
     wide["subject"] = wide["subject"].str.removeprefix(kind)
     return tests.merge(wide, left_on="id", right_on="test")

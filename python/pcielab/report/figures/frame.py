@@ -114,6 +114,7 @@ def titled(
     note: str = "",
     *,
     overlay_as_points: bool = True,
+    latencies: bool = False,
     findings: Sequence[str] = (),
 ) -> Figure:
     """The figure with its title, and under it where its numbers come from.
@@ -124,6 +125,7 @@ def titled(
         runs: that it shows.
         note: how to read it.
         overlay_as_points: the measured overlay is drawn as points.
+        latencies: it shows latencies: what they include is said where a device tells.
         findings: sentences about what it shows, computed from what it draws; a page puts them below it.
     """
     lines: list[str] = []
@@ -135,6 +137,10 @@ def titled(
             lines.append(entry)
     if note:
         lines.append(note)
+    if latencies:
+        lines += [
+            f"{run.label}: a latency includes: {told}" for run in runs if (told := run.store.latency_includes)
+        ]
     return figure.properties(
         title=alt.TitleParams(text=title, subtitle=lines), usermeta={FINDINGS: list(findings)}
     )

@@ -1,12 +1,13 @@
 """Figure 1 of the paper: what a link leaves for packets, bare and with the interactions of three NICs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import altair as alt
 import pandas as pd
 
 from pcielab import model
+from pcielab.model.link import Accounting
 from pcielab.report.axes import bandwidth_axis
 from pcielab.report.bounds import ethernet_line, ethernet_rates, interactions, link_of, link_text
 from pcielab.report.figures.frame import Figure, panels, titled
@@ -34,7 +35,21 @@ def modelled_interactions(sources: Sources) -> Figure:
     links = list(dict.fromkeys(link for run in runs if (link := link_of(run)) is not None))
     if not links:
         raise MissingDataError("the link's generation, lanes, MPS and MRRS, which the store does not say")
-    data = pd.concat([_curves(link) for link in links], ignore_index=True)
+    of = ", ".join(run.label for run in runs if link_of(run) is not None)
+    return interactions_of_links(links, note=f"{MODELLED} for the link of {of}")
+
+
+def interactions_of_links(
+    links: Sequence[model.Link], accounting: Accounting = Accounting.SPEC, *, note: str = ""
+) -> Figure:
+    """The same for links that no run is of: a panel for each.
+
+    Args:
+        links: What is modelled.
+        accounting: How bytes are counted: `sigcomm18` as the paper does.
+        note: Where the links are from; the accounting, unless something is said.
+    """
+    data = pd.concat([_curves(link, accounting) for link in links], ignore_index=True)
     devices = list(dict.fromkeys(data["device"].dropna()))
     picked = alt.selection_point(name="picked_device", fields=["device"], bind="legend")
     lines = (
@@ -53,8 +68,8 @@ def modelled_interactions(sources: Sources) -> Figure:
     behind = [_ethernet_line()] if "reference" in data else []
     figure = panels([*behind, lines], data, "link", columns=[link_text(link) for link in links], height=320)
     title = "Figure 1: what a NIC gets out of the link, over Ethernet frame size"
-    note = f"{MODELLED} for the link of {', '.join(run.label for run in runs if link_of(run) is not None)}"
-    return titled(figure, title, [], note, findings=[one for link in links for one in _findings(link, data)])
+    said = note or f"{MODELLED}, accounting {accounting.value}"
+    return titled(figure, title, [], said, findings=[one for link in links for one in _findings(link, data)])
 
 
 def _findings(link: model.Link, data: pd.DataFrame) -> Iterator[str]:
@@ -73,9 +88,9 @@ def _ethernet_name(rate_gbps: int) -> str:
     return f"{rate_gbps}G Ethernet · {MODELLED}"
 
 
-def _curves(link: model.Link) -> pd.DataFrame:
+def _curves(link: model.Link, accounting: Accounting) -> pd.DataFrame:
     frames = range(_FIRST_FRAME_BYTES, _LAST_FRAME_BYTES + 1, _STEP_BYTES)
-    modelled = interactions(link, frames)
+    modelled = interactions(link, frames, accounting)
     modelled = modelled.assign(device=modelled["device"] + f" · {MODELLED}")
     lines = [ethernet_line(frames, rate).assign(reference=_ethernet_name(rate)) for rate in ethernet_rates([link])]
     return pd.concat([modelled, *lines]).assign(link=link_text(link))

@@ -58,6 +58,7 @@ def latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figu
         "Figure 5: median latency over transfer size",
         runs,
         "bars: minimum to 95th percentile" if bars else "",
+        latencies=True,
         findings=[*latency_findings(runs, data)],
     )
 

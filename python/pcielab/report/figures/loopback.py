@@ -21,17 +21,26 @@ _PARTS = {"total_ns": f"NIC, round trip · {MODELLED}", "pcie_ns": f"PCIe's part
 def modelled_loopback(sources: Sources) -> Figure:
     """The latency of packets written by stores, looped back and returned by DMA, and PCIe's part (figure 2).
 
-    Everything in it is modelled, from one point of the paper's measurement; the runs only say that messages
-    are what they are about.
+    Everything in it is modelled, from one point of the paper's measurement; the runs only say that its machine is
+    what they are about.
 
     Args:
-        sources: runs, one of them of messages.
+        sources: runs, one of them of messages on a machine whose loopback was measured.
 
     Raises:
-        MissingDataError: no run is of messages.
+        MissingDataError: no run is.
     """
-    if not any(run.manifest.get("messages") for run in runs_of(sources)):
-        raise MissingDataError("a run of messages (pcielab run --suite kpio)")
+    profiles = [run.manifest.get("messages") or {} for run in runs_of(sources)]
+    if not any(profile.get("loopback") for profile in profiles):
+        raise MissingDataError(
+            "a run of messages on a machine with a measured loopback (pcielab run --suite kpio --profile "
+            "exanic-2018)"
+        )
+    return loopback()
+
+
+def loopback() -> Figure:
+    """The same, of which no run is needed."""
     profile = model.load_message_profile(_PROFILE)
     links = [replace(profile.link, generation=number, flit_mode=None) for number in _GENERATIONS]
     data = pd.concat([_curves(profile, link) for link in links], ignore_index=True)

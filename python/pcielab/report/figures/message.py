@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab import model
+from pcielab.published_values import deviations
 from pcielab.report.axes import bandwidth_axis, bytes_axis
 from pcielab.report.bounds import link_of
 from pcielab.report.figures.frame import Figure, panels, single_panel, titled
@@ -20,7 +21,17 @@ WAYS = {
 }
 _NEEDED = "tests of messages at two or more sizes (pcielab run --suite kpio)"
 _TITLES = {"median": "latency (ns)", "bandwidth": "bandwidth (Gb/s)"}
-_COLUMNS = ["way", "size_bytes", "median", "bandwidth", "cpu", "downstream_bytes", "upstream_bytes", "link"]
+_COLUMNS = [
+    "family",
+    "way",
+    "size_bytes",
+    "median",
+    "bandwidth",
+    "cpu",
+    "downstream_bytes",
+    "upstream_bytes",
+    "link",
+]
 
 
 def message_latency_by_size(sources: Sources, *, measured: Source | None = None) -> Figure:
@@ -80,13 +91,18 @@ def message_rows(run: Run, *, own_link: bool) -> pd.DataFrame:
     rows = run.finished
     if "way" not in rows or rows["way"].isna().all():
         return rows.head(0).assign(link="")
-    rows = rows[rows["way"].isin(list(WAYS)) & (rows["cores"] == 1) & (rows["pressure"] == 0)]
-    rows = rows[(rows["eviction"] == "in-order") & (rows["generation"].isna() == own_link)]
+    rows = rows[rows["way"].isin(list(WAYS)) & (rows["cores"] == 1) & (rows["pressure"].fillna(0) == 0)]
+    rows = rows[(rows["eviction"].fillna("in-order") == "in-order") & (rows["generation"].isna() == own_link)]
     link = [
-        "" if own_link else f"Gen{generation:.0f} x{lanes:.0f}"
+        "" if own_link else link_name(generation, lanes)
         for generation, lanes in zip(rows["generation"], rows["lanes"], strict=True)
     ]
     return rows.assign(link=link)
+
+
+def link_name(generation: float | None, lanes: float | None) -> str:
+    """The link that a test of messages names, as `Gen5 x8`; empty where it names none."""
+    return "" if pd.isna(generation) or pd.isna(lanes) else f"Gen{generation:.0f} x{lanes:.0f}"
 
 
 def _rows(run: Run, pace: str, *, own_link: bool) -> pd.DataFrame:
@@ -134,7 +150,10 @@ def _by_size(sources: Sources, measured: Source | None, pace: str, metric: str, 
         residual.rows(data, measured_of(runs)),
         lambda rows: single_panel(residual.layers(series, x), rows, height=RESIDUAL_HEIGHT),
     )
-    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric)])
+    missed = (
+        sentence for run in runs for family in set(data["family"]) for sentence in deviations(run.store, family)
+    )
+    return titled(figure, title, runs, note, findings=[*ways_findings(data, metric), *missed])
 
 
 def _residual(metric: str) -> Residual:

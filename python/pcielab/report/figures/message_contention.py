@@ -8,7 +8,7 @@ import pandas as pd
 
 from pcielab.report.bounds import link_of
 from pcielab.report.figures.frame import Figure, titled, wrapped
-from pcielab.report.figures.message import WAYS
+from pcielab.report.figures.message import WAYS, link_name
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.series import Dimension, Series, label_rows
@@ -98,9 +98,9 @@ def _evictions(run: Run) -> pd.DataFrame:
 
 def _link(run: Run, test: Mapping[Any, Any]) -> str:
     """The link that a message crosses: the one that its test names, or its system's own."""
-    if pd.notna(test["generation"]):
-        return f"Gen{test['generation']:.0f} x{test['lanes']:.0f}"
-    own = link_of(run)
+    named, own = link_name(test["generation"], test["lanes"]), link_of(run)
+    if named:
+        return named
     return f"Gen{own.generation} x{own.lanes}" if own is not None else "the system's own link"
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from pcielab import model
+from pcielab.model.link import Accounting
 from pcielab.report.axes import PLACE, SizeAxis
 from pcielab.report.bounds import bounds_of_rows, ethernet_need, ethernet_rates, link_bounds, link_of, link_text
 from pcielab.report.run import MODELLED, Run
@@ -14,13 +16,17 @@ from pcielab.report.style import BOUND_COLOURS
 
 # Steps of a double word: the padding of sizes in between would draw a second, finer saw-tooth.
 _LINE_STEP_BYTES = 4
+# Of longer transfers no line shows where a TLP is not full.
+_SAW_TOOTH_BYTES = 4096
 _DASHES = ([1, 0], [7, 3], [3, 2, 1, 2], [1, 2])
 _ETHERNET_DASHES = ([2, 3], [1, 5])
 _RIBBON_HEIGHT = 7
 _MOST_RIBBONS = 3
 
 
-def reference_rows(runs: Sequence[Run], sweeps: pd.DataFrame) -> pd.DataFrame:
+def reference_rows(
+    runs: Sequence[Run], sweeps: pd.DataFrame, accounting: Accounting = Accounting.SPEC
+) -> pd.DataFrame:
     """Rows of role `reference` over the sizes of the sweeps, and rows of role `ribbon` that say what binds.
 
     Where a run has a profile, its bound is that of everything that the profile can limit, at the sizes tested.
@@ -28,6 +34,7 @@ def reference_rows(runs: Sequence[Run], sweeps: pd.DataFrame) -> pd.DataFrame:
     Args:
         runs: whose bounds are modelled.
         sweeps: rows that are drawn: parameters of tests, and `run`.
+        accounting: how the bytes of the link alone are counted.
     """
     axis = SizeAxis.of(sweeps["size_bytes"])
     sizes, operations = _sizes(sweeps["size_bytes"]), list(sweeps["operation"].unique())
@@ -35,15 +42,21 @@ def reference_rows(runs: Sequence[Run], sweeps: pd.DataFrame) -> pd.DataFrame:
     parts = list(binding)
     links = list(dict.fromkeys(link for run in runs if (link := link_of(run)) is not None))
     for link in links:
-        bounds = link_bounds(link, sizes)
+        bounds = link_bounds(link, sizes, accounting)
         bounds = bounds[bounds["operation"].isin(operations)]
-        parts.append(bounds.assign(reference=f"bound of the link alone, {link_text(link)} · {MODELLED}"))
+        parts.append(bounds.assign(reference=_link_entry(link, accounting)))
     for rate in ethernet_rates(links):
         need = ethernet_need(sizes, rate).assign(reference=f"needed by {rate}G Ethernet · {MODELLED}")
         parts += [need.assign(operation=operation) for operation in operations]
     empty = pd.DataFrame({"size_bytes": [], "reference": []})
     lines = axis.placed(pd.concat([empty, *parts]).assign(role="reference"))
     return pd.concat([lines, *_ribbons(lines, [run.entry for run in runs])])
+
+
+def _link_entry(link: model.Link, accounting: Accounting) -> str:
+    """What the line is called; the paper's accounting is an estimate, which measurements exceed, and no bound."""
+    of = "bound of the link alone" if accounting is Accounting.SPEC else "the paper's model"
+    return f"{of}, {link_text(link)} · {MODELLED}"
 
 
 def reference_layers(x: alt.X, y: alt.Y, rows: pd.DataFrame, *, height: int) -> Iterator[alt.Chart]:
@@ -119,10 +132,11 @@ def _ribbon(x: alt.X, present: Sequence[str], nth: int, top: int) -> alt.Chart:
 
 
 def _sizes(present: Iterable[Any]) -> list[int]:
-    sizes = [int(size) for size in present]
-    low, high = min(sizes), max(sizes)
-    first = -(-low // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
-    return list(range(first, high + 1, _LINE_STEP_BYTES))
+    """Where lines are worked out: at every double word of short transfers, at the sizes tested of long ones."""
+    sizes = sorted({int(size) for size in present})
+    first = -(-sizes[0] // _LINE_STEP_BYTES) * _LINE_STEP_BYTES
+    short = range(first, min(sizes[-1], _SAW_TOOTH_BYTES) + 1, _LINE_STEP_BYTES)
+    return [*short, *(size for size in sizes if size > _SAW_TOOTH_BYTES)]
 
 
 def _dashes(names: Sequence[str]) -> Iterator[list[int]]:

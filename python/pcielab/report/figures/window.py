@@ -22,6 +22,11 @@ from pcielab.report.selection import (
 from pcielab.report.series import Dimension, Series, label_rows
 
 _PATHS = {"dma": "DMA", "command": "commands"}
+_BANDWIDTH_TITLES = {
+    "dma": "Figure 7 (b): DMA bandwidth over the window",
+    "command": "Bandwidth over the window, commands",
+}
+_BANDWIDTH_FAMILIES = {"dma": "bw_dma_win_sweep_*", "command": "bw_cmd_win_*"}
 _KEYS = ["operation", "cache", "size_bytes", "window_bytes"]
 _COLUMNS = [
     "operation",
@@ -69,16 +74,18 @@ def latency_by_window(
     )
     title = f"Figure 7 (a): median latency over the window, {size_bytes} B {_PATHS[path]}"
     note = "bars: minimum to 95th percentile" if bars else ""
-    return titled(figure, title, runs, note, findings=[*window_findings(runs, data, "median")])
+    found = [*window_findings(runs, data, "median")]
+    return titled(figure, title, runs, note, latencies=True, findings=found)
 
 
 def bandwidth_by_window(
-    sources: Sources, *, sizes: Sequence[int] = (64,), measured: Source | None = None
+    sources: Sources, *, path: str = "dma", sizes: Sequence[int] = (64,), measured: Source | None = None
 ) -> Figure:
-    """DMA bandwidth over the window, by cache state, one column for each transfer size (figure 7b).
+    """Bandwidth over the window, by cache state, one column for each transfer size (figure 7b).
 
     Args:
         sources: the runs to draw as lines. One run shows all its cache states, several show cold and host-warm.
+        path: `dma` as in the paper, or `command`.
         sizes: transfer sizes.
         measured: a run to draw as points over them.
 
@@ -86,13 +93,13 @@ def bandwidth_by_window(
         MissingDataError: no run has such a sweep.
     """
     runs = runs_of(sources, measured)
-    data = _sweeps(runs, ("bw-rd", "bw-wr"), "dma", sizes)
+    data = _sweeps(runs, ("bw-rd", "bw-wr"), path, sizes)
     if data.empty:
-        wanted = ", ".join(str(size) for size in sizes)
-        raise MissingDataError(f"bandwidth tests of {wanted} B over windows (bw_dma_win_sweep_*)")
+        wanted, family = ", ".join(str(size) for size in sizes), _BANDWIDTH_FAMILIES[path]
+        raise MissingDataError(f"bandwidth tests of {wanted} B over windows on the {path} path ({family})")
     series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
     layers = series.layers(x, bandwidth_axis(), _bandwidth_tooltip())
-    title = "Figure 7 (b): DMA bandwidth over the window"
+    title = _BANDWIDTH_TITLES[path]
     residual = Residual("bandwidth", _KEYS, "%")
     apart, residual_layers = residual.rows(data, measured_of(runs)), residual.layers(series, x)
     if len(sizes) == 1:

@@ -2,7 +2,7 @@
 
 use pcie_time::Picoseconds;
 
-use super::{Machine, SOURCE_TLPS, State};
+use super::{Arrival, Machine, SOURCE_TLPS, State};
 use crate::simulate::event::Event;
 use crate::simulate::flow::Flow;
 use crate::simulate::network::{Message, Tlp};
@@ -52,8 +52,9 @@ impl Machine {
                     self.events.push(done, Event::Done(number).into());
                 }
             }
-            // A D2H is done when its completion comes; a stream never is.
-            Primitive::D2h | Primitive::Stream | Primitive::MmioWrite | Primitive::D2dWrite => {}
+            // It is done when its completion comes.
+            Primitive::D2h => drop(state.arrive(number, bytes)),
+            Primitive::Stream | Primitive::MmioWrite | Primitive::D2dWrite => {}
         }
         None
     }
@@ -161,6 +162,10 @@ impl State {
     /// Notes bytes of a request that have arrived; says whether they were the last.
     pub(super) fn arrive(&mut self, number: u32, bytes: u16) -> bool {
         let request = &mut self.requests[number as usize];
+        if let Some(arrivals) = &mut self.arrivals {
+            let offset = request.size_bytes - request.to_arrive;
+            arrivals.push(Arrival { request: number, offset, bytes });
+        }
         request.to_arrive -= u64::from(bytes);
         request.to_arrive == 0
     }

@@ -72,6 +72,8 @@ fn transaction_times(system: &System) -> Vec<(&'static str, f64)> {
         ("host.memory.busy_miss_ns", memory.busy_miss_ns),
         ("host.memory.remote_ns", memory.remote_ns),
         ("host.memory.remote_dirty_ns", memory.remote_dirty_ns),
+        ("host.memory.busy_remote_ns", memory.busy_times().1),
+        ("host.memory.busy_remote_dirty_ns", memory.busy_times().2),
         ("host.memory.ownership_ns", memory.ownership_ns),
         ("host.memory.remote_ownership_ns", memory.remote_ownership_ns),
         ("host.memory.untouched_ns", memory.untouched_ns),

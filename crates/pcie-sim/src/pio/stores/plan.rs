@@ -68,10 +68,29 @@ pub struct StoreMessage {
     pub first_store: Picoseconds,
     /// The start of its last TLP.
     pub last_store: Picoseconds,
+    /// The end of its first TLP.
+    pub first_left: Picoseconds,
+    /// The end of its last TLP.
+    pub last_left: Picoseconds,
     /// When one more TLP could follow.
     pub next_store: Picoseconds,
     /// It left the filter, whole or dropped.
     pub left: Picoseconds,
+    /// What came back of it, where the profile says how the device answers and it was not dropped.
+    pub back: Option<Back>,
+}
+
+/// What came back of a message: the acknowledgements of its TLPs, and its buffers that the device looped to host memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Back {
+    /// The acknowledgement of its first TLP.
+    pub first_acknowledged: Picoseconds,
+    /// That of its last.
+    pub last_acknowledged: Picoseconds,
+    /// The start of the first write of a buffer.
+    pub first_looped: Picoseconds,
+    /// That of the last.
+    pub last_looped: Picoseconds,
 }
 
 impl StoreMessage {

@@ -1,20 +1,18 @@
 """What a paper says in numbers, beside what a run of its experiments gives.
 
-The numbers of a suite stand in `suites/fabric/published`, each with the figure, table or section that it is from
-and the rows of the suite that say the same. Nothing is left out because it does not fit: where the paper
+The numbers of a suite stand in the folder `published` beside it, each with the figure, table or section that it is
+from and the rows of the suite that say the same. Nothing is left out because it does not fit: where the paper
 contradicts itself, the contradiction is shown, and where the simulation is off, the mechanism that is missing.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Protocol, Self, TypeAlias
 
 import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from pcielab import shipped
-from pcielab.fabric.estimate import estimate
-from pcielab.fabric.load import load
 from pcielab.input_files import read_toml
 from pcielab.profiles.part import Part
 from pcielab.profiles.provenance import Provenance
@@ -27,11 +25,11 @@ MOST_ERROR_POINTS = 3.0
 """The same for shares, in points of a percent."""
 COLUMNS = ("source", "what", "unit", "published", "simulated", "error", "of", "estimated", "verdict", "reason")
 
-ReadAs = Literal["value", "rise", "difference", "ratio"]
+ReadAs: TypeAlias = Literal["value", "percent", "rise", "difference", "ratio"]
 
 
-class Selection(Part):
-    """Rows of a run: a metric of one flow of one experiment, at some values of its sweep."""
+class FlowSelection(Part):
+    """Rows of a run of a fabric: a metric of one flow of one experiment, at some values of its sweep."""
 
     family: str
     """The figure that the experiment belongs to."""
@@ -45,6 +43,24 @@ class Selection(Part):
     """Of the sweep; several are averaged, and absent means all."""
 
 
+class MessageSelection(Part):
+    """A row of a run of messages, on the link of its system and from one core."""
+
+    family: str
+    """The family of the test."""
+    way: Literal["uncached", "write-combined", "descriptors"]
+    """How the message goes."""
+    size_bytes: int
+    """Its payload."""
+    metric: str
+    """What of it, as in the store: `median`, `bandwidth`, `control_share`, or `at` of a step."""
+    step: str = ""
+    """The step."""
+
+
+Selection: TypeAlias = FlowSelection | MessageSelection
+
+
 class EstimateSelection(Part):
     """What the paper's estimator says of a flow."""
 
@@ -56,6 +72,17 @@ class EstimateSelection(Part):
     """The paper's own estimate, GB/s."""
 
 
+class ModelSelection(Part):
+    """What the closed forms say of a message, on the link that the run's profile was measured on."""
+
+    size_bytes: int
+    """Payload."""
+    way: Literal["uncached", "write_combined", "descriptors"] | None = None
+    """How it goes; absent for what all ways share."""
+    metric: str
+    """A number of `pcielab.model.messages`."""
+
+
 class PublishedValue(Part):
     """A number of a paper, and where a run has its like."""
 
@@ -65,7 +92,7 @@ class PublishedValue(Part):
     """What it is of."""
     published: float
     """The number."""
-    unit: Literal["ns", "GB/s", "%", "1"]
+    unit: Literal["ns", "GB/s", "Gb/s", "%", "1"]
     """Its unit; 1 for a ratio or a count."""
     last_digit: float = Field(default=0.0, ge=0)
     """What a one in its last digit is worth: half of it is no deviation."""
@@ -74,11 +101,15 @@ class PublishedValue(Part):
     over: Selection | None = None
     """What that is set against."""
     read_as: ReadAs = "value"
-    """How: `rise` in percent, `difference`, or `ratio`."""
+    """How: `rise` in percent, `difference`, or `ratio`; without `over`, `percent` of 1."""
     estimate: EstimateSelection | None = None
     """The paper's estimate of the same."""
+    modelled: ModelSelection | None = None
+    """What closed forms say of it."""
     at_least: bool = False
     """The paper says that it is more than the number."""
+    at_most: bool = False
+    """The paper says that it is less."""
     contradiction: str | None = None
     """What of the paper it does not go together with: shown, and no target."""
     why: str | None = None
@@ -86,7 +117,7 @@ class PublishedValue(Part):
 
     @model_validator(mode="after")
     def _two_sides(self) -> Self:
-        if (self.over is None) != (self.read_as == "value"):
+        if (self.over is None) != (self.read_as in ("value", "percent")):
             raise ValueError(
                 f"read_as = {self.read_as}: give `over` for rise, difference and ratio, and only then"
             )
@@ -94,7 +125,7 @@ class PublishedValue(Part):
 
 
 class Published(Part):
-    """A file under `suites/fabric/published`."""
+    """A file in a folder `published` beside suites."""
 
     suite: str
     """The suite whose runs are compared."""
@@ -119,29 +150,56 @@ def published_values(suite: str) -> Published | None:
     Raises:
         InputError: There is a problem in the file.
     """
-    path = shipped.directory("suites") / shipped.SUITE_FOLDERS["fabric"] / "published" / f"{suite}.toml"
-    if suite not in shipped.suite_files("fabric") or not path.is_file():
-        return None
-    return _read(path)
+    for kind, folder in shipped.SUITE_FOLDERS.items():
+        path = shipped.directory("suites") / folder / "published" / f"{suite}.toml"
+        if suite in shipped.suite_files(kind) and path.is_file():
+            return _read(path)
+    return None
 
 
 def compare_with_published(store: Store) -> pd.DataFrame | None:
     """Every published number beside what a run of the suite gives; None where nothing is published of it.
 
     The columns are `COLUMNS`. The error is in percent, for shares in points (`of` says which), and NaN where
-    nothing was simulated; `estimated` is what the max-min estimator says, in the unit of the row. The verdict is
+    there is nothing to compare; `estimated` is what the max-min estimator says of flows, and closed forms of
+    messages, in the unit of the row; it is compared where nothing is simulated that says the same. The verdict is
     `within`, `explained` (the reason names the missing mechanism), `contradicted` (the reason says by what),
     `off`, or `not run`.
     """
     known = published_values(str(store.manifest.get("suite")))
-    if not {"series", "value"} <= set(store.tests.columns):
+    needed = {"series", "value"} if store.kind == "fabric" else {"way", "size_bytes", "generation", "cores"}
+    if known is None or not needed <= set(store.tests.columns):
         return None
-    if known is None:
-        return None
-    found = _Found(store)
-    estimates = _Estimates(str((store.manifest.get("system") or {}).get("name")))
-    rows = [_row(one, known, found, estimates) for one in known.value]
+    found: _Numbers = _FlowNumbers(store) if store.kind == "fabric" else _MessageNumbers(store)
+    rows = [_row(one, known, found) for one in known.value]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def deviations(store: Store, family: str) -> list[str]:
+    """Sentences about the published numbers of a family that a run does not meet: how many, how far off, and why.
+
+    Args:
+        store: The run.
+        family: Of its tests.
+    """
+    known, compared = published_values(str(store.manifest.get("suite"))), compare_with_published(store)
+    if known is None or compared is None:
+        return []
+    of_family = [any(selection.family == family for selection in one.of) for one in known.value]
+    rows = compared[of_family]
+    missed = rows[rows["verdict"].isin(["explained", "contradicted", "off"])].dropna(subset=["error"])
+    return [
+        f"{len(off)} of {len(rows)} published numbers missed, {_at_most(off)} off: "
+        f"{reason if isinstance(reason, str) else 'no reason is known'}."
+        for reason, off in missed.groupby("reason", sort=False, dropna=False)
+    ]
+
+
+def _at_most(rows: pd.DataFrame) -> str:
+    """The largest error of each unit."""
+    largest = rows.assign(size=rows["error"].abs()).groupby("of", sort=False)["size"].max()
+    upto = "up to " if len(rows) > 1 else ""
+    return " and ".join(f"{upto}{error:.1f} {unit}" for unit, error in largest.items())
 
 
 def _read(path: Path) -> Published:
@@ -151,8 +209,18 @@ def _read(path: Path) -> Published:
         raise explain(error, Published, str(path)) from None
 
 
-class _Found:
-    """The numbers of a run by experiment, value of the sweep, flow and metric."""
+class _Numbers(Protocol):
+    """The numbers of a run, as they are selected."""
+
+    def of(self, wanted: Selection) -> pd.Series:
+        """The metric, by what was varied, in the order of the run; empty where it was not run."""
+
+    def estimated(self, one: PublishedValue) -> float:
+        """What was not simulated but worked out; NaN where nothing is."""
+
+
+class _FlowNumbers:
+    """The numbers of a run of a fabric, by experiment, value of the sweep, flow and metric."""
 
     def __init__(self, store: Store) -> None:
         scalars = store.scalar_rows
@@ -160,10 +228,13 @@ class _Found:
         tests = store.tests[["id", "family", "series", "value"]]
         self._rows = tests.merge(flows, left_on="id", right_on="test", suffixes=("_swept", ""))
         self._rows["flow"] = self._rows["subject"].str.removeprefix("flow ")
+        self._fabric = str((store.manifest.get("system") or {}).get("name"))
+        self._known: dict[str, dict[str, float]] = {}
 
     def of(self, wanted: Selection) -> pd.Series:
-        """The metric by value of the sweep, in the order of the run; empty where it was not run."""
         rows = self._rows
+        if not isinstance(wanted, FlowSelection):
+            return pd.Series(dtype=float)
         chosen = (rows["family"] == wanted.family) & (rows["flow"] == wanted.flow)
         chosen &= rows["metric"] == wanted.metric
         if wanted.series is not None:
@@ -173,15 +244,11 @@ class _Found:
             chosen &= rows["value_swept"].isin(values)
         return rows[chosen].set_index("value_swept")["value"]
 
+    def estimated(self, one: PublishedValue) -> float:
+        from pcielab.fabric.estimate import estimate
+        from pcielab.fabric.load import load
 
-class _Estimates:
-    """The estimator's answers by set of flows, each worked out once."""
-
-    def __init__(self, fabric: str) -> None:
-        self._fabric = fabric
-        self._known: dict[str, dict[str, float]] = {}
-
-    def of(self, wanted: EstimateSelection | None) -> float:
+        wanted = one.estimate
         if wanted is None:
             return float("nan")
         if wanted.flows not in self._known:
@@ -191,21 +258,53 @@ class _Estimates:
         return self._known[wanted.flows][wanted.flow]
 
 
+class _MessageNumbers:
+    """The numbers of a run of messages, by family, way, payload, metric and step."""
+
+    def __init__(self, store: Store) -> None:
+        tests = store.tests
+        plain = tests["generation"].isna() & (tests["cores"] == 1) & (tests["pressure"] == 0)
+        columns = ["id", "family", "way", "size_bytes"]
+        self._rows = tests[plain][columns].merge(store.scalar_rows, left_on="id", right_on="test")
+        self._profile = str((store.manifest.get("messages") or {}).get("name"))
+
+    def of(self, wanted: Selection) -> pd.Series:
+        rows = self._rows
+        if not isinstance(wanted, MessageSelection):
+            return pd.Series(dtype=float)
+        chosen = (rows["family"] == wanted.family) & (rows["way"] == wanted.way)
+        chosen &= (rows["size_bytes"] == wanted.size_bytes) & (rows["metric"] == wanted.metric)
+        chosen &= rows["subject"] == wanted.step
+        return rows[chosen].set_index("size_bytes")["value"]
+
+    def estimated(self, one: PublishedValue) -> float:
+        wanted = one.modelled
+        if wanted is None:
+            return float("nan")
+        from pcielab import model
+
+        answer = model.messages(model.load_message_profile(self._profile), [wanted.size_bytes])[0]
+        found = getattr(getattr(answer, wanted.way) if wanted.way else answer, wanted.metric)
+        return float(_READINGS[one.read_as](pd.Series([float(found)]), pd.Series([1.0])).iloc[0])
+
+
 _READINGS: dict[ReadAs, Callable[[pd.Series, pd.Series], pd.Series]] = {
+    "value": lambda of, _: of,
+    "percent": lambda of, _: of * 100,
     "rise": lambda of, over: (of / over - 1) * 100,
     "difference": lambda of, over: of - over,
     "ratio": lambda of, over: of / over,
 }
 
 
-def _simulated(one: PublishedValue, found: _Found) -> float:
+def _simulated(one: PublishedValue, found: _Numbers) -> float:
     parts = [found.of(selection) for selection in one.of]
     if not parts or any(part.empty for part in parts):
         return float("nan")
     whole = sum(part.to_numpy() for part in parts)
     of = pd.Series(whole, index=parts[0].index)
-    if one.over is None or one.read_as == "value":
-        return float(of.mean())
+    if one.over is None:
+        return float(_READINGS[one.read_as](of, of).mean())
     over = found.of(one.over)
     if over.empty:
         return float("nan")
@@ -213,12 +312,15 @@ def _simulated(one: PublishedValue, found: _Found) -> float:
     return float(_READINGS[one.read_as](of, base).mean())
 
 
-def _row(one: PublishedValue, known: Published, found: _Found, estimates: _Estimates) -> dict[str, object]:
-    simulated = _simulated(one, found)
+def _row(one: PublishedValue, known: Published, found: _Numbers) -> dict[str, object]:
+    simulated, estimated = _simulated(one, found), found.estimated(one)
     share = one.unit == "%"
-    error = simulated - one.published if share else (simulated / one.published - 1) * 100
+    ours = simulated if one.of else estimated
+    error = ours - one.published if share else (ours / one.published - 1) * 100
     if one.at_least:
         error = min(error, 0.0)
+    if one.at_most:
+        error = max(error, 0.0)
     verdict = _verdict(one, simulated, error)
     reasons = {"contradicted": one.contradiction, "explained": known.reasons.get(one.why or "")}
     return {
@@ -229,7 +331,7 @@ def _row(one: PublishedValue, known: Published, found: _Found, estimates: _Estim
         "simulated": simulated,
         "error": error,
         "of": "points" if share else "%",
-        "estimated": estimates.of(one.estimate),
+        "estimated": estimated,
         "verdict": verdict,
         "reason": reasons.get(verdict),
     }
@@ -242,6 +344,6 @@ def _verdict(one: PublishedValue, simulated: float, error: float) -> str:
         return "not run"
     rounding = one.last_digit / 2 * (1 if one.unit == "%" else 100 / abs(one.published))
     most = MOST_ERROR_POINTS if one.unit == "%" else MOST_ERROR_PERCENT
-    if one.of and abs(error) <= most + rounding:
+    if abs(error) <= most + rounding:
         return "within"
     return "off" if one.why is None else "explained"

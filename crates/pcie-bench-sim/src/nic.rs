@@ -1,0 +1,184 @@
+//! A NIC on the simulated machine as the runner's work: a test for each size of frames.
+
+use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Worker};
+use pcie_model::{Ethernet, Interactions, Path};
+use pcie_sim::nic::{Direction, LinkBound, NicError, NicOutcome, NicRun, Traffic};
+use pcie_sim::profile::System;
+use pcie_sim::{Machine, TestKey};
+use pcie_store::{Distribution, Origin, Scalar, Status};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Jobs that tests can be shared among: none knows of another.
+const JOBS_MOST: usize = 1024;
+
+/// A NIC, the machine that it is in, and frames of some sizes.
+#[derive(Debug)]
+pub struct SimulatedNic {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    machine: Machine,
+    nic: Interactions,
+    tests: Vec<Traffic>,
+    seed: u64,
+}
+
+impl SimulatedNic {
+    /// Checks that the NIC works on the machine with each traffic. `seed` names the run.
+    ///
+    /// # Errors
+    /// Names what is wrong.
+    pub fn new(system: System, nic: Interactions, tests: Vec<Traffic>, seed: u64) -> Result<Self, NicError> {
+        let shared = Shared { machine: Machine::new(system)?, nic, tests, seed };
+        for (place, _) in shared.tests.iter().enumerate() {
+            shared.run(place)?;
+        }
+        Ok(Self { shared: Arc::new(shared) })
+    }
+}
+
+impl Shared {
+    fn run(&self, place: usize) -> Result<NicRun<'_>, NicError> {
+        let key = TestKey { seed: self.seed, test: place as u64 };
+        NicRun::new(&self.machine, &self.nic, self.tests[place], key)
+    }
+}
+
+impl Work for SimulatedNic {
+    fn suite(&self) -> &str {
+        "frames"
+    }
+
+    fn tests(&self) -> Result<Vec<Asked>, serde_json::Error> {
+        let asked = |traffic: &Traffic| {
+            let Traffic { ethernet, frame_bytes, direction, warm_up_packets, packets } = *traffic;
+            Asked {
+                family: "nic_frames".into(),
+                name: name_of(direction).into(),
+                parameters: json!({
+                    "direction": direction,
+                    "frame_bytes": frame_bytes,
+                    "gap": ethernet.gap,
+                    "line_gbps": ethernet.line_gbps,
+                    "packets": packets,
+                    "vlan": ethernet.vlan,
+                    "warm_up_packets": warm_up_packets,
+                }),
+            }
+        };
+        Ok(self.shared.tests.iter().map(asked).collect())
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::Simulated
+    }
+
+    fn manifest(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    fn jobs_most(&self) -> usize {
+        JOBS_MOST
+    }
+
+    fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
+        Ok(Box::new(OpenNic { shared: Arc::clone(&self.shared) }))
+    }
+}
+
+fn name_of(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Both => "NIC_BOTH",
+        Direction::Tx => "NIC_TX",
+        Direction::Rx => "NIC_RX",
+    }
+}
+
+struct OpenNic {
+    shared: Arc<Shared>,
+}
+
+impl Worker for OpenNic {
+    fn identity(&self) -> Map<String, Value> {
+        Map::from_iter([("device".to_owned(), json!({"name": self.shared.nic.name}))])
+    }
+
+    fn carry_out(&mut self, position: usize, stop: &Stop, _pulse: &Pulse) -> Result<Outcome, DeviceError> {
+        let failed = |error: NicError| DeviceError::Failed(error.to_string());
+        let run = self.shared.run(position).map_err(failed)?;
+        let found = match run.run(&mut || stop.is_requested()) {
+            Err(NicError::Stopped) => return Ok(Outcome::interrupted("stopped before it was complete")),
+            found => found.map_err(failed)?,
+        };
+        let traffic = &self.shared.tests[position];
+        let bound = LinkBound::of(&self.shared.machine, &self.shared.nic, traffic).map_err(failed)?;
+        reduced(&self.shared.nic, traffic, &found, bound).map_err(failed)
+    }
+}
+
+fn about(subject: &str, metric: &str, unit: &str, value: f64) -> Scalar {
+    Scalar { subject: subject.into(), metric: metric.into(), unit: unit.into(), value }
+}
+
+/// The numbers that the store keeps.
+fn reduced(
+    nic: &Interactions,
+    traffic: &Traffic,
+    found: &NicOutcome,
+    bound: LinkBound,
+) -> Result<Outcome, NicError> {
+    let packet_bits = Ethernet::transferred_bytes(traffic.frame_bytes)? as f64 * 8.0;
+    let binds = serde_json::to_value(found.bound).unwrap_or_default();
+    let mut scalars = vec![
+        about("", "rate", "1/s", found.packets_per_s),
+        about("", "bandwidth", "Gb/s", found.packets_per_s * packet_bits / 1e9),
+        about("", "line_rate", "1/s", found.line_packets_per_s),
+        about("", "line_bandwidth", "Gb/s", found.line_packets_per_s * packet_bits / 1e9),
+        about("", "link_bandwidth", "Gb/s", bound.packets_per_s() * packet_bits / 1e9),
+        about("", "dropped_share", "1", found.dropped_share),
+        about("", "upstream_share", "1", found.upstream_share),
+        about("", "downstream_share", "1", found.downstream_share),
+        about(binds.as_str().unwrap_or_default(), "binds", "1", 1.0),
+    ];
+    scalars.extend(latencies(&found.latencies_ns));
+    for (step, outcome) in nic.steps.iter().zip(&found.steps) {
+        let path = if step.path == Path::Tx { "tx" } else { "rx" };
+        let subject = format!("{path}: {}", step.what);
+        scalars.extend([
+            about(&subject, "upstream_bytes", "B", outcome.upstream_bytes),
+            about(&subject, "downstream_bytes", "B", outcome.downstream_bytes),
+            about(&subject, "average", "ns", outcome.mean_ns),
+            about(&subject, "in_flight", "1", outcome.in_flight),
+        ]);
+    }
+    let mut bins = BTreeMap::<i64, u64>::new();
+    for ns in &found.latencies_ns {
+        *bins.entry(ns.round() as i64).or_default() += 1;
+    }
+    let latency =
+        Distribution { metric: "latency".into(), tick: "1".into(), bins: bins.into_iter().collect() };
+    let distributions = if latency.bins.is_empty() { vec![] } else { vec![latency] };
+    Ok(Outcome { status: Status::Ok, message: None, scalars, distributions, series: vec![] })
+}
+
+/// Of the latencies of packets, where there are any.
+fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
+    let mut sorted = latencies_ns.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let Some(last) = sorted.len().checked_sub(1) else { return Vec::new() };
+    let at = |share: f64| sorted[(last as f64 * share).round() as usize];
+    let average = sorted.iter().sum::<f64>() / sorted.len() as f64;
+    vec![
+        about("", "average", "ns", average),
+        about("", "median", "ns", at(0.5)),
+        about("", "minimum", "ns", at(0.0)),
+        about("", "maximum", "ns", at(1.0)),
+        about("", "p99", "ns", at(0.99)),
+        about("", "p999", "ns", at(0.999)),
+        about("", "samples", "1", sorted.len() as f64),
+    ]
+}

@@ -1,0 +1,37 @@
+//! What a process holds that a back end might leave behind.
+
+/// Counts that must not grow; none where the system does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    files: Option<usize>,
+    threads: Option<usize>,
+    huge_pages_kib: Option<u64>,
+}
+
+impl Held {
+    /// What is held at this moment.
+    pub(super) fn now() -> Self {
+        let entries = |path: &str| std::fs::read_dir(path).ok().map(Iterator::count);
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("HugetlbPages:"));
+        let huge_pages_kib = line.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
+        Self { files: entries("/proc/self/fd"), threads: entries("/proc/self/task"), huge_pages_kib }
+    }
+
+    /// What there is more of afterwards, in words.
+    pub(super) fn left_behind(&self, after: &Self) -> Vec<String> {
+        let mut left = Vec::new();
+        let mut more = |what: &str, before: Option<u64>, after: Option<u64>| {
+            if let (Some(before), Some(after)) = (before, after)
+                && after > before
+            {
+                left.push(format!("{} {what} left behind", after - before));
+            }
+        };
+        let count = |number: Option<usize>| number.map(|number| number as u64);
+        more("open files", count(self.files), count(after.files));
+        more("threads", count(self.threads), count(after.threads));
+        more("KiB of huge pages", self.huge_pages_kib, after.huge_pages_kib);
+        left
+    }
+}

@@ -1,0 +1,431 @@
+//! A NIC on the simulated machine: does it hold line rate on that host?
+//!
+//! What a NIC and its driver do for each packet is the list of steps that the closed-form model takes ([`Interactions`]),
+//! with its queues and buffers. Here the steps happen: doorbells and register reads cross the link, descriptors are fetched
+//! in batches and ahead, packets go both ways at the same time, rings and buffers have places in memory with their own lines
+//! in the caches and pages in the IO-TLB, packets come from the line whether the NIC is ready or not, and are dropped when its
+//! buffer is full. The host is the same as for benchmarks: the same ports, root complex, caches, IOMMU and memory.
+//!
+//! The processor is not simulated: the driver answers at once and is never late, so what is lost here is lost by the NIC,
+//! the link and the host's memory system. Nor are the NIC's pipelines: it starts what it can at once.
+
+mod bounds;
+mod bus;
+mod happening;
+mod layout;
+mod outcome;
+mod path;
+
+pub use bounds::LinkBound;
+pub use outcome::{NicBound, NicOutcome, StepOutcome};
+
+use crate::history::TestKey;
+use crate::machine::{Machine, SystemError};
+use bus::Bus;
+use happening::{Access, Happening, Timer};
+use layout::Layout;
+use outcome::Measured;
+use path::{Progress, Shape};
+use pcie_model::{Ethernet, Interactions, Kind, ModelError, Path};
+use pcie_time::Picoseconds;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use thiserror::Error;
+
+/// What the NIC does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// It receives, and every packet received is sent on: as many packets one way as the other.
+    Both,
+    /// It sends.
+    Tx,
+    /// It receives.
+    Rx,
+}
+
+/// Packets on the line.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// The line.
+    pub ethernet: Ethernet,
+    /// Bytes of a frame, FCS included.
+    pub frame_bytes: u64,
+    /// What the NIC does with packets.
+    pub direction: Direction,
+    /// Packets that come before those that count.
+    pub warm_up_packets: u32,
+    /// Packets that count.
+    pub packets: u32,
+}
+
+/// Why a NIC cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum NicError {
+    /// The NIC, or the line, cannot be.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The system is wrong.
+    #[error(transparent)]
+    System(#[from] SystemError),
+    /// The NIC lacks a direction.
+    #[error("the NIC has no steps for {0}: choose the direction that it has")]
+    OneWay(&'static str),
+    /// Packets are larger than buffers.
+    #[error("queues.buffer_bytes is {buffer}: frames of {frame} B need {needed} or more")]
+    Packet {
+        /// Bytes of a buffer.
+        buffer: u32,
+        /// Bytes of a frame.
+        frame: u64,
+        /// Bytes of it that cross PCIe.
+        needed: u64,
+    },
+    /// A ring holds less than two batches.
+    #[error(
+        "queues.ring_descriptors is {ring}: step {step} needs a ring of {needed} or more, two of its batches"
+    )]
+    Ring {
+        /// Descriptors of the ring.
+        ring: u32,
+        /// The step, for people.
+        step: String,
+        /// Two batches.
+        needed: u64,
+    },
+    /// The NIC cannot hold what it fetches at once.
+    #[error("queues.descriptors_held is {held}: step {step} fetches {needed} at once")]
+    Held {
+        /// Descriptors that it holds.
+        held: u32,
+        /// The step, for people.
+        step: String,
+        /// Descriptors of a batch.
+        needed: u64,
+    },
+    /// Rings and buffers do not fit the host buffer.
+    #[error(
+        "queues: rings and buffers take {needed} B, and the system's host buffer has {bytes}: give fewer buffers"
+    )]
+    Buffer {
+        /// Bytes that are needed.
+        needed: u64,
+        /// Bytes that are there.
+        bytes: u64,
+    },
+    /// Everything waits.
+    #[error("nothing can go on: the steps wait for each other")]
+    Stuck,
+    /// It was asked to stop.
+    #[error("stopped before it was complete")]
+    Stopped,
+}
+
+/// Where an access belongs.
+#[derive(Clone, Copy, Debug)]
+struct Owner {
+    path: usize,
+    stage: usize,
+    group: u64,
+}
+
+const PATHS: [Path; 2] = [Path::Tx, Path::Rx];
+const TX: usize = 0;
+const RX: usize = 1;
+/// Happenings between two looks at whether to stop.
+const BETWEEN_LOOKS: u32 = 4096;
+
+/// A NIC at work.
+#[derive(Debug)]
+pub struct NicRun<'a> {
+    nic: &'a Interactions,
+    traffic: Traffic,
+    bus: Bus<'a>,
+    layout: Layout,
+    paths: [Option<Progress>; 2],
+    owners: Vec<Option<Owner>>,
+    packet_bytes: u64,
+    interval: Picoseconds,
+    /// Packets that came from the line and were let in, when each of those not finished did, and bytes in the FIFO.
+    accepted: u64,
+    arrived_at: VecDeque<Picoseconds>,
+    received_bytes: u64,
+    /// Packets that were given to the line, those that left, and when it is free.
+    given: u64,
+    left: u64,
+    line_free: Picoseconds,
+    measured: Measured,
+}
+
+impl<'a> NicRun<'a> {
+    /// Plugs a NIC into a machine. `machine.system.device` is its port and its tags; everything else of it is in `nic`.
+    ///
+    /// # Errors
+    /// Says what does not fit.
+    pub fn new(
+        machine: &'a Machine,
+        nic: &'a Interactions,
+        traffic: Traffic,
+        key: TestKey,
+    ) -> Result<Self, NicError> {
+        nic.check()?;
+        traffic.ethernet.check()?;
+        let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
+        check_queues(nic, traffic.frame_bytes, packet_bytes)?;
+        let system = machine.system();
+        let buffer_bytes = system.chunk_bytes * system.chunk_addresses.len() as u64;
+        let layout = Layout::new(nic, buffer_bytes)?;
+        let wanted = match traffic.direction {
+            Direction::Both => [true, true],
+            Direction::Tx => [true, false],
+            Direction::Rx => [false, true],
+        };
+        let mut paths = [None, None];
+        for (place, (path, wanted)) in PATHS.into_iter().zip(wanted).enumerate() {
+            if wanted {
+                let name = if path == Path::Tx { "tx" } else { "rx" };
+                paths[place] = Some(Progress::new(nic, path).ok_or(NicError::OneWay(name))?);
+            }
+        }
+        let interval = Picoseconds::from_ns(traffic.ethernet.interval_ns(traffic.frame_bytes));
+        Ok(Self {
+            nic,
+            traffic,
+            bus: Bus::new(machine, key, nic.steps.len(), layout.used_bytes()),
+            layout,
+            paths,
+            owners: Vec::new(),
+            packet_bytes,
+            interval,
+            accepted: 0,
+            arrived_at: VecDeque::new(),
+            received_bytes: 0,
+            given: 0,
+            left: 0,
+            line_free: Picoseconds::ZERO,
+            measured: Measured::new(nic.steps.len()),
+        })
+    }
+
+    /// Lets packets come and go until as many are done with as count; `stopped` is asked now and then.
+    ///
+    /// # Errors
+    /// Nothing can go on, or it was to stop.
+    pub fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<NicOutcome, NicError> {
+        if self.paths[RX].is_some() {
+            self.bus.wake_at(self.interval, Timer::Arrived);
+        }
+        self.go_on();
+        let first = u64::from(self.traffic.warm_up_packets);
+        let last = first + u64::from(self.traffic.packets);
+        let mut happenings = 0u32;
+        while self.finished() < last {
+            let happening = self.bus.next().ok_or(NicError::Stuck)?;
+            self.handle(happening);
+            self.go_on();
+            if !self.measured.is_counting() && self.finished() >= first {
+                self.measured.start(self.bus.now(), self.finished(), self.bus.counted());
+            }
+            happenings += 1;
+            if happenings.is_multiple_of(BETWEEN_LOOKS) {
+                if stopped() {
+                    return Err(NicError::Stopped);
+                }
+                // Packets may come from the line and be dropped for ever.
+                if self.measured.dropped_in_a_row() > u64::from(self.nic.queues.ring_descriptors) * 1024 {
+                    return Err(NicError::Stuck);
+                }
+            }
+        }
+        let (now, finished) = (self.bus.now(), self.finished());
+        Ok(self.measured.outcome(self.nic, now, finished, self.bus.counted(), self.interval))
+    }
+
+    /// Packets that are done with: those that left to the line, or that the driver has.
+    fn finished(&self) -> u64 {
+        match self.traffic.direction {
+            Direction::Both | Direction::Tx => self.left,
+            Direction::Rx => self.done_with(RX),
+        }
+    }
+
+    fn done_with(&self, path: usize) -> u64 {
+        self.paths[path].as_ref().map_or(0, Progress::finished)
+    }
+
+    fn handle(&mut self, happening: Happening) {
+        match happening {
+            Happening::Timer(Timer::Arrived) => self.packet_arrives(),
+            Happening::Timer(Timer::Left) => self.left += 1,
+            Happening::Sent(access) => {
+                let Some(owner) = self.owner(access) else { return };
+                if let Some(progress) = &self.paths[owner.path] {
+                    let shape = progress.stages[owner.stage].shape;
+                    self.leaves_the_fifo(owner.path, shape);
+                }
+            }
+            Happening::Done { access, sent_at } => self.access_done(access, sent_at),
+        }
+    }
+
+    fn owner(&self, access: Access) -> Option<Owner> {
+        self.owners.get(access as usize).copied().flatten()
+    }
+
+    fn access_done(&mut self, access: Access, sent_at: Picoseconds) {
+        let Some(owner) = self.owners[access as usize].take() else { return };
+        let now = self.bus.now();
+        let Some(progress) = &mut self.paths[owner.path] else { return };
+        let shape = progress.stages[owner.stage].shape;
+        self.measured.access(shape.step, now.since(sent_at));
+        let before = progress.finished();
+        progress.done(owner.stage, owner.group);
+        let (finished, crossed) = (progress.finished(), progress.crossed());
+        if !shape.is_posted() {
+            self.leaves_the_fifo(owner.path, shape);
+        }
+        if owner.path == RX {
+            for at in self.arrived_at.drain(..(finished - before) as usize) {
+                self.measured.received(now.since(at));
+            }
+            return;
+        }
+        while self.given < crossed {
+            self.given += 1;
+            self.line_free = self.line_free.max(now) + self.interval;
+            self.bus.wake_at(self.line_free, Timer::Left);
+        }
+    }
+
+    /// A packet that was received makes room once it is on its way to memory.
+    fn leaves_the_fifo(&mut self, path: usize, shape: Shape) {
+        if path == RX && shape.moves_packet {
+            self.received_bytes -= self.packet_bytes;
+        }
+    }
+
+    fn packet_arrives(&mut self) {
+        self.bus.wake_at(self.bus.now() + self.interval, Timer::Arrived);
+        let room = self.received_bytes + self.packet_bytes <= u64::from(self.nic.queues.receive_fifo_bytes);
+        self.measured.arrived(room);
+        if room {
+            self.received_bytes += self.packet_bytes;
+            self.accepted += 1;
+            self.arrived_at.push_back(self.bus.now());
+        }
+    }
+
+    /// Begins everything that can begin: a group of each step at a time, the last steps first, so that what is written of a
+    /// packet follows it at once.
+    fn go_on(&mut self) {
+        let mut began = true;
+        while began {
+            began = false;
+            for path in [RX, TX] {
+                let stages = self.paths[path].as_ref().map_or(0, |progress| progress.stages.len());
+                for stage in (0..stages).rev() {
+                    if self.may_begin(path, stage) {
+                        self.begin(path, stage);
+                        began = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the next group of a stage can begin.
+    fn may_begin(&self, path: usize, stage: usize) -> bool {
+        let Some(progress) = &self.paths[path] else { return false };
+        let (begun, one) = (progress.stages[stage].begun, progress.stages[stage].shape);
+        let needed = begun + one.period;
+        if needed > progress.ready_for(stage).unwrap_or_else(|| self.supply(path)) {
+            return false;
+        }
+        let queues = &self.nic.queues;
+        let packets = &progress.stages[progress.packet_stage];
+        if stage < progress.packet_stage && one.kind == Kind::DmaRead {
+            return needed <= packets.begun + u64::from(queues.descriptors_held);
+        }
+        match (one.moves_packet, path) {
+            (false, _) => true,
+            (true, TX) => {
+                let under_way = (begun - self.left + 1) * self.packet_bytes;
+                under_way <= u64::from(queues.transmit_fifo_bytes)
+            }
+            (true, _) => needed <= self.accepted,
+        }
+    }
+
+    /// Packets that the driver can have given the NIC buffers for by now.
+    fn supply(&self, path: usize) -> u64 {
+        let ring = u64::from(self.nic.queues.ring_descriptors);
+        match (self.traffic.direction, path) {
+            (Direction::Both, TX) => self.done_with(RX).min(self.done_with(TX) + ring),
+            // A buffer comes back once its packet has been sent on.
+            (Direction::Both, _) => self.done_with(TX) + ring,
+            _ => self.done_with(path) + ring,
+        }
+    }
+
+    fn begin(&mut self, path: usize, stage: usize) {
+        let Some(progress) = &mut self.paths[path] else { return };
+        let shape = progress.stages[stage].shape;
+        let group = progress.stages[stage].begun / shape.period;
+        progress.stages[stage].begun += shape.period;
+        if stage == 0 {
+            self.driver_writes(path, shape, group);
+        }
+        let pieces = self.layout.pieces(PATHS[path], shape, group, self.packet_bytes);
+        let access = self.bus.begin(shape, &pieces);
+        let place = access as usize;
+        if place >= self.owners.len() {
+            self.owners.resize(place + 1, None);
+        }
+        self.owners[place] = Some(Owner { path, stage, group });
+    }
+
+    /// What the driver has written before it tells the NIC of a group: descriptors, packets that it sends itself, and the
+    /// first line of those that it sends on.
+    fn driver_writes(&mut self, path: usize, shape: Shape, group: u64) {
+        const DESCRIPTOR_BYTES: u64 = 16;
+        let bytes = DESCRIPTOR_BYTES * shape.period;
+        let descriptors = self.layout.descriptors(PATHS[path], shape.period, bytes, group);
+        self.bus.written_by_host(descriptors);
+        if path == RX {
+            return;
+        }
+        let written_bytes = match self.traffic.direction {
+            Direction::Both => self.packet_bytes.min(64),
+            Direction::Tx | Direction::Rx => self.packet_bytes,
+        };
+        for packet in group * shape.period..(group + 1) * shape.period {
+            for piece in self.layout.packet(packet, written_bytes, false) {
+                self.bus.written_by_host(piece);
+            }
+        }
+    }
+}
+
+/// Whether queues and buffers are large enough.
+fn check_queues(nic: &Interactions, frame: u64, packet_bytes: u64) -> Result<(), NicError> {
+    let queues = &nic.queues;
+    if packet_bytes > u64::from(queues.buffer_bytes) {
+        return Err(NicError::Packet { buffer: queues.buffer_bytes, frame, needed: packet_bytes });
+    }
+    for step in &nic.steps {
+        let batch = u64::from(step.every_packets.max(step.batch));
+        if u64::from(queues.ring_descriptors) < 2 * batch {
+            let (ring, step) = (queues.ring_descriptors, step.what.clone());
+            return Err(NicError::Ring { ring, step, needed: 2 * batch });
+        }
+        if step.kind == Kind::DmaRead && u64::from(queues.descriptors_held) < batch {
+            let (held, step) = (queues.descriptors_held, step.what.clone());
+            return Err(NicError::Held { held, step, needed: batch });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

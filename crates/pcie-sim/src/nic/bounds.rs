@@ -1,0 +1,111 @@
+//! What the link of a machine lets through of a NIC's packets, in closed form: the time that the ports take for a packet.
+//!
+//! The ports are those of the machine, with their units and what they lose, so that this is the rate which the simulation
+//! comes to where nothing but the link binds. `pcie_model` has the bound of the bare link, which is above it.
+
+use super::layout::Layout;
+use super::path::Shape;
+use super::{Direction, NicError, PATHS, Traffic};
+use crate::machine::Machine;
+use crate::port::Port;
+use pcie_model::{Ethernet, Interactions, Kind, Path};
+use pcie_time::Picoseconds;
+use pcie_wire::TlpKind;
+use serde::Serialize;
+
+/// Time for each packet on the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LinkBound {
+    /// On the link from the NIC to the host.
+    pub upstream_ns: f64,
+    /// On the link from the host to the NIC.
+    pub downstream_ns: f64,
+}
+
+impl LinkBound {
+    /// Of a NIC on a machine.
+    ///
+    /// # Errors
+    /// The frame, or the NIC's queues, cannot be.
+    pub fn of(machine: &Machine, nic: &Interactions, traffic: &Traffic) -> Result<Self, NicError> {
+        let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
+        let system = machine.system();
+        let layout = Layout::new(nic, system.chunk_bytes * system.chunk_addresses.len() as u64)?;
+        let mut bound = Self::default();
+        for (number, step) in nic.steps.iter().enumerate() {
+            let wanted = match traffic.direction {
+                Direction::Both => true,
+                Direction::Tx => step.path == Path::Tx,
+                Direction::Rx => step.path == Path::Rx,
+            };
+            if wanted {
+                let path = PATHS[usize::from(step.path == Path::Rx)];
+                let (up, down) = machine.access_bytes(&layout, path, Shape::new(number, step), packet_bytes);
+                bound.upstream_ns += up * step.per_packet();
+                bound.downstream_ns += down * step.per_packet();
+            }
+        }
+        let (uplink, downlink) = machine.ports();
+        bound.upstream_ns *= byte_ns(&uplink);
+        bound.downstream_ns *= byte_ns(&downlink);
+        Ok(bound)
+    }
+
+    /// Packets each second.
+    #[must_use]
+    pub fn packets_per_s(&self) -> f64 {
+        1e9 / self.upstream_ns.max(self.downstream_ns)
+    }
+}
+
+/// Time of a byte, from that of many.
+fn byte_ns(port: &Port) -> f64 {
+    const MANY: u64 = 1 << 24;
+    let mut idle = port.clone();
+    idle.send_units(Picoseconds::ZERO, MANY).as_ns() / MANY as f64
+}
+
+impl Machine {
+    /// Bytes that the ports send for an access: upstream and downstream.
+    fn access_bytes(&self, layout: &Layout, path: Path, shape: Shape, packet_bytes: u64) -> (f64, f64) {
+        let (uplink, downlink) = self.ports();
+        let gap = u64::from(self.system.device.uplink_gap_bytes);
+        let register = |kind| self.register_tlp_bytes(kind);
+        let (up, down) = match shape.kind {
+            Kind::MmioWrite => (0, downlink.in_units(register(TlpKind::MemoryWrite))),
+            Kind::MmioRead => (
+                uplink.in_units(register(TlpKind::CompletionWithData)) + gap,
+                downlink.in_units(register(TlpKind::MemoryRead)),
+            ),
+            Kind::DmaRead => self.read_bytes(&layout.pieces(path, shape, 0, packet_bytes)),
+            Kind::DmaWrite | Kind::Msi => self.write_bytes(&layout.pieces(path, shape, 0, packet_bytes)),
+        };
+        (up as f64, down as f64)
+    }
+
+    fn read_bytes(&self, pieces: &[pcie_wire::Piece]) -> (u64, u64) {
+        let (uplink, downlink) = self.ports();
+        let gap = u64::from(self.system.device.uplink_gap_bytes);
+        let (mut up, mut down) = (0, 0);
+        for request in pieces.iter().flat_map(|one| self.read_requests(one.address, u64::from(one.length))) {
+            up += self.request_units(&uplink, request) + gap;
+            let mut completions = self.completions(request).peekable();
+            while let Some(completion) = completions.next() {
+                up += u64::from(self.uplink_dllp_bytes());
+                down += self.completion_units(&downlink, request, completion, completions.peek().is_none());
+            }
+        }
+        (up, down)
+    }
+
+    fn write_bytes(&self, pieces: &[pcie_wire::Piece]) -> (u64, u64) {
+        let (uplink, _) = self.ports();
+        let gap = u64::from(self.system.device.uplink_gap_bytes);
+        let (mut up, mut down) = (0, 0);
+        for tlp in pieces.iter().flat_map(|one| self.write_tlps(one.address, u64::from(one.length))) {
+            up += uplink.in_units(self.tlp_bytes(TlpKind::MemoryWrite, tlp)) + gap;
+            down += u64::from(self.downlink_dllp_bytes());
+        }
+        (up, down)
+    }
+}

@@ -1,0 +1,434 @@
+//! The link between a NIC and its host, and the root complex behind it: carries out accesses, TLP by TLP.
+//!
+//! The NIC's port takes what waits in turn: answers to register reads first, then read requests and writes alternately, as
+//! far as tags and credits go. Descriptors are read before packets, which need them. The root port sends accesses to
+//! registers before completions.
+
+use super::happening::{Access, Happening, Timer};
+use super::path::Shape;
+use crate::bandwidth::card::Credits;
+use crate::bandwidth::complex::Complex;
+use crate::bandwidth::slots::Slots;
+use crate::history::TestKey;
+use crate::machine::Machine;
+use crate::port::Port;
+use pcie_model::Kind;
+use pcie_time::{EventQueue, Picoseconds};
+use pcie_wire::{Piece, TlpKind};
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The NIC's port looks at what it can send.
+    Uplink,
+    /// The root port does.
+    Downlink,
+    /// A read request arrives at the root complex.
+    Request(u32),
+    /// It was admitted: its credit is free.
+    Admitted,
+    /// The data of a request are there.
+    Data(u32),
+    /// A completion has arrived at the NIC.
+    Arrival { request: u32, last: bool },
+    /// The last TLP of a write has left.
+    Sent(Access),
+    /// A write TLP arrives at the root complex.
+    Write { access: Access, piece: Piece },
+    /// It has gone through.
+    Through(Access),
+    /// Its credits are back.
+    Credits(u32),
+    /// An access of the host arrives at a register.
+    Register(Access),
+    /// The answer to one arrives at the host.
+    Read(Access),
+    /// Something that the NIC waits for.
+    Timer(Timer),
+}
+
+/// An access under way.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    kind: Kind,
+    step: usize,
+    /// TLPs of it that have not left.
+    unsent: u32,
+    /// Those whose end has not come.
+    open: u32,
+    /// When the first began to be sent.
+    sent_at: Option<Picoseconds>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    access: Access,
+    piece: Piece,
+}
+
+/// What crossed the link because of a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Crossed {
+    pub(super) upstream_bytes: u64,
+    pub(super) downstream_bytes: u64,
+}
+
+/// What was counted since the start.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counted {
+    /// By step.
+    pub(super) crossed: Vec<Crossed>,
+    /// For how long the ports sent.
+    pub(super) uplink_busy: Picoseconds,
+    pub(super) downlink_busy: Picoseconds,
+    /// For how long a read waited for a tag, and a write for credits, at the head of its queue.
+    pub(super) tags_waited: Picoseconds,
+    pub(super) credits_waited: Picoseconds,
+}
+
+/// The link and the host.
+#[derive(Debug)]
+pub(super) struct Bus<'a> {
+    machine: &'a Machine,
+    complex: Complex<'a>,
+    events: EventQueue<Event>,
+    now: Picoseconds,
+    uplink: Port,
+    downlink: Port,
+    flight: Picoseconds,
+    credit_return: Picoseconds,
+    uplink_planned: bool,
+    downlink_planned: bool,
+    accesses: Slots<UnderWay>,
+    requests: Slots<Request>,
+    tags: u32,
+    credits: Credits,
+    answers: VecDeque<Access>,
+    descriptor_reads: VecDeque<Request>,
+    packet_reads: VecDeque<Request>,
+    writes: VecDeque<Request>,
+    registers: VecDeque<Access>,
+    writes_next: bool,
+    without_tag_since: Option<Picoseconds>,
+    without_credits_since: Option<Picoseconds>,
+    counted: Counted,
+}
+
+impl<'a> Bus<'a> {
+    /// An idle link to a host whose caches hold the first bytes of the buffer, as the driver's setting up leaves them.
+    pub(super) fn new(machine: &'a Machine, key: TestKey, steps: usize, written_bytes: u64) -> Self {
+        let (uplink, downlink) = machine.ports();
+        let root = &machine.system.host.root_complex;
+        let mut state = machine.boot();
+        machine.warm_from_host(&mut state, written_bytes, key);
+        Self {
+            machine,
+            complex: Complex::new(machine, key, state, 0),
+            events: EventQueue::default(),
+            now: Picoseconds::ZERO,
+            uplink,
+            downlink,
+            flight: Picoseconds::from_ns(root.flight_ns),
+            credit_return: Picoseconds::from_ns(root.credit_return_ns),
+            uplink_planned: false,
+            downlink_planned: false,
+            accesses: Slots::default(),
+            requests: Slots::default(),
+            tags: machine.tags(),
+            credits: Credits::new(&machine.system),
+            answers: VecDeque::new(),
+            descriptor_reads: VecDeque::new(),
+            packet_reads: VecDeque::new(),
+            writes: VecDeque::new(),
+            registers: VecDeque::new(),
+            writes_next: false,
+            without_tag_since: None,
+            without_credits_since: None,
+            counted: Counted { crossed: vec![Crossed::default(); steps], ..Counted::default() },
+        }
+    }
+
+    pub(super) fn now(&self) -> Picoseconds {
+        self.now
+    }
+
+    pub(super) fn counted(&self) -> &Counted {
+        &self.counted
+    }
+
+    pub(super) fn wake_at(&mut self, at: Picoseconds, timer: Timer) {
+        self.events.push(at, Event::Timer(timer));
+    }
+
+    /// The CPU writes some bytes of the buffer.
+    pub(super) fn written_by_host(&mut self, piece: Piece) {
+        self.complex.written_by_host(piece);
+    }
+
+    /// Begins an access of a step to some pieces of the buffer, or to a register.
+    pub(super) fn begin(&mut self, shape: Shape, pieces: &[Piece]) -> Access {
+        let Shape { kind, step, .. } = shape;
+        let access = self.accesses.put(UnderWay { kind, step, unsent: 0, open: 0, sent_at: None });
+        let machine = self.machine;
+        let (queue, tlps): (_, Vec<Piece>) = match kind {
+            Kind::MmioRead | Kind::MmioWrite => {
+                self.accesses.get_mut(access).open = 1;
+                self.registers.push_back(access);
+                self.plan_downlink(self.now);
+                return access;
+            }
+            Kind::DmaRead => {
+                let queue =
+                    if shape.moves_packet { &mut self.packet_reads } else { &mut self.descriptor_reads };
+                let of = |piece: &Piece| machine.read_requests(piece.address, u64::from(piece.length));
+                (queue, pieces.iter().flat_map(of).collect())
+            }
+            Kind::DmaWrite | Kind::Msi => {
+                let of = |piece: &Piece| machine.write_tlps(piece.address, u64::from(piece.length));
+                (&mut self.writes, pieces.iter().flat_map(of).collect())
+            }
+        };
+        let under_way = self.accesses.get_mut(access);
+        (under_way.unsent, under_way.open) = (tlps.len() as u32, tlps.len() as u32);
+        queue.extend(tlps.into_iter().map(|piece| Request { access, piece }));
+        self.plan_uplink(self.now);
+        access
+    }
+
+    /// Goes on until something happens that the NIC or its driver sees; none if nothing is under way.
+    pub(super) fn next(&mut self) -> Option<Happening> {
+        loop {
+            let (now, event) = self.events.pop()?;
+            self.now = now;
+            if let Some(happening) = self.handle(event) {
+                return Some(happening);
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> Option<Happening> {
+        match event {
+            Event::Uplink => {
+                self.uplink_planned = false;
+                self.send_upstream();
+            }
+            Event::Downlink => {
+                self.downlink_planned = false;
+                self.send_downstream();
+            }
+            Event::Request(request) => {
+                let (admitted, data) = self.complex.admit(self.requests.get(request).piece, self.now);
+                self.events.push(admitted, Event::Admitted);
+                self.events.push(data, Event::Data(request));
+            }
+            Event::Admitted => {
+                self.credits.give_back_non_posted();
+                self.plan_uplink(self.now);
+            }
+            Event::Data(request) => {
+                self.complex.data_ready(request, self.requests.get(request).piece);
+                self.plan_downlink(self.now);
+            }
+            Event::Arrival { request, last } => return self.completion_arrives(request, last),
+            Event::Sent(access) => return Some(Happening::Sent(access)),
+            Event::Write { access, piece } => self.write_arrives(access, piece),
+            Event::Through(access) => return self.close(access),
+            Event::Credits(bytes) => {
+                self.credits.give_back_posted(bytes);
+                self.plan_uplink(self.now);
+            }
+            Event::Register(access) => return self.register_reached(access),
+            Event::Read(access) => return self.close(access),
+            Event::Timer(timer) => return Some(Happening::Timer(timer)),
+        }
+        None
+    }
+
+    fn completion_arrives(&mut self, request: u32, last: bool) -> Option<Happening> {
+        self.counted.uplink_busy += dllps(&mut self.uplink, self.now, self.machine.uplink_dllp_bytes());
+        if !last {
+            return None;
+        }
+        let access = self.requests.get(request).access;
+        self.requests.take(request);
+        self.tags += 1;
+        self.plan_uplink(self.now);
+        self.close(access)
+    }
+
+    fn write_arrives(&mut self, access: Access, piece: Piece) {
+        self.counted.downlink_busy += dllps(&mut self.downlink, self.now, self.machine.downlink_dllp_bytes());
+        let credits_back = self.complex.write(piece, self.now);
+        self.events.push(Picoseconds(credits_back.since(self.credit_return).0), Event::Through(access));
+        self.events.push(credits_back, Event::Credits(piece.length));
+    }
+
+    fn register_reached(&mut self, access: Access) -> Option<Happening> {
+        if self.accesses.get(access).kind == Kind::MmioRead {
+            self.answers.push_back(access);
+            self.plan_uplink(self.now);
+            return None;
+        }
+        self.close(access)
+    }
+
+    /// A part of an access has come to its end.
+    fn close(&mut self, access: Access) -> Option<Happening> {
+        let under_way = self.accesses.get_mut(access);
+        under_way.open -= 1;
+        if under_way.open > 0 {
+            return None;
+        }
+        let sent_at = under_way.sent_at.unwrap_or(self.now);
+        self.accesses.take(access);
+        Some(Happening::Done { access, sent_at })
+    }
+
+    fn plan_uplink(&mut self, at: Picoseconds) {
+        if !self.uplink_planned {
+            self.uplink_planned = true;
+            self.events.push_ranked(at.max(self.uplink.free_at()), 1, Event::Uplink);
+        }
+    }
+
+    fn plan_downlink(&mut self, at: Picoseconds) {
+        if !self.downlink_planned {
+            self.downlink_planned = true;
+            self.events.push_ranked(at.max(self.downlink.free_at()), 1, Event::Downlink);
+        }
+    }
+
+    fn send_upstream(&mut self) {
+        if self.uplink.free_at() > self.now {
+            return self.plan_uplink(self.now);
+        }
+        let sent = match (self.answers.pop_front(), self.writes_next) {
+            (Some(access), _) => self.send_answer(access),
+            (None, true) => self.send_write() || self.send_request(),
+            (None, false) => self.send_request() || self.send_write(),
+        };
+        if sent {
+            self.counted.uplink_busy += self.uplink.free_at().since(self.now);
+            self.plan_uplink(self.now);
+        }
+    }
+
+    /// A TLP of an access is sent; returns its step.
+    fn sends(&mut self, access: Access) -> usize {
+        let under_way = self.accesses.get_mut(access);
+        under_way.sent_at.get_or_insert(self.now);
+        under_way.step
+    }
+
+    fn send_answer(&mut self, access: Access) -> bool {
+        let bytes = self.machine.register_tlp_bytes(TlpKind::CompletionWithData);
+        let left = self.uplink.send(self.now, bytes);
+        self.counted.crossed[self.accesses.get(access).step].upstream_bytes += u64::from(bytes);
+        self.events.push(left + self.flight, Event::Read(access));
+        true
+    }
+
+    fn send_request(&mut self) -> bool {
+        let reads = match self.descriptor_reads.is_empty() {
+            true => &mut self.packet_reads,
+            false => &mut self.descriptor_reads,
+        };
+        let Some(request) = reads.front().copied() else { return false };
+        if self.tags == 0 || !self.credits.take_non_posted() {
+            self.without_tag_since.get_or_insert(self.now);
+            return false;
+        }
+        reads.pop_front();
+        if let Some(since) = self.without_tag_since.take() {
+            self.counted.tags_waited += self.now.since(since);
+        }
+        self.tags -= 1;
+        self.writes_next = true;
+        let units = self.machine.request_units(&self.uplink, request.piece);
+        let left = self.uplink.send_units(self.now, units);
+        let step = self.sends(request.access);
+        self.counted.crossed[step].upstream_bytes += units;
+        let number = self.requests.put(request);
+        self.events.push(left + self.flight, Event::Request(number));
+        true
+    }
+
+    fn send_write(&mut self) -> bool {
+        let Some(Request { access, piece }) = self.writes.front().copied() else { return false };
+        if !self.credits.take_posted(piece.length) {
+            self.without_credits_since.get_or_insert(self.now);
+            return false;
+        }
+        self.writes.pop_front();
+        if let Some(since) = self.without_credits_since.take() {
+            self.counted.credits_waited += self.now.since(since);
+        }
+        self.writes_next = false;
+        let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
+        let left = self.uplink.send(self.now, bytes);
+        self.events.push(left + self.flight, Event::Write { access, piece });
+        let step = self.sends(access);
+        let under_way = self.accesses.get_mut(access);
+        under_way.unsent -= 1;
+        let unsent = under_way.unsent;
+        self.counted.crossed[step].upstream_bytes += self.uplink.in_units(bytes);
+        if unsent == 0 {
+            self.events.push(left, Event::Sent(access));
+        }
+        true
+    }
+
+    fn send_downstream(&mut self) {
+        if self.downlink.free_at() > self.now {
+            return self.plan_downlink(self.now);
+        }
+        let sent = match self.registers.pop_front() {
+            Some(access) => self.send_to_register(access),
+            None => self.send_completion(),
+        };
+        if sent {
+            self.counted.downlink_busy += self.downlink.free_at().since(self.now);
+            self.plan_downlink(self.now);
+        }
+    }
+
+    fn send_to_register(&mut self, access: Access) -> bool {
+        let step = self.sends(access);
+        let kind = self.accesses.get(access).kind;
+        let read = kind == Kind::MmioRead;
+        let bytes =
+            self.machine.register_tlp_bytes(if read { TlpKind::MemoryRead } else { TlpKind::MemoryWrite });
+        let left = self.downlink.send(self.now, bytes);
+        self.counted.crossed[step].downstream_bytes += self.downlink.in_units(bytes);
+        self.events.push(left + self.flight, Event::Register(access));
+        true
+    }
+
+    fn send_completion(&mut self) -> bool {
+        let Some((number, piece, last)) = self.complex.next_completion(true) else { return false };
+        let Request { access, piece: asked } = *self.requests.get(number);
+        let units = self.machine.completion_units(&self.downlink, asked, piece, last);
+        let left = self.downlink.send_units(self.now, units);
+        self.counted.crossed[self.accesses.get(access).step].downstream_bytes += units;
+        self.events.push(left + self.flight, Event::Arrival { request: number, last });
+        true
+    }
+}
+
+/// Puts DLLPs in front of the next TLP; returns the time that they take.
+fn dllps(port: &mut Port, now: Picoseconds, bytes: u32) -> Picoseconds {
+    let before = port.free_at().max(now);
+    port.send_dllps(now, bytes);
+    port.free_at().since(before)
+}
+
+impl Machine {
+    /// Bytes of a TLP of an access to a register: 4 B of data. None of them has an ECRC, which the card alone appends.
+    pub(super) fn register_tlp_bytes(&self, kind: TlpKind) -> u32 {
+        let link = self.link();
+        link.tlp_bytes(kind, Piece { address: 0, length: REGISTER_BYTES }) - link.ecrc_bytes()
+    }
+}
+
+/// Bytes of a register.
+const REGISTER_BYTES: u32 = 4;

@@ -1,0 +1,156 @@
+#![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+use super::*;
+use crate::test_systems::{ib_011_nosp, snb};
+use pcie_model::{Actor, Queues, Step, StepBytes};
+
+const KEY: TestKey = TestKey { seed: 1, test: 0 };
+
+fn step(what: &str, path: Path, kind: Kind, bytes: Option<u32>, every_packets: u32, batch: u32) -> Step {
+    let actor = if matches!(kind, Kind::MmioRead | Kind::MmioWrite) { Actor::Host } else { Actor::Device };
+    let bytes = bytes.map_or_else(|| serde_json::from_str("\"packet\"").unwrap(), StepBytes::Number);
+    Step { what: what.into(), path, actor, kind, bytes, every_packets, batch }
+}
+
+/// The shipped niantic-dpdk.
+fn niantic() -> Interactions {
+    let steps = vec![
+        step("doorbell", Path::Tx, Kind::MmioWrite, Some(4), 32, 1),
+        step("descriptors", Path::Tx, Kind::DmaRead, Some(16), 1, 40),
+        step("packet read", Path::Tx, Kind::DmaRead, None, 1, 1),
+        step("write-back", Path::Tx, Kind::DmaWrite, Some(16), 1, 8),
+        step("free-list pointer", Path::Rx, Kind::MmioWrite, Some(4), 32, 1),
+        step("free-list descriptor", Path::Rx, Kind::DmaRead, Some(16), 1, 1),
+        step("packet write", Path::Rx, Kind::DmaWrite, None, 1, 1),
+        step("write-back", Path::Rx, Kind::DmaWrite, Some(16), 1, 1),
+    ];
+    let text = String::new;
+    Interactions {
+        name: "n".into(),
+        description: text(),
+        provenance: text(),
+        steps,
+        queues: Queues::default(),
+    }
+}
+
+/// A machine with a card of today's port, as many tags as wanted, and nothing else in the way.
+fn machine(of: Machine, tags: u32, change: impl Fn(&mut crate::profile::System)) -> Machine {
+    let mut system = of.system().clone();
+    let device = &mut system.device;
+    device.uplink_quantum_bytes = 4;
+    device.uplink_data_quantum_bytes = 4;
+    device.uplink_gap_bytes = 0;
+    device.uplink_dllp_bytes = 0;
+    device.dma.engine.write_part_bytes = 4096;
+    device.dma.tags = None;
+    device.dma.busy_request_interval_ns = 0.0;
+    system.link.tags = tags;
+    change(&mut system);
+    Machine::new(system).unwrap()
+}
+
+fn traffic(frame_bytes: u64, direction: Direction, line_gbps: f64) -> Traffic {
+    let ethernet = Ethernet { line_gbps, vlan: false, gap: pcie_model::InterpacketGap::Standard };
+    Traffic { ethernet, frame_bytes, direction, warm_up_packets: 12_000, packets: 10_000 }
+}
+
+fn run(machine: &Machine, nic: &Interactions, traffic: Traffic) -> NicOutcome {
+    NicRun::new(machine, nic, traffic, KEY).unwrap().run(&mut || false).unwrap()
+}
+
+#[test]
+fn where_the_link_binds_the_rate_is_that_of_the_closed_form() {
+    let (machine, mut nic) = (machine(snb(), 256, |_| ()), niantic());
+    (nic.queues.descriptors_held, nic.queues.ring_descriptors) = (512, 2048);
+    let cases: [(Direction, &[u64]); 3] =
+        [(Direction::Both, &[1500]), (Direction::Tx, &[512, 1500]), (Direction::Rx, &[64, 512, 1500])];
+    for (direction, sizes) in cases {
+        for &frame_bytes in sizes {
+            let traffic = Traffic { packets: 30_000, ..traffic(frame_bytes, direction, 100.0) };
+            let found = run(&machine, &nic, traffic);
+            let bound = LinkBound::of(&machine, &nic, &traffic).unwrap().packets_per_s();
+            let ratio = found.packets_per_s / bound;
+            let case = format!("{direction:?} {frame_bytes}: {ratio} {:?}", found.bound);
+            assert!((0.99..1.01).contains(&ratio), "{case}");
+            assert!(matches!(found.bound, NicBound::WireUpstream | NicBound::WireDownstream), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_slower_than_the_link_is_held_without_loss() {
+    let (machine, nic) = (machine(snb(), 256, |_| ()), niantic());
+    let found = run(&machine, &nic, traffic(1500, Direction::Both, 10.0));
+    assert_eq!(found.bound, NicBound::Line);
+    assert_eq!(found.dropped_share, 0.0);
+    assert!((found.packets_per_s / found.line_packets_per_s - 1.0).abs() < 0.002);
+    let longest = found.latencies_ns.iter().copied().fold(0.0, f64::max);
+    assert!(longest < 2_000.0, "nothing queues: {longest}");
+}
+
+#[test]
+fn what_comes_too_fast_is_dropped_and_waits_as_long_as_the_fifo_is_deep() {
+    let (machine, nic) = (machine(snb(), 256, |_| ()), niantic());
+    let found = run(&machine, &nic, traffic(64, Direction::Rx, 100.0));
+    let lost = 1.0 - found.packets_per_s / found.line_packets_per_s;
+    assert!(lost > 0.1 && (found.dropped_share - lost).abs() < 0.01, "{lost} {}", found.dropped_share);
+    let packets = f64::from(nic.queues.receive_fifo_bytes) / 60.0;
+    let deep_ns = packets * 1e9 / found.packets_per_s;
+    let mean = found.latencies_ns.iter().sum::<f64>() / found.latencies_ns.len() as f64;
+    assert!((mean / deep_ns - 1.0).abs() < 0.1, "{mean} {deep_ns}");
+}
+
+#[test]
+fn a_translated_and_remote_host_holds_small_packets_back_and_says_what_does() {
+    let nic = niantic();
+    let near = machine(ib_011_nosp(), 32, |system| {
+        system.iommu = crate::profile::IommuMode::Off;
+        (system.memory_socket, system.program_socket) = (0, 0);
+    });
+    let far = machine(ib_011_nosp(), 32, |_| ());
+    let traffic = traffic(128, Direction::Tx, 40.0);
+    let (local, remote) = (run(&near, &nic, traffic), run(&far, &nic, traffic));
+    assert_eq!(local.bound, NicBound::Line);
+    assert!(remote.packets_per_s < 0.95 * local.packets_per_s, "{}", remote.packets_per_s);
+    assert_eq!(remote.bound, NicBound::Tags);
+    // A packet is read in 666 ns or so, and over 200 ns more where its page has to be looked for.
+    assert!(remote.steps[2].mean_ns > local.steps[2].mean_ns + 50.0);
+}
+
+#[test]
+fn header_split_takes_a_tlp_more_for_each_packet() {
+    let machine = machine(snb(), 256, |_| ());
+    let whole = niantic();
+    let mut split = niantic();
+    split.queues.header_bytes = 128;
+    let traffic = traffic(1024, Direction::Rx, 100.0);
+    let (one, two) = (run(&machine, &whole, traffic), run(&machine, &split, traffic));
+    let more = two.steps[6].upstream_bytes - one.steps[6].upstream_bytes;
+    assert!((more - 24.0).abs() < 2.0, "the header of a write with 64-bit addresses: {more}");
+}
+
+#[test]
+fn in_flight_is_rate_times_latency() {
+    let (machine, nic) = (machine(snb(), 256, |_| ()), niantic());
+    let found = run(&machine, &nic, traffic(256, Direction::Both, 40.0));
+    for (step, outcome) in nic.steps.iter().zip(&found.steps) {
+        let expected = found.packets_per_s * step.per_packet() * outcome.mean_ns / 1e9;
+        assert!((outcome.in_flight / expected - 1.0).abs() < 0.05, "{}: {outcome:?}", step.what);
+    }
+}
+
+#[test]
+fn queues_that_cannot_work_are_refused_by_name() {
+    let machine = machine(snb(), 32, |_| ());
+    let wrong = |change: &dyn Fn(&mut Interactions)| {
+        let mut nic = niantic();
+        change(&mut nic);
+        NicRun::new(&machine, &nic, traffic(1500, Direction::Both, 40.0), KEY).err().unwrap().to_string()
+    };
+    assert!(wrong(&|nic| nic.queues.ring_descriptors = 64).contains("ring_descriptors"));
+    assert!(wrong(&|nic| nic.queues.descriptors_held = 32).contains("descriptors_held"));
+    assert!(wrong(&|nic| nic.queues.buffer_bytes = 1024).contains("buffer_bytes"));
+    assert!(wrong(&|nic| nic.queues.buffers = 1 << 20).contains("fewer buffers"));
+    assert!(wrong(&|nic| nic.steps.retain(|step| step.path == Path::Tx)).contains("rx"));
+}

@@ -1,0 +1,134 @@
+"""What the profiler of a `Runtime` has seen: every request with its phases, to be looked at or kept in a store."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from pcielab import _core
+from pcielab.devices.running import this_computer
+from pcielab.errors import InputError
+from pcielab.fabric.load import Fabric
+from pcielab.fabric.requests import PHASES, summary_of
+from pcielab.fabric.run import manifest_of
+from pcielab.fabric.simulate import Discipline
+from pcielab.fabric.stored import distributions_of, scalars_of, series_of
+
+Phase: TypeAlias = Literal["host", "fabric", "device", "total"]
+_OUTWARDS = ("d2h", "d2d-write")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Every request that is done.
+
+    Attributes:
+        requests: One row each, in the order in which they were done: request (its number), primitive, queue,
+            host_name, device_name, peer_name (the other device of a transfer between two), size_bytes; and in ns
+            submitted, reached (when its command came to the device; NaN for MMIO), its phases host (queued there,
+            software included), fabric, device, and their total.
+        fabric: What they crossed.
+        discipline: What had credits of its own there.
+    """
+
+    requests: pd.DataFrame
+    fabric: Fabric
+    discipline: Discipline
+
+    @property
+    def gbytes_per_s(self) -> float:
+        """Payload over the time from the first submission to the last completion."""
+        done = (self.requests["submitted"] + self.requests["total"]).max()
+        return float(self.requests["size_bytes"].sum() / (done - self.requests["submitted"].min()))
+
+    def summary(self) -> pd.DataFrame:
+        """Average and tail of each phase and of the total, ns: one row each.
+
+        Percentiles are times of requests, by nearest rank.
+        """
+        rows = []
+        for phase in (*PHASES, "total"):
+            times = self.requests[phase].to_numpy()
+            if not len(times):
+                continue
+            ranks = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "longest": 1.0}
+            tails = {
+                f"{name}_ns": float(np.quantile(times, rank, method="inverted_cdf"))
+                for name, rank in ranks.items()
+            }
+            rows.append({"phase": phase, "requests": len(times), "average_ns": float(times.mean())} | tails)
+        return pd.DataFrame(rows)
+
+    def cdf(self, phase: Phase = "total") -> pd.DataFrame:
+        """The cumulative distribution of a phase: ns, and the share of requests that took as long or less."""
+        times, counts = np.unique(self.requests[phase].to_numpy(), return_counts=True)
+        return pd.DataFrame({"ns": times, "share": counts.cumsum() / max(counts.sum(), 1)})
+
+    def save(self, path: str | Path, *, title: str = "a program's requests", overwrite: bool = False) -> None:
+        """Keep it in a store, which `pcielab report`, `compare` and `export` take as any other run of a fabric.
+
+        The requests of one queue and primitive to one device are a flow there, named for them.
+
+        Args:
+            path: The store.
+            title: What the program did, in a few words.
+            overwrite: Replace the store that is there, if one is.
+
+        Raises:
+            InputError: There is nothing in it, or the store is there or cannot be written.
+        """
+        if self.requests.empty:
+            raise InputError("trace: has no request: let time pass with run() before it is saved")
+        record = {"id": 0, "family": "trace", "name": title, "status": "ok", **self._recorded(title)}
+        manifest = manifest_of(self.fabric, title, 1) | this_computer()
+        with _core.StoreWriter.create(path, json.dumps(manifest), overwrite=overwrite) as store:
+            store.write_test(json.dumps(record))
+
+    def _recorded(self, title: str) -> dict[str, Any]:
+        """Parameters and numbers of the trace as a test."""
+        flows = dict(self._flows())
+        requests = {name: rows for name, (_, rows) in flows.items()}
+        asked = [flow for flow, _ in flows.values()]
+        start, end = self.requests["submitted"].min(), (self.requests["submitted"] + self.requests["total"]).max()
+        found = pd.DataFrame(
+            [
+                {"flow": name, "gbytes_per_s": rows["size_bytes"].sum() / (end - start), **summary_of(rows)}
+                for name, rows in requests.items()
+            ]
+        )
+        parameters = {
+            "discipline": self.discipline,
+            "duration_us": (end - start) / 1e3,
+            "flows": json.dumps(asked, sort_keys=True, separators=(",", ":")),
+            "series": title,
+            "sweep": None,
+            "value": None,
+            "warm_up_us": 0.0,
+        }
+        return {
+            "parameters": json.dumps(parameters),
+            "scalars": scalars_of(found, pd.DataFrame(), requests),
+            "distributions": distributions_of(requests),
+            "series": series_of(requests),
+        }
+
+    def _flows(self) -> Iterator[tuple[str, tuple[dict[str, Any], pd.DataFrame]]]:
+        """The requests by flow: its name, what it is, and its requests."""
+        by = ["queue", "primitive", "device_name", "peer_name"]
+        for (queue, primitive, device, peer), rows in self.requests.groupby(by, dropna=False, sort=True):
+            other = peer if isinstance(peer, str) else rows["host_name"].iloc[0]
+            ends = (device, other) if primitive in _OUTWARDS else (other, device)
+            name = f"queue {queue}: {primitive} {ends[0]} to {ends[1]}"
+            sizes = rows["size_bytes"].unique()
+            flow = {
+                "name": name,
+                "source": ends[0],
+                "destination": ends[1],
+                "primitive": primitive,
+                "size_bytes": int(sizes[0]) if len(sizes) == 1 else None,
+            }
+            yield name, (flow, rows)

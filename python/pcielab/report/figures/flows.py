@@ -1,0 +1,140 @@
+"""Where the requests of any flows on a fabric spend their time: phases as bars, and as distributions."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pcielab.fabric.stored import flow_table
+from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
+from pcielab.report.run import Run, Sources, runs_of
+from pcielab.report.selection import MissingDataError
+
+_COMMAND, _DATA = "command in the fabric", "data and completion in the fabric"
+_WORDS = {
+    "host": "queued at the host",
+    "fabric": "in the fabric",
+    "device": "executed at the device",
+    "total": "all of it",
+}
+_MOST_PANELS = 9
+_MOST_STEPS = 400
+"""Points of a distribution that a picture shows."""
+
+
+def flow_phases(sources: Sources, family: str) -> Figure:
+    """What each phase takes on average, a bar for each flow in the order of a request's way; of a sweep, its ends.
+
+    Args:
+        sources: the runs.
+        family: of the tests.
+
+    Raises:
+        MissingDataError: no run has requests of the family.
+    """
+    runs = runs_of(sources)
+    rows = pd.concat([_flows(run, family) for run in runs])
+    if rows.empty:
+        raise MissingDataError(f"flows of the family {family} with requests")
+    parts = [_WORDS["host"], _COMMAND, _WORDS["device"], _DATA, _WORDS["fabric"]]
+    tall = _in_parts(rows).melt("label", parts, "phase", "average").dropna(subset=["average"])
+    parts = [part for part in parts if part in set(tall["phase"])]
+    tall["place"] = tall["phase"].map(parts.index)
+    bars = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            x=alt.X("average:Q", title="average time (ns)", stack="zero"),
+            y=alt.Y("label:N", title=None, sort=list(rows["label"]), axis=alt.Axis(labelLimit=320)),
+            color=alt.Color("phase:N", title="part", sort=parts, scale=alt.Scale(domain=parts)),
+            order=alt.Order("place:Q"),
+            tooltip=["label:N", "phase:N", alt.Tooltip("average:Q", title="average (ns)", format=".1f")],
+        )
+    )
+    figure = single_panel([bars], tall, height=max(60, 26 * len(rows)))
+    return titled(figure, f"{family}: where requests spend their time", runs)
+
+
+def flow_distributions(sources: Sources, family: str) -> Figure:
+    """How the times of requests are distributed, a panel for each flow and a line for each phase.
+
+    Args:
+        sources: the runs.
+        family: of the tests.
+
+    Raises:
+        MissingDataError: no run has requests of the family.
+    """
+    runs = runs_of(sources)
+    wanted = [(run, row) for run in runs for row in _flows(run, family).to_dict("records")]
+    data = pd.DataFrame([step for run, row in wanted[:_MOST_PANELS] for step in _steps(run, row)])
+    if data.empty:
+        raise MissingDataError(f"distributions of flows of the family {family}")
+    known: dict[str, Any] = {
+        "title": "part",
+        "sort": [*_WORDS.values()],
+        "scale": alt.Scale(domain=[*_WORDS.values()]),
+    }
+    lines = (
+        alt.Chart()
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("ns:Q", title="time (ns)", scale=alt.Scale(zero=False)),
+            y=alt.Y("share:Q", title="requests that take as long or less", axis=alt.Axis(format="%")),
+            color=alt.Color("phase:N", **known),
+            strokeDash=alt.StrokeDash("phase:N", **known),
+            tooltip=["phase:N", alt.Tooltip("ns:Q", format=".0f"), alt.Tooltip("share:Q", format=".2%")],
+        )
+    )
+    figure = wrapped([lines], data, "label", list(dict.fromkeys(data["label"]))).resolve_scale(x="independent")
+    left_out = len(wanted) - _MOST_PANELS
+    note = f"the first {_MOST_PANELS} flows of {len(wanted)}" if left_out > 0 else ""
+    return titled(figure, f"{family}: how times are distributed", runs, note)
+
+
+def _in_parts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each flow's phases; where there are commands, their way and that of the data apart, as figure 2 has them."""
+    reached = rows["reached_ns"] if "reached_ns" in rows else pd.Series(np.nan, index=rows.index)
+    command = reached - rows["host_ns"]
+    return rows[["label"]].assign(
+        **{
+            _WORDS["host"]: rows["host_ns"],
+            _COMMAND: command,
+            _WORDS["device"]: rows["device_ns"],
+            _DATA: rows["fabric_ns"] - command,
+            _WORDS["fabric"]: rows["fabric_ns"].where(reached.isna()),
+        }
+    )
+
+
+def _flows(run: Run, family: str) -> pd.DataFrame:
+    """The flows of a family that have requests, with a label each; of a sweep, those at its ends."""
+    table = flow_table(run.store)
+    rows = table[(table["family"] == family) & (table["status"] == "ok")]
+    if rows.empty or "host_ns" not in rows:
+        return rows.head(0).assign(label="")
+    rows = rows.dropna(subset=["host_ns"])
+    label = rows["flow"]
+    if rows["experiment"].nunique() > 1:
+        label = rows["experiment"] + ": " + label
+    if "value" in rows and rows["value"].notna().any():
+        ends = rows.groupby("experiment")["value"].agg(["min", "max"]).loc[rows["experiment"]].to_numpy()
+        rows, label = (
+            one[(rows["value"].to_numpy() == ends.T).any(axis=0) | rows["value"].isna().to_numpy()]
+            for one in (rows, label + [f", {value:g}" if value == value else "" for value in rows["value"]])
+        )
+    return rows.assign(label=label)
+
+
+def _steps(run: Run, row: Mapping[Hashable, Any]) -> Iterator[dict[str, object]]:
+    """The distribution of each phase of a flow, thinned to what a picture can show."""
+    for phase, words in _WORDS.items():
+        found = run.store.distribution(int(row["id"]), f"{phase} of {row['flow']}")
+        place = pd.Series(range(len(found))) % max(len(found) // _MOST_STEPS, 1) == 0
+        place[[0, len(found) - 1] if len(found) else []] = True
+        times = found.iloc[:, 2]
+        steps = [*zip(times[:1], [0.0], strict=False), *zip(times[place], found["cdf"][place], strict=True)]
+        for ns, share in steps:
+            yield {"label": row["label"], "phase": words, "ns": float(ns), "share": float(share)}

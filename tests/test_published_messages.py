@@ -1,0 +1,81 @@
+"""The kPIO+WC paper's numbers beside a run of the suite kpio: each is met, or its reason is named."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pcielab import open_store
+from pcielab.model import load_message_profile
+from pcielab.published_values import compare_with_published, deviations, published_values
+from pcielab.report import write_report
+from pcielab.simulation import simulate_messages
+from pcielab.suites import load_message_suite
+from shell import pcielab, succeed
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kpio") / "messages.db"
+    simulate_messages(load_message_profile("kpio-2012"), load_message_suite("kpio"), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def compared(run: Path) -> pd.DataFrame:
+    table = compare_with_published(open_store(run))
+    assert table is not None
+    return table
+
+
+def test_every_number_is_met_or_has_its_reason(compared: pd.DataFrame) -> None:
+    assert compared[compared["verdict"].isin(["off", "not run"])]["what"].tolist() == []
+    known = published_values("kpio")
+    assert known is not None
+    reasoned = np.array([one.why is not None for one in known.value])
+    assert compared["what"][reasoned & (compared["verdict"] == "within")].tolist() == []
+
+
+def test_the_traces_come_out_packet_by_packet(compared: pd.DataFrame) -> None:
+    traces = compared[compared["source"].str.contains("figure [56]") & (compared["unit"] == "ns")]
+    assert len(traces) == 13
+    assert set(traces["verdict"]) == {"within"}
+    assert traces["simulated"].notna().all()
+
+
+def test_the_command_shows_them(run: Path) -> None:
+    rows = json.loads(succeed("suites", "validate", run, "--format", "json").stdout)
+    assert {row["verdict"] for row in rows} == {"within", "explained"}
+    table = succeed("suites", "validate", run).stdout
+    assert "do not converge" in table
+
+
+def test_a_suite_of_which_nothing_is_published_is_refused(run: Path, tmp_path: Path) -> None:
+    succeed("run", "--test", "bw-rd", "--size", "64", "-o", tmp_path / "one.db")
+    refused = pcielab("suites", "validate", tmp_path / "one.db")
+    assert refused.exit_code == 2
+    assert "pcielab run --suite kpio" in refused.stderr
+
+
+def test_several_cores_are_each_as_fast_as_one_until_the_link_is_full(run: Path) -> None:
+    rows = open_store(run).scalars
+    cores = rows[(rows["family"] == "message_cores") & (rows["generation"] == 5) & (rows["size_bytes"] == 64)]
+    own = cores[(cores["sharing"] == "own-queues")].pivot(index="cores", columns="way", values="bandwidth")
+    assert (own.loc[8] / own.loc[1]).between(6.5, 8.1).all()
+
+
+def test_a_report_of_messages_has_no_figures_of_other_machines(run: Path, tmp_path: Path) -> None:
+    write_report([open_store(run)], tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'id="message-published"' in page
+    for other in ("fig1-interactions", "fig4-bandwidth-by-size", "fig2-loopback", "fabric-"):
+        assert f'id="{other}' not in page, other
+
+
+def test_what_a_figure_misses_is_said_with_the_reason(run: Path) -> None:
+    said = deviations(open_store(run), "message_bandwidth_sizes")
+    assert len(said) == 1
+    assert said[0].startswith("1 of 4 published numbers missed, 29.")
+    assert "the paper's own 108 ns" in said[0]
