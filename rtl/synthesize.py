@@ -30,7 +30,6 @@ KINDS = {
     "LUT": ("LUT",),
     "LUT RAM": ("RAM32", "RAM64", "RAM128", "RAM256", "SRL16", "SRLC32"),
     "FF": ("FD",),
-    "CARRY8": ("CARRY8",),
     "DSP48E2": ("DSP48E2",),
     "RAMB18E2": ("RAMB18E2",),
     "RAMB36E2": ("RAMB36E2",),
