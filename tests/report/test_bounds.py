@@ -55,8 +55,10 @@ def test_neighbouring_sizes_stand_apart(run: Store) -> None:
     rows = rows_of(figures.bandwidth_by_size(run))
     places = sorted({row["place"] for row in rows if row["role"] == "line"})
     assert min(late - early for early, late in itertools.pairwise(places)) >= 0.249
-    axis = json.loads(figures.bandwidth_by_size(run).to_json())["spec"]["layer"][0]["encoding"]["x"]["axis"]
-    assert "'64', '128'" in axis["labelExpr"]
+    layers = json.loads(figures.bandwidth_by_size(run).to_json())["spec"]["layer"]
+    drawn = [layer["encoding"]["x"]["axis"] for layer in layers if "x" in layer["encoding"]]
+    assert drawn
+    assert all("'64', '128'" in axis["labelExpr"] for axis in drawn)
 
 
 def test_a_mixed_buffer_has_short_headers_in_windows_that_reach_below_4_gib(run: Store) -> None:
