@@ -46,7 +46,7 @@ test: lint rust-test python-test rtl-check ## Run the linters and every test
 
 .PHONY: rust-test
 rust-test: target/rtl/pcielab-rtl
-	cargo test --workspace --quiet
+	cargo test --workspace --quiet --no-fail-fast
 
 .PHONY: python-test
 python-test: build target/rtl/pcielab-rtl
