@@ -21,6 +21,7 @@ from pcielab.explain import explain_run
 from pcielab.explain.checks import checks
 from pcielab.exporters import EXPORTERS, export
 from pcielab.importers import import_pcie_bench
+from pcielab.published_values import compare_with_published
 from pcielab.report.catalogue import CATALOGUE
 from pcielab.report.doctor import machines
 from pcielab.report.provenance import provenance
@@ -141,7 +142,7 @@ USES: tuple[Callable[[Store, Draw, Path], object], ...] = (
     lambda store, _draw, _folder: machines(runs_of(store)),
     lambda store, _draw, _folder: checks(store, explain_run(store)),
     lambda store, _draw, _folder: tree_of_store(store),
-    lambda store, _draw, _folder: fabric.compare_with_published(store),
+    lambda store, _draw, _folder: compare_with_published(store),
 )
 
 KINDS = {"stores": stores}

@@ -10,7 +10,6 @@ from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.profiles import print_listing
 from pcielab.errors import InputError
-from pcielab.validation import suggestion
 
 app = typer.Typer()
 
@@ -82,6 +81,8 @@ def schema(
 
     options = options_of(kind)
     if options is None:
+        from pcielab.validation import suggestion
+
         raise InputError(f"{kind}: is no kind of device: {suggestion(kind, _kinds())}")
     typer.echo(json.dumps(options.model.model_json_schema(), indent=1))
 

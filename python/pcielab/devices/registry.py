@@ -106,7 +106,7 @@ def open_kind(
             f"--device {device}: is on a system (--profile), and has no address: give --device {name}"
         )
     if name not in known:
-        raise InputError(f"--device {name}: unknown: {suggestion(name, [*OF_SYSTEMS, *known])}")
+        raise InputError(f"--device {name}: unknown: {suggestion(name, dict.fromkeys((*OF_SYSTEMS, *known)))}")
     kind = known[name]
     content = _with_changes(profile or {}, sets or {})
     try:

@@ -21,6 +21,7 @@ from pcielab.suites.benchmark import (
 )
 from pcielab.suites.load import Suite
 from pcielab.validation import suggestion
+from pcielab.wording import named
 
 _OPTIONS = {
     "size_bytes": "--size",
@@ -94,7 +95,7 @@ def _one_of(word: str, known: Iterable[_Word], option: str) -> _Word:
             return choice
     published = BENCHMARKS.get(word.upper())
     hint = f"{word} is --test {published[0]} --path {published[1]}" if published else suggestion(word, choices)
-    raise InputError(f"{option} {word}: unknown: {hint}")
+    raise InputError(f"{option} {named(word)}: unknown: {hint}")
 
 
 def _bytes(value: int | str, option: str) -> int:

@@ -52,14 +52,16 @@ class Copies:
         while done < test.transactions and not self._card.is_stopped:
             wanted = pace.next_count(min(test.transactions - done, _LISTED_MOST))
             slice_done, slice_ns = 0, 0.0
-            while slice_done < wanted:
+            # A batch behind a gate is short; a slice of them may not be, where copies are slow.
+            while slice_done < wanted and not self._card.is_stopped:
                 index, count = addresses.piece(done, min(wanted - slice_done, _BEHIND_GATE))
                 words = addresses.words(index, count)
                 slice_ns += self._batch(test, words, (test.transactions - done) & 1)
                 slice_done += count
                 done += count
             pace.took(slice_done, slice_ns)
-            yield slice_done, slice_ns
+            if slice_done:
+                yield slice_done, slice_ns
 
     def _batch(self, test: Parameters, words: NDArray[np.uint32], turn: int) -> float:
         """Copies behind a gate; the time from the first start to the last end, ns."""
