@@ -145,7 +145,7 @@ impl Machine {
         let timer = system.device.timer;
         let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
         let lines = lines.unwrap_or_else(|| Arc::new(Lines::new(&system)));
-        let asked_for = AskedFor::of(&wide, &system.host.root_complex);
+        let asked_for = AskedFor::of(&wide, &system.device, &system.host.root_complex);
         Ok(Self { lines, narrow, wide, asked_for, tick, system })
     }
 

@@ -6,7 +6,7 @@
 
 use super::Machine;
 use crate::port::Port;
-use crate::profile::RootComplex;
+use crate::profile::{Card, RootComplex};
 use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, Piece, TlpKind};
 
 /// Bytes that the longest TLP has besides its data: a write with a 64-bit address and an ECRC.
@@ -23,17 +23,30 @@ pub(super) struct AskedFor {
     /// Bytes that are covered for each byte that a port sends.
     covered_upstream: f64,
     covered_downstream: f64,
+    /// Bytes of DLLPs that the ports send for each TLP that arrives.
+    uplink_dllp_bytes: u32,
+    downlink_dllp_bytes: u32,
+    /// Whether the card's own DLLPs are as many as the longest completion asks for.
+    card_sends_enough: bool,
 }
 
 impl AskedFor {
-    pub(super) fn of(link: &LinkConfiguration, root: &RootComplex) -> Self {
+    pub(super) fn of(link: &LinkConfiguration, card: &Card, root: &RootComplex) -> Self {
         let byte_time = link.byte_time();
         let raw_ps = byte_time.numerator as f64 / byte_time.denominator as f64;
         let skp_stretch = 8_000.0 / (Accounting::Spec.tlp_gbps(link) * raw_ps);
         let uplink_stretch = root.uplink_stretch.max(skp_stretch);
         let downlink_stretch = root.downlink_stretch.max(skp_stretch);
+        let dllp_share = DllpIntervals::limits(link).bytes_per_received_byte(link);
+        let longest_asks_for = f64::from(link.mps.bytes() + TLP_OVERHEAD_BYTES) * dllp_share;
+        // In flits DLLPs have a place of their own.
+        let own = |bytes| if link.flit_mode() { 0 } else { bytes };
+        let uplink_dllp_bytes = own(card.uplink_dllp_bytes);
         Self {
-            dllp_share: DllpIntervals::limits(link).bytes_per_received_byte(link),
+            dllp_share,
+            uplink_dllp_bytes,
+            downlink_dllp_bytes: own(root.downlink_dllp_bytes.max(longest_asks_for.ceil() as u32)),
+            card_sends_enough: f64::from(uplink_dllp_bytes) >= longest_asks_for,
             uplink_stretch,
             downlink_stretch,
             covered_upstream: uplink_stretch / skp_stretch,
@@ -63,9 +76,9 @@ impl Machine {
     pub(crate) fn request_units(&self, uplink: &Port, request: Piece) -> u64 {
         let sent_bytes = self.tlp_bytes(TlpKind::MemoryRead, request);
         let units = uplink.in_units(sent_bytes);
-        let dllp_bytes = self.uplink_dllp_bytes();
-        let AskedFor { dllp_share, covered_upstream, .. } = self.asked_for;
-        if f64::from(dllp_bytes) >= f64::from(self.longest_tlp_bytes()) * dllp_share {
+        let AskedFor { dllp_share, covered_upstream, uplink_dllp_bytes, card_sends_enough, .. } =
+            self.asked_for;
+        if card_sends_enough {
             return units;
         }
         let (mut completions, mut received_bytes) = (0, 0);
@@ -75,7 +88,7 @@ impl Machine {
         }
         let asked_bytes = f64::from(sent_bytes) + received_bytes as f64 * dllp_share;
         let gap_bytes = u64::from(self.system.device.uplink_gap_bytes);
-        let taken_bytes = units + gap_bytes + u64::from(dllp_bytes) * completions;
+        let taken_bytes = units + gap_bytes + u64::from(uplink_dllp_bytes) * completions;
         units + lacking_bytes(asked_bytes, taken_bytes, covered_upstream)
     }
 
@@ -109,23 +122,15 @@ impl Machine {
     }
 
     /// Bytes of DLLPs that the card sends for each completion that arrives.
+    #[inline]
     pub(crate) fn uplink_dllp_bytes(&self) -> u32 {
-        self.own_dllp_bytes(self.system.device.uplink_dllp_bytes)
+        self.asked_for.uplink_dllp_bytes
     }
 
     /// Bytes of DLLPs that the root port sends for each write that arrives: as many at least as the longest asks for.
+    #[inline]
     pub(crate) fn downlink_dllp_bytes(&self) -> u32 {
-        let asked_bytes = (f64::from(self.longest_tlp_bytes()) * self.asked_for.dllp_share).ceil() as u32;
-        self.own_dllp_bytes(self.system.host.root_complex.downlink_dllp_bytes.max(asked_bytes))
-    }
-
-    fn longest_tlp_bytes(&self) -> u32 {
-        self.system.link.mps_bytes + TLP_OVERHEAD_BYTES
-    }
-
-    /// In flits DLLPs have a place of their own.
-    fn own_dllp_bytes(&self, bytes: u32) -> u32 {
-        if self.link().flit_mode() { 0 } else { bytes }
+        self.asked_for.downlink_dllp_bytes
     }
 }
 
