@@ -97,11 +97,11 @@ faults: build ## Kill commands, and fail their writes, at every call by which th
 	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py
 
 .PHONY: kill-loop
-kill-loop: build ## Kill runs of every kind at KILLS=100 moments each, and go on with them
+kill-loop: build ## Kill runs of every kind at KILLS=100 moments each, and go on with them (twelve minutes)
 	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py tests/test_cpu_runs.py
 
 .PHONY: damage
-damage: build ## Truncate, flip and zero a store in 560 ways (ONE_IN=4: every fourth), and have commands read it
+damage: build ## Truncate, flip and zero a store in 560 ways (ONE_IN=4: every fourth), and have commands read it (three minutes)
 	PCIELAB_DAMAGE_ONE_IN=$(or $(ONE_IN),1) $(BIN)/python -m pytest tests/test_damaged_stores.py
 	cargo test -p pcie-store --quiet damage_tests
 
@@ -114,7 +114,7 @@ hostile-text: build ## Open pages with hostile text in every field in a browser 
 	$(BIN)/python -m pytest tests/report/test_hostile_text.py
 
 .PHONY: test-bounds
-test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (minutes)
+test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (six minutes)
 	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
 
 FUZZED := target/fuzz/python
