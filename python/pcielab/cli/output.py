@@ -116,7 +116,9 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
     if title is not None:
         Console(width=width).print(Text(title, style="italic"))
     # Nothing is ever cut: what is still too wide is left for the terminal to wrap.
-    Console(width=max(width, Console(width=_UNLIMITED_WIDTH).measure(table).maximum)).print(table)
+    natural = Console(width=_UNLIMITED_WIDTH, markup=False, emoji=False).measure(table).maximum
+    # Texts are what they are: a name in brackets is no markup, and one between colons no picture.
+    Console(width=max(width, natural), markup=False, emoji=False).print(table)
 
 
 def _one_above_the_other(texts: list[list[str]]) -> "Table":
