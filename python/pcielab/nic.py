@@ -11,8 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from pcielab import __version__, _core, model
-from pcielab.devices.running import Progress, check_outputs, check_seed, no_progress, this_computer
-from pcielab.errors import InputError, StoppedError
+from pcielab.devices.running import (
+    Progress,
+    check_outputs,
+    check_seed,
+    kept_when_interrupted,
+    no_progress,
+    this_computer,
+)
+from pcielab.errors import InputError
 from pcielab.machine import changed_name, link_parameters
 from pcielab.model.link import Ethernet
 from pcielab.profiles import ResolvedSystem, resolve
@@ -102,7 +109,7 @@ def simulate_nic(
         "seed": seed,
         **this_computer(),
     }
-    try:
+    with kept_when_interrupted(output):
         _core.run_nic(
             output,
             system.to_json(),
@@ -116,10 +123,6 @@ def simulate_nic(
             overwrite=overwrite,
             progress=progress,
         )
-    except KeyboardInterrupt:
-        raise StoppedError(
-            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
-        ) from None
 
 
 def _traffic(nic: "NicProfile", line: Ethernet, size: int, direction: str, packets: int) -> dict[str, object]:

@@ -17,11 +17,11 @@ from pcielab.devices.running import (
     Samples,
     check_outputs,
     check_seed,
+    kept_when_interrupted,
     no_progress,
     run,
     this_computer,
 )
-from pcielab.errors import StoppedError
 from pcielab.machine import changed_title
 from pcielab.model import MessageProfile
 from pcielab.profiles import ResolvedSystem, load_system, resolve
@@ -134,7 +134,7 @@ def simulate_messages(
         **this_computer(),
         "messages": profile.as_question(),
     }
-    try:
+    with kept_when_interrupted(output):
         _core.run_messages(
             output,
             system.to_json(),
@@ -147,7 +147,3 @@ def simulate_messages(
             overwrite=overwrite,
             progress=progress,
         )
-    except KeyboardInterrupt:
-        raise StoppedError(
-            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
-        ) from None

@@ -37,6 +37,18 @@ use thiserror::Error;
 /// Events between two looks at whether to stop.
 const EVENTS_BETWEEN_LOOKS: u32 = 1024;
 
+/// Lets things happen until `next_event` says that nothing is left; false if it is to stop before.
+fn happens_unless(stopped: &mut dyn FnMut() -> bool, mut next_event: impl FnMut() -> bool) -> bool {
+    while !stopped() {
+        for _ in 0..EVENTS_BETWEEN_LOOKS {
+            if !next_event() {
+                return true;
+            }
+        }
+    }
+    false
+}
+
 /// Why messages cannot be simulated.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MessageSystemError {

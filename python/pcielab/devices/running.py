@@ -4,7 +4,8 @@ import datetime
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -46,6 +47,20 @@ def check_outputs(*, resume: bool, repeat_damaged: bool, overwrite: bool) -> Non
         raise InputError("--resume and --overwrite: give one of them: a store is gone on with or replaced")
     if repeat_damaged and not resume:
         raise InputError("--repeat-damaged: only a store that is gone on with is repaired: give --resume as well")
+
+
+@contextmanager
+def kept_when_interrupted(output: Path | str | None) -> Iterator[None]:
+    """Tells of Ctrl-C that what is finished is kept in `output`; of None, that nothing is.
+
+    Raises:
+        StoppedError: The work was interrupted.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
+        raise StoppedError(kept if output is not None else "interrupted") from None
 
 
 def run(
@@ -98,7 +113,7 @@ def run(
         "seed": seed,
         **this_computer(),
     }
-    try:
+    with kept_when_interrupted(output):
         _core.run_suite(
             output,
             backend,
@@ -112,7 +127,3 @@ def run(
             overwrite=overwrite,
             progress=progress,
         )
-    except KeyboardInterrupt:
-        raise StoppedError(
-            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
-        ) from None

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from pcielab import __version__, _core
-from pcielab.devices.running import Progress, check_outputs, no_progress, this_computer
-from pcielab.errors import InputError, StoppedError
+from pcielab.devices.running import Progress, check_outputs, kept_when_interrupted, no_progress, this_computer
+from pcielab.errors import InputError
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.flows import flows_of
 from pcielab.fabric.load import Fabric
@@ -71,7 +71,7 @@ def run(
         }
         return json.dumps(numbers)
 
-    try:
+    with kept_when_interrupted(output):
         _core.run_experiments(
             output,
             suite,
@@ -84,10 +84,6 @@ def run(
             overwrite=overwrite,
             progress=progress,
         )
-    except KeyboardInterrupt:
-        raise StoppedError(
-            f"{output}: interrupted: what is finished is kept, and --resume goes on with the rest"
-        ) from None
 
 
 def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:

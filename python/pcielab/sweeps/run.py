@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pcielab.devices.running import Samples, available_cores, check_seed
-from pcielab.errors import InputError, StoppedError
+from pcielab.devices.running import Samples, available_cores, check_seed, kept_when_interrupted
+from pcielab.errors import InputError
 from pcielab.outputs import write_file
 from pcielab.store_table import column_of
 from pcielab.sweeps import journal
@@ -105,16 +105,13 @@ def carry_out(
         known = dict(book.known) if book else {}
         missing = list({point.address: point for point in points if point.address not in known}.values())
         done = len(points) - len(missing)
-        try:
+        with kept_when_interrupted(folder):
             for found in _computed(missing, work):
                 known.update(found)
                 if book:
                     book.add(found)
                 done += len(found)
                 progress(done, len(points), "points")
-        except KeyboardInterrupt:
-            kept = f"{folder}: interrupted: what is finished is kept, and --resume goes on with the rest"
-            raise StoppedError(kept if folder else "interrupted") from None
         frame = _frame(plan, settings, [known[point.address] for point in points])
         if folder is not None:
             write_file(folder / TABLE, frame.to_parquet(index=False), overwrite=True)

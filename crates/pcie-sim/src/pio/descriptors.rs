@@ -4,7 +4,7 @@
 //! a queue of descriptors of its own, or all share one and its lock; in each queue, groups are under way side by side as
 //! far as its messages in flight allow.
 
-use super::{EVENTS_BETWEEN_LOOKS, HOST_BYTES, MessageMachine, Sharing};
+use super::{HOST_BYTES, MessageMachine, Sharing, happens_unless};
 use crate::bandwidth::complex::Complex;
 use crate::history::TestKey;
 use crate::port::Port;
@@ -196,16 +196,7 @@ impl<'a> DescriptorsRun<'a> {
 
     /// The same, unless it is to stop; `stopped` is asked now and then, many times in a tenth of a second.
     pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<DescriptorsOutcome> {
-        loop {
-            if stopped() {
-                return None;
-            }
-            for _ in 0..EVENTS_BETWEEN_LOOKS {
-                if !self.next_event() {
-                    return Some(self.finished());
-                }
-            }
-        }
+        happens_unless(stopped, || self.next_event()).then(|| self.finished())
     }
 
     /// Lets the next thing happen; false once nothing is left.

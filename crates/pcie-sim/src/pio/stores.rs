@@ -11,7 +11,7 @@ pub use plan::{
 use super::filter::Leaving;
 use super::frame::{Word, words};
 use super::queue::{BUFFER_WORDS, TransmitQueue};
-use super::{EVENTS_BETWEEN_LOOKS, MessageMachine};
+use super::{MessageMachine, happens_unless};
 use crate::history::TestKey;
 use crate::port::Port;
 use pcie_model::pio::{BUFFER_BYTES, WORD_BYTES};
@@ -189,16 +189,7 @@ impl<'a> StoresRun<'a> {
 
     /// The same, unless it is to stop; `stopped` is asked now and then, many times in a tenth of a second.
     pub fn run_unless(mut self, stopped: &mut dyn FnMut() -> bool) -> Option<StoresOutcome> {
-        loop {
-            if stopped() {
-                return None;
-            }
-            for _ in 0..EVENTS_BETWEEN_LOOKS {
-                if !self.next_event() {
-                    return Some(self.finished());
-                }
-            }
-        }
+        happens_unless(stopped, || self.next_event()).then(|| self.finished())
     }
 
     /// Lets the next thing happen; false once nothing is left.
