@@ -127,19 +127,25 @@ fuzz: build ## Change inputs of every kind and look whether all are accepted or 
 	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
 
 .PHONY: lint
-lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
+lint: build ## Formatting, clippy, ruff, types, layers, and that stubs and generated files are current
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench rtl
-	$(BIN)/ruff check python tests bench rtl
+	$(BIN)/ruff format --check python tests bench generate rtl
+	$(BIN)/ruff check python tests bench generate rtl
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m generate --check
+
+.PHONY: generate
+generate: build ## Write the files that are made from code: reference pages, schemas
+	$(BIN)/python -m generate
 
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests bench rtl
-	$(BIN)/ruff check --fix python tests bench rtl
+	$(BIN)/ruff format python tests bench generate rtl
+	$(BIN)/ruff check --fix python tests bench generate rtl
 
 $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench

@@ -14,7 +14,7 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::backend::Stop;
 use crate::error::{DeviceLostError, NotSupportedError, UnavailableError};
@@ -207,7 +207,7 @@ impl Device for PythonDevice {
     }
 
     fn begin(&mut self, start: Start<'_>) {
-        let json = serde_json::to_string(start.test).unwrap_or_default();
+        let json = json!(start.test).to_string();
         let stop = Stop { inner: start.stop.clone() };
         self.begun = self.bench.attached(|py, bench| {
             let stop = Py::new(py, stop)?;

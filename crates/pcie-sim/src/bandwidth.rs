@@ -84,6 +84,8 @@ impl<'a> BandwidthRun<'a> {
         state: State,
         first: u64,
     ) -> Self {
+        debug_assert!(!test.operation.is_latency(), "a latency test is no run of bandwidth");
+        debug_assert!(first < test.transactions, "transaction {first} is not one of the test");
         let stalls = match (&machine.system.host.idle, test.operation) {
             (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
             _ => None,
@@ -108,7 +110,10 @@ impl<'a> BandwidthRun<'a> {
     /// The same, and the completions one by one, earliest first.
     pub fn completions(&mut self, count: u64) -> Vec<Completion> {
         let mut noted = Vec::new();
-        self.go_on(count, Some(&mut noted));
+        let last = self.go_on(count, Some(&mut noted));
+        debug_assert!(noted.is_sorted_by_key(|completion| completion.time), "completions come in order");
+        debug_assert!(noted.len() as u64 <= count, "no more are complete than were asked for");
+        debug_assert!(noted.iter().all(|completion| completion.time <= last), "none is after the last");
         for completion in &mut noted {
             completion.time = self.with_stalls(completion.time);
         }

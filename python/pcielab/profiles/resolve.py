@@ -17,9 +17,9 @@ from pcielab.profiles.files import FILE_MODELS, PARTS, Document, Kind
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
 from pcielab.profiles.naming import key_of
+from pcielab.profiles.nested import Table
 from pcielab.profiles.part import Part
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import Table
 from pcielab.profiles.system import System
 from pcielab.validation import explain
 
@@ -77,7 +77,7 @@ class ResolvedSystem:
         Raises:
             InputError: No key is called so, several are, or the value cannot be.
         """
-        named = {key_of(name): value for name, value in changes_by_name.items()}
+        named = {key_of(name, System): value for name, value in changes_by_name.items()}
         asked = {**(changes_by_key or {}), **named}
         single = {key: value for key, value in asked.items() if not isinstance(value, Part)}
         parts = {
