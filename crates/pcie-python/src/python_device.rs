@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::backend::Stop;
 use crate::error::{DeviceLostError, NotSupportedError, UnavailableError};
-use crate::run::parse;
+use crate::json::parse;
 
 /// A back end that is written in Python.
 pub(crate) struct PythonBackend {
@@ -38,7 +38,7 @@ impl PythonBackend {
         // The manifest knows the words for origins, and refuses others.
         let origin = pcie_store::Manifest::from_entries(manifest)
             .and_then(|manifest| manifest.origin())
-            .map_err(crate::store::raised)?;
+            .map_err(crate::error::Error::from)?;
         Ok(Self {
             kind: text("kind")?,
             origin,
@@ -165,7 +165,7 @@ impl PythonBench {
 }
 
 fn text_as<T: DeserializeOwned>(bench: &Bound<'_, PyAny>, name: &str) -> PyResult<T> {
-    parse(name, &bench.call_method0(name)?.extract::<String>()?)
+    Ok(parse(name, &bench.call_method0(name)?.extract::<String>()?)?)
 }
 
 fn raised(py: Python<'_>, error: &PyErr) -> DeviceError {

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import found_in
 from pcielab.machine import changed_title
 from pcielab.profiles import changes, read
 from pcielab.profiles.card import Card
@@ -181,11 +181,8 @@ def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:
 
 def _check(resolved: ResolvedSystem) -> None:
     """Refuse what can be said but not be simulated."""
-    try:
+    with found_in(f"{resolved.files['system']}" + (" with --set" if resolved.overrides else "")):
         _core.check_system(resolved.to_json())
-    except InputError as error:
-        where = f"{resolved.files['system']}" + (" with --set" if resolved.overrides else "")
-        raise InputError(f"{where}: {error}") from None
 
 
 def check_file(kind: Kind, path: Path) -> Document:
