@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 
 from pcielab.exporters.pcie_bench.rows import Row
 from pcielab.published import FAMILIES, Timer
-from pcielab.suites import load_suite
 
 Key: TypeAlias = tuple[Any, ...]
 _KEYS = (
@@ -111,6 +110,8 @@ def _key(row: Row) -> Key:
 @lru_cache(maxsize=1)
 def _published() -> dict[str, list[dict[str, Any]]]:
     """The tests of the published suite by family, each as the row of a store has it."""
+    from pcielab.suites import load_suite
+
     families: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for test in load_suite("paper").tests:
         families[test["family"]].append({"name": test["name"], **test["parameters"]})
