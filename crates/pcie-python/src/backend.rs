@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use pcie_bench::contract::check;
 use pcie_bench::{Backend as Inner, Faulty, Traced};
@@ -13,14 +12,13 @@ use pcie_time::{Draws, Stream};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
 
-use crate::error::{Result, refused};
+use crate::error::Result;
 use crate::json::{parse, word};
 use crate::python_device::PythonBackend;
-use crate::run::machine;
+use crate::system::machine;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Backend>()?;
-    module.add_class::<Stop>()?;
     module.add_function(wrap_pyfunction!(address_offsets, module)?)
 }
 
@@ -92,37 +90,6 @@ impl Backend {
     #[getter]
     fn jobs_most(&self) -> usize {
         self.inner.jobs_most()
-    }
-}
-
-/// The request that a run ends.
-#[pyclass(frozen, module = "pcielab._core")]
-pub(crate) struct Stop {
-    pub(crate) inner: pcie_bench::Stop,
-}
-
-#[pymethods]
-impl Stop {
-    #[new]
-    fn new() -> Self {
-        Self { inner: pcie_bench::Stop::default() }
-    }
-
-    /// Asks everything that looks at this to end.
-    fn request(&self) {
-        self.inner.request();
-    }
-
-    /// Whether it was asked for.
-    fn is_requested(&self) -> bool {
-        self.inner.is_requested()
-    }
-
-    /// Waits until it is asked for, or so many seconds; whether it was.
-    fn wait(&self, py: Python<'_>, seconds: f64) -> Result<bool> {
-        let limit = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| refused(format!("seconds = {seconds}: {error}")))?;
-        Ok(py.detach(|| self.inner.wait(limit)))
     }
 }
 

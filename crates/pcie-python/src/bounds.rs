@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::error::{Refusal, Result};
 use crate::json::{parse, text};
-use crate::run::machine;
+use crate::system::machine;
 
 /// Of each test, every bound that it meets on a system, and how long a read request holds its tag; null for a test that
 /// has no bound.

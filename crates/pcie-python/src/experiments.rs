@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::backend::Stop;
 use crate::error::Result as Returned;
 use crate::json::parse;
 use crate::run::carry_out;
+use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_experiments, module)?)

@@ -6,10 +6,10 @@ use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
 use serde::Serialize;
 
-use crate::backend::Stop;
 use crate::error::{Result, refused};
 use crate::json::{parse, text};
 use crate::progress::Watched;
+use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FabricShares>()?;

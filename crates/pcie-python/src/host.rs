@@ -5,9 +5,9 @@ use pcie_host::{RealHost as Inner, SharedBuffer, Topology};
 use pcie_workload::{Operation, Test};
 use pyo3::prelude::*;
 
-use crate::backend::Stop;
 use crate::error::Result;
 use crate::json::{parse, text};
+use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RealHost>()

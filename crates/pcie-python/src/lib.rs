@@ -19,7 +19,9 @@ mod progress;
 mod python_device;
 mod run;
 mod statistics;
+mod stop;
 mod store;
+mod system;
 
 /// The compiled half of pcielab.
 #[pymodule]
@@ -38,5 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     output::register(module)?;
     store::register(module)?;
     statistics::register(module)?;
+    stop::register(module)?;
+    system::register(module)?;
     run::register(module)
 }

@@ -16,9 +16,9 @@ use pyo3::types::PyIterator;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::backend::Stop;
 use crate::error::{DeviceLostError, NotSupportedError, UnavailableError};
 use crate::json::parse;
+use crate::stop::Stop;
 
 /// A back end that is written in Python.
 pub(crate) struct PythonBackend {

@@ -5,37 +5,23 @@ use std::sync::Arc;
 
 use pcie_bench::{Benchmarks, Messages, Options, Progress, RunError, Work, run, run_alone as alone};
 use pcie_bench_sim::{SimulatedMessages, SimulatedNic};
-use pcie_sim::Machine;
-use pcie_sim::profile::System;
 use pcie_store::Manifest;
 use pcie_workload::{MessageSuite, Suite};
 use pyo3::prelude::*;
 
-use crate::backend::{Backend, Stop};
+use crate::backend::Backend;
 use crate::error::Result;
 use crate::json::{parse, text, word};
 use crate::progress::Watched;
+use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(check_system, module)?)?;
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
     module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
     module.add_function(wrap_pyfunction!(run_suite, module)?)?;
     module.add_function(wrap_pyfunction!(run_alone, module)?)?;
     module.add_function(wrap_pyfunction!(run_messages, module)?)?;
     module.add_function(wrap_pyfunction!(run_nic, module)?)
-}
-
-pub(crate) fn machine(system: &str) -> Result<Machine> {
-    let system: System = parse("system", system)?;
-    Ok(Machine::new(system)?)
-}
-
-/// Refuses a system that cannot be simulated.
-#[pyfunction]
-fn check_system(system: &str) -> Result<()> {
-    let system: System = parse("system", system)?;
-    Ok(Machine::check(&system)?)
 }
 
 /// Refuses a suite with a test that no machine could carry out.

@@ -12,6 +12,7 @@ mod engine;
 mod fast;
 mod pending;
 pub(crate) mod slots;
+mod start;
 mod times;
 mod walks;
 
@@ -23,6 +24,9 @@ use fast::{ReadRun, ReadWriteRun, WriteRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
 use serde::{Deserialize, Serialize};
+use start::Start;
+
+pub use start::Completion;
 
 /// What simulates bandwidth tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,26 +37,6 @@ pub enum Engine {
     Fast,
     /// Goes from event to event.
     Reference,
-}
-
-/// A transaction that is complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Completion {
-    /// Its number in the test.
-    pub transaction: u64,
-    /// When it was complete, counted from the start of the run.
-    pub time: Picoseconds,
-}
-
-/// What an engine starts from: see [`BandwidthRun::new`].
-#[derive(Debug)]
-struct Start<'a> {
-    machine: &'a Machine,
-    test: &'a Test,
-    list: &'a AddressList,
-    key: TestKey,
-    state: State,
-    first: u64,
 }
 
 /// A bandwidth test going on.

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use super::*;
+use crate::backend::OpenError;
 use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::outcome::Outcome;
