@@ -20,6 +20,13 @@ class StoppedError(RunError):
     """Ctrl-C stopped the work; the message says what is kept of it."""
 
 
+def out_of_range(key: str, value: object, right: str) -> InputError:
+    """Of a key whose value cannot be; `right` says what would be, after "give"."""
+    error = InputError(f"{key}: {value} is out of range: give {right}")
+    error.key, error.value, error.remedy = key, str(value), f"give {right}"
+    return error
+
+
 def with_message(error: InputError, message: str) -> InputError:
     """The same error in other words."""
     other = InputError(message)
@@ -39,4 +46,4 @@ def found_in(place: object) -> Iterator[None]:
         raise led from None
 
 
-__all__ = ["InputError", "RunError", "StoppedError", "found_in", "with_message"]
+__all__ = ["InputError", "RunError", "StoppedError", "found_in", "out_of_range", "with_message"]

@@ -161,8 +161,9 @@ def errors_name_options() -> Any:
         if error.subject or key not in _OPTION_OF_KEY:  # of a file, whose keys they are
             raise
         told = str(error).removeprefix(f"{place}: ")
-        for named in filter(None, (key, error.beside)):
-            told = told.replace(named, _OPTION_OF_KEY.get(named, named))
+        for named in (key, error.beside or ""):
+            if "_" in named:  # and is no word of the sentence, as `generation` is
+                told = told.replace(named, _OPTION_OF_KEY.get(named, named))
         raise with_message(error, f"{_OPTION_OF_KEY[key]}: {told}") from error
 
 
