@@ -21,7 +21,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let addresses = AddressList::new(&test, key.draws(Stream::Addresses));
         let mut run = LatencyRun::new(&machine, &test, &addresses, key, machine.boot(), 0);
         let total_ns: f64 = (0..TRANSACTIONS).map(|_| run.step().latency.as_ns()).sum();
-        println!("window of {:5} KiB: {:.0} ns, simulated", window_bytes >> 10, total_ns / TRANSACTIONS as f64);
+        println!(
+            "window of {:5} KiB: {:.0} ns, simulated",
+            window_bytes >> 10,
+            total_ns / TRANSACTIONS as f64
+        );
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ fn main() -> Result<(), pcie_wire::ConfigurationError> {
             .map(|piece| link.tlp_bytes(TlpKind::MemoryWrite, piece))
             .sum();
         let answered: u32 = link
-            .reads(0, size, SplitAt::TransferSize)
+            .read_requests(0, size, SplitAt::TransferSize)
             .flat_map(|request| link.completions(request, CompletionPolicy::AsLargeAsMps))
             .map(|piece| link.tlp_bytes(TlpKind::CompletionWithData, piece))
             .sum();
