@@ -9,13 +9,10 @@ from pydantic.fields import FieldInfo
 
 from pcielab.fabric.files import Device, FabricFile, FabricLink, Flow, Memory, Node
 from pcielab.fabric.files import Host as FabricHost
-from pcielab.profiles.card import Card
 from pcielab.profiles.files import SystemFile
-from pcielab.profiles.host import Host
-from pcielab.profiles.link import Link
 from pcielab.profiles.part import MOST_COUNT
+from pcielab.profiles.parts import Card, Host, Link, Placement
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.system import Placement
 from pcielab.validation import submodel
 
 _INTRODUCTION = """\

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from pcielab.errors import InputError
-from pcielab.profiles.link import Link
+from pcielab.profiles.parts import Link
 from pcielab.validation import explain
 from pcielab.wording import named, printable
 

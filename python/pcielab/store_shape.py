@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab.errors import InputError
+from pcielab.suites.parameters import PARAMETERS as OF_TESTS
 
 _TEXT, _OBJECT, _LIST = (str, "a text"), (dict, "an object"), (list, "a list")
 _NUMBER = ((int, float), "a number")
@@ -32,23 +33,9 @@ MANIFEST = {
 """Kind of value of each key of the manifest; dots lead into objects."""
 
 PARAMETERS = {
-    **dict.fromkeys(
-        (
-            "operation",
-            "path",
-            "pattern",
-            "cache",
-            "way",
-            "pace",
-            "sharing",
-            "eviction",
-            "store_kind",
-            "connections",
-        ),
-        _TEXT,
-    ),
-    **dict.fromkeys(("size_bytes", "window_bytes", "host_offset_bytes", "device_offset_bytes"), _NUMBER),
-    **dict.fromkeys(("stride_units", "outstanding", "transactions", "messages", "cores", "lanes"), _NUMBER),
+    **{one.key: _TEXT if one.kind == "word" else _NUMBER for one in OF_TESTS if one.kind != "switch"},
+    **dict.fromkeys(("way", "pace", "sharing", "eviction", "store_kind", "connections"), _TEXT),
+    **dict.fromkeys(("messages", "cores", "lanes"), _NUMBER),
     **dict.fromkeys(("generation", "pressure"), _NUMBER),
     **dict.fromkeys(("store_bytes", "stores_up_to_bytes"), _NUMBER),
 }

@@ -18,6 +18,7 @@ mod prediction;
 mod progress;
 mod python_device;
 mod run;
+mod schemas;
 mod statistics;
 mod stop;
 mod store;
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     model::register(module)?;
     output::register(module)?;
     store::register(module)?;
+    schemas::register(module)?;
     statistics::register(module)?;
     stop::register(module)?;
     system::register(module)?;

@@ -17,10 +17,11 @@ pub use host::{
 };
 pub use link::Link;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A machine under test: host, card, the link between them, and where everything is placed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A resolved system: the JSON that the simulator takes has exactly these keys.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// Short name, such as `ib-011-nosp`.
@@ -36,21 +37,28 @@ pub struct System {
     /// The card.
     pub device: Card,
     /// Socket that the card is attached to.
+    #[schemars(range(min = 0, max = 63), extend("default" = 0))]
     pub device_socket: u32,
     /// Socket whose memory holds the host buffer.
+    #[schemars(range(min = 0, max = 63), extend("default" = 0))]
     pub memory_socket: u32,
     /// Socket that the control program runs on: the one whose caches it thrashes and warms.
+    #[schemars(range(min = 0, max = 63), extend("default" = 0))]
     pub program_socket: u32,
-    /// How the IOMMU translates the card's requests.
+    /// How the IOMMU translates: not at all, with the largest pages that fit, or with 4 KiB pages
+    /// only.
+    #[schemars(extend("default" = "off"))]
     pub iommu: IommuMode,
-    /// Size of one physically contiguous piece of the host buffer, in bytes: a power of two, at least one page.
+    /// Size of one physically contiguous piece of the host buffer: a power of two, at least one page.
     pub chunk_bytes: u64,
-    /// Bus address of each piece, in buffer order; their number times `chunk_bytes` is the size of the buffer.
+    /// Bus address of each piece, in buffer order; their number times `chunk_bytes` is the size of
+    /// the buffer.
+    #[schemars(length(min = 1))]
     pub chunk_addresses: Vec<u64>,
 }
 
 /// Whether and how the IOMMU translates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IommuMode {
     /// No translation.

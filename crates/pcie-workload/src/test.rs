@@ -1,5 +1,6 @@
 //! One test: what a row of the suite asks for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -11,7 +12,7 @@ pub const PAGE_BYTES: u64 = 4096;
 pub const TRANSFER_BYTES_MOST: u64 = 1 << 30;
 
 /// The five micro-benchmarks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Latency of a read.
@@ -41,7 +42,7 @@ impl Operation {
 }
 
 /// Which of the card's two paths to the host carries the transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
     /// Descriptors and a DMA engine.
@@ -51,7 +52,7 @@ pub enum Path {
 }
 
 /// In which order the units of the window are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// The first unit, always.
@@ -65,7 +66,7 @@ pub enum Pattern {
 }
 
 /// What is done to the caches just before the test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
     /// The host thrashes its caches.
@@ -78,33 +79,56 @@ pub enum CacheState {
     HostWarm,
 }
 
-/// A test: the parameters of one row. As JSON it is canonical: these keys, in this order, each of them present.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// A test: the parameters of one row.
+///
+/// As JSON it is canonical: these keys, in this order, each of them present.
+///
+/// An entry here is the whole of a parameter: from its attributes `make generate` makes the options of `pcielab run`, the
+/// keywords of `single_test`, axes of sweeps and suites, columns of tables and the reference. `x-word` is what people call
+/// it, `x-column` its place among columns, `x-axis` what varies with it in suites.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
-    /// State of the caches beforehand.
+    /// State of the caches before it.
+    #[schemars(extend("x-word" = "cache", "x-heading" = "cache", "x-column" = 4, "x-axis" = "cache", "default" = "cold"))]
     pub cache: CacheState,
-    /// Whether the full distribution is part of the result.
+    /// Whether the full distribution is part of the result (the `_details` families); of latency only.
+    #[schemars(extend("x-word" = "details", "x-heading" = "details", "x-column" = 12, "default" = false))]
     pub details: bool,
-    /// Offset on the card from an aligned address, bytes.
+    /// Offset from an 8 KiB boundary on the card, bytes.
+    #[schemars(extend("x-word" = "device_offset", "x-heading" = "card offset (B)", "x-column" = 8, "x-axis" = "offset", "default" = 0))]
+    #[schemars(range(min = 0, max = 4095))]
     pub device_offset_bytes: u64,
-    /// Offset on the host from a cache line, bytes.
+    /// Offset from a cache line on the host, bytes.
+    #[schemars(extend("x-word" = "host_offset", "x-heading" = "host offset (B)", "x-column" = 7, "x-axis" = "offset", "default" = 0))]
+    #[schemars(range(min = 0, max = 4095))]
     pub host_offset_bytes: u64,
     /// What is done.
+    #[schemars(extend("x-word" = "test", "x-heading" = "test", "x-column" = 1, "x-axis" = "test"))]
     pub operation: Operation,
-    /// Limit on transactions in flight; null for the card's own.
+    /// Most requests in flight; null for the device's own limit.
+    #[schemars(extend("x-word" = "outstanding", "x-heading" = "outstanding", "x-column" = 10, "x-axis" = "outstanding"))]
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub outstanding: Option<u32>,
     /// Path on the card.
+    #[schemars(extend("x-word" = "path", "x-heading" = "path", "x-column" = 2, "default" = "dma"))]
     pub path: Path,
-    /// Order of the units.
+    /// Order of the accesses to the window.
+    #[schemars(extend("x-word" = "pattern", "x-heading" = "pattern", "x-column" = 3, "x-axis" = "pattern", "default" = "random"))]
     pub pattern: Pattern,
     /// Transfer size, bytes.
+    #[schemars(extend("x-word" = "size", "x-heading" = "size (B)", "x-column" = 5, "x-axis" = "size", "default" = 64, "x-size" = true))]
     pub size_bytes: u64,
-    /// Units from one access of a strided pattern to the next.
+    /// Units from one access of a strided pattern to the next; 1 otherwise.
+    #[schemars(extend("x-word" = "stride", "x-heading" = "stride (units)", "x-column" = 9, "x-axis" = "stride", "default" = 1))]
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub stride_units: u64,
-    /// Transactions asked for.
+    /// Transactions asked for; those of the published suite, where nothing is said.
+    #[schemars(extend("x-word" = "transactions", "x-heading" = "transactions", "x-column" = 11, "default" = 2097152))]
+    #[schemars(range(min = 1, max = 4_294_967_295_u32))]
     pub transactions: u64,
     /// Window, bytes.
+    #[schemars(extend("x-word" = "window", "x-heading" = "window", "x-column" = 6, "x-axis" = "window", "default" = 8192, "x-size" = true))]
     pub window_bytes: u64,
 }
 

@@ -39,7 +39,7 @@ def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object
     if suite is not None:
         raise InputError("--suite and --test: give one of them: a suite has its own tests")
     chosen = {name: value for name, value in options.items() if value is not None}
-    return single_test(test, **chosen)  # type: ignore[arg-type]
+    return single_test(test, **chosen)
 
 
 def _refuse(options: dict[str, object], why: str) -> None:

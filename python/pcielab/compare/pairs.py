@@ -16,10 +16,12 @@ from pcielab.connections import with_connections
 from pcielab.errors import InputError
 from pcielab.flow_tables import flow_table
 from pcielab.store import Store
+from pcielab.suites.parameters import PARAMETERS
 
 ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
 NAMED = ["family", "name", *ASKED]
-UNNAMED = ["operation", "path", *ASKED, "stride_units", "outstanding"]
+_NOT_ASKED_FIRST = {"operation", "path", *ASKED, "transactions", "details"}
+UNNAMED = ["operation", "path", *ASKED, *(one.key for one in PARAMETERS if one.key not in _NOT_ASKED_FIRST)]
 MESSAGES = [
     *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
     *("store_bytes", "store_kind", "stores_up_to_bytes", "connections", "connection"),

@@ -15,7 +15,7 @@ from pcielab import _core
 from pcielab.compare import Difference, compare
 from pcielab.devices.running import available_cores
 from pcielab.errors import InputError
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import System
 from pcielab.store import Store
 
 Progress: TypeAlias = Callable[[int, int], None]

@@ -17,8 +17,7 @@ from pcielab import model
 from pcielab.errors import InputError
 from pcielab.explain.measured_link import LSPCI, measured_link, named_in_texts
 from pcielab.machine import Setup, setup_of
-from pcielab.profiles.link import Link
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import Link, System
 from pcielab.store import Store
 
 _FOUR_GIB = 1 << 32

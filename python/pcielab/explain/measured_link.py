@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pcielab import lspci
 from pcielab.errors import InputError
 from pcielab.machine import link_parameters
-from pcielab.profiles.link import Link
+from pcielab.profiles.parts import Link
 from pcielab.store import Store
 from pcielab.validation import explain
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pcielab.explain.facts import Facts
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import System
 
 LINE_BYTES, WORD_BYTES = 64, 8
 _PAGE_BYTES = {"super-pages": 2 << 20, "four-kib-pages": 4096}

@@ -47,5 +47,5 @@ def test_a_latency_is_told_with_what_adds_to_it(tmp_path: Path) -> None:
     ],
 )
 def test_what_was_asked_is_repeated_whole(options: dict[str, object], words: str) -> None:
-    suite = single_test("bw-rd", **options)  # type: ignore[arg-type]
+    suite = single_test("bw-rd", **options)
     assert words in asked(suite.tests[0]["parameters"])

@@ -4,13 +4,12 @@
 What a value does belongs to the simulator; files, defaults, units, provenance and helpful errors belong here.
 """
 
-from pcielab.profiles.card import Card
+# Loaded for what it does: rules hold wherever a part is made.
+from pcielab.profiles import rules  # noqa: F401
 from pcielab.profiles.files import KINDS, Kind, json_schema
-from pcielab.profiles.host import Host
-from pcielab.profiles.link import Link
+from pcielab.profiles.parts import Card, Host, Link, System
 from pcielab.profiles.read import names
 from pcielab.profiles.resolve import ResolvedSystem, check_file, load_host, load_system, resolve
-from pcielab.profiles.system import System
 
 __all__ = [
     "KINDS",

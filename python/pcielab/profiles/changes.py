@@ -6,7 +6,7 @@ from functools import cache
 from pcielab.errors import InputError
 from pcielab.input_files import parse_toml
 from pcielab.profiles.nested import Table, is_index, known_keys, replaced
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import System
 from pcielab.validation import closest, suggestion
 from pcielab.wording import named
 

@@ -9,12 +9,9 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, Field
 
 from pcielab import validation
-from pcielab.profiles.card import Card
-from pcielab.profiles.host import Host
-from pcielab.profiles.link import Link
 from pcielab.profiles.part import Name, Part, Title
+from pcielab.profiles.parts import Card, Host, Link, Placement
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.system import Placement
 
 Kind: TypeAlias = Literal["system", "host", "device", "link"]
 KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")

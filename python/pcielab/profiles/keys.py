@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel
 
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import System
 from pcielab.validation import submodel
 
 if TYPE_CHECKING:

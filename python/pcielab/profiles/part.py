@@ -4,13 +4,17 @@ Units are the last word of a key (`walk_ns`, `llc_bytes`). A number is a number 
 written as people say them (`"15M"`).
 """
 
-from typing import Annotated, Literal, Self
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError
 from pcielab.quantities import MOST_BYTES, parse_bytes
+
+RULES: dict[type, list[Callable[[Any], None]]] = {}
+"""What has to hold across the keys of a part: functions that raise `ValueError`. `rules` has those of systems."""
 
 
 class Part(BaseModel):
@@ -19,6 +23,13 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
+
+    @model_validator(mode="after")
+    def _keeps_to_its_rules(self) -> Self:
+        for kind in reversed(type(self).__mro__):
+            for rule in RULES.get(kind, ()):
+                rule(self)
+        return self
 
     def with_(self, **changes: object) -> Self:
         """This part with changes, by any end of a key that only one key of it has: `llc_ddio_ways=4`.
@@ -62,6 +73,7 @@ def _credits(most: int) -> BeforeValidator:
 INFINITE: Literal["infinite"] = "infinite"
 """Credits without a limit; a count of all ones, as tools may show them, is none that a receiver advertises."""
 MOST_COUNT = 2**32 - 1
+PAGE_BYTES = 4096
 
 Name = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=200)]
 Title = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=1000)]
@@ -79,3 +91,5 @@ Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str)
 Quantum = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=4096)]
 HeaderCredits = Annotated[int | Literal["infinite"], _credits(1 << 16)]
 DataCredits = Annotated[int | Literal["infinite"], _credits(1 << 20)]
+Socket = Annotated[int, Field(ge=0, le=63)]
+Address = Annotated[int, Field(ge=0, le=2**63 - 1, multiple_of=PAGE_BYTES)]

@@ -12,15 +12,12 @@ from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.machine import changed_title
 from pcielab.profiles import changes, read
-from pcielab.profiles.card import Card
 from pcielab.profiles.files import FILE_MODELS, PARTS, Document, Kind
-from pcielab.profiles.host import Host
-from pcielab.profiles.link import Link
 from pcielab.profiles.naming import key_of
 from pcielab.profiles.nested import Table
 from pcielab.profiles.part import Part
+from pcielab.profiles.parts import Card, Host, Link, System
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.system import System
 from pcielab.validation import explain
 
 _PART_KINDS: tuple[Kind, ...] = ("link", "host", "device")

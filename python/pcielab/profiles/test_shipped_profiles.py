@@ -12,7 +12,7 @@ from pcielab.input_files import read_toml
 from pcielab.profiles import files, read
 from pcielab.profiles.files import Kind
 from pcielab.profiles.nested import known_keys
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import System
 
 SYSTEMS = profiles.names("system")
 MEASURED = [

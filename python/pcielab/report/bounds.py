@@ -17,6 +17,7 @@ from pcielab.machine import link_parameters
 from pcielab.model.link import Accounting
 from pcielab.report.run import Run
 from pcielab.store import Store
+from pcielab.suites.parameters import PARAMETERS
 
 NICS = {
     "simple-nic": "simple NIC",
@@ -31,17 +32,8 @@ _FCS_BYTES = 4
 _SHORTEST_FRAME_BYTES = 64
 # Preamble, start of frame and the gap behind it.
 _BETWEEN_FRAMES_BYTES = 20
-_OF_A_TEST = (
-    "cache",
-    "device_offset_bytes",
-    "host_offset_bytes",
-    "operation",
-    "outstanding",
-    "path",
-    "pattern",
-    "size_bytes",
-    "stride_units",
-    "window_bytes",
+_OF_A_TEST = tuple(
+    sorted(parameter.key for parameter in PARAMETERS if parameter.key not in ("details", "transactions"))
 )
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pcielab.machine import changed_name
 from pcielab.store import Store
+from pcielab.suites.parameters import PARAMETERS
 
 ORIGIN_BADGES = {
     "measured": "MEASURED",
@@ -24,17 +25,7 @@ ORIGIN_BADGES = {
 MODELLED = ORIGIN_BADGES["modelled"]
 
 PARAMETER_COLUMNS = (
-    "operation",
-    "path",
-    "pattern",
-    "cache",
-    "size_bytes",
-    "window_bytes",
-    "host_offset_bytes",
-    "device_offset_bytes",
-    "stride_units",
-    "outstanding",
-    "details",
+    *(parameter.key for parameter in PARAMETERS if parameter.key != "transactions"),
     "way",
     "generation",
     "lanes",

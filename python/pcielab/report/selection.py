@@ -9,8 +9,12 @@ from typing import Any
 
 import pandas as pd
 
+from pcielab.suites.parameters import PARAMETERS
+
 # What the run was asked for, but for the parameter that a figure sweeps.
-_SETTING = ("family", "pattern", "cache", "window_bytes", "size_bytes", "outstanding", "stride_units")
+_APART = ("operation", "path", "host_offset_bytes", "device_offset_bytes", "transactions", "details")
+"""Parameters that figures choose by themselves, or that make no other setting."""
+_SETTING = ("family", *(parameter.key for parameter in PARAMETERS if parameter.key not in _APART))
 
 CACHE_STATES = ("cold", "device-thrash", "device-warm", "host-warm")
 PAPER_CACHE_STATES = ("cold", "host-warm")

@@ -9,19 +9,10 @@ from pcielab.connections import with_connections
 from pcielab.flow_tables import FLOW_KEYS, flow_table
 from pcielab.report.axes import size_text
 from pcielab.report.run import PARAMETER_COLUMNS, Run
+from pcielab.suites.parameters import PARAMETERS
 
 _HEADS: Mapping[str, str] = {
-    "operation": "test",
-    "path": "path",
-    "pattern": "pattern",
-    "cache": "cache",
-    "size_bytes": "size (B)",
-    "window_bytes": "window",
-    "host_offset_bytes": "host offset (B)",
-    "device_offset_bytes": "card offset (B)",
-    "stride_units": "stride (units)",
-    "outstanding": "outstanding",
-    "details": "details",
+    **{parameter.key: parameter.heading for parameter in PARAMETERS},
     "way": "way",
     "generation": "generation",
     "lanes": "lanes",
@@ -185,10 +176,7 @@ def _varies(column: str, values: pd.Series) -> bool:
 def _worth_saying(column: str, value: object) -> bool:
     """Whether a parameter that all rows share says anything: offsets of 0 and a stride of 1 do not."""
     plain = {
-        "host_offset_bytes": 0,
-        "device_offset_bytes": 0,
-        "stride_units": 1,
-        "details": False,
+        **{one.key: one.default for one in PARAMETERS if one.kind in ("whole", "switch")},
         "pressure": 0,
         "store_bytes": 8,
         "store_kind": "plain",

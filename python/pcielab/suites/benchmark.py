@@ -5,12 +5,11 @@ business; here is only what can be said to be impossible whatever the machine.
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
-Operation: TypeAlias = Literal["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"]
-Path: TypeAlias = Literal["dma", "command"]
-Pattern: TypeAlias = Literal["fixed", "sequential", "strided", "random"]
-Cache: TypeAlias = Literal["cold", "device-thrash", "device-warm", "host-warm"]
+from pcielab.suites.parameters import Cache, Operation, Parameters, Path, Pattern
+
+__all__ = ["BENCHMARKS", "Cache", "Operation", "Parameters", "Path", "Pattern", "Test", "impossible"]
 
 BENCHMARKS: dict[str, tuple[Operation, Path]] = {
     "LAT_CMD_RD": ("lat-rd", "command"),
@@ -37,24 +36,6 @@ LINE_BYTES = 64
 PAGE_BYTES = 4096
 MOST_TRANSFER_BYTES = 1 << 30
 """A transfer stays within a page, or is whole pages up to this."""
-
-
-@dataclass(frozen=True)
-class Parameters:
-    """The parameters of one test, canonical: every key of the store's reference, none more."""
-
-    operation: Operation
-    path: Path
-    pattern: Pattern
-    cache: Cache
-    size_bytes: int
-    window_bytes: int
-    host_offset_bytes: int = 0
-    device_offset_bytes: int = 0
-    stride_units: int = 1
-    outstanding: int | None = None
-    transactions: int = LATENCY_SAMPLES
-    details: bool = False
 
 
 @dataclass(frozen=True)

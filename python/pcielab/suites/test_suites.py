@@ -189,7 +189,7 @@ def test_a_single_test_takes_every_parameter() -> None:
 )
 def test_a_wrong_single_test_is_explained(operation: str, options: dict[str, object], expected: str) -> None:
     with pytest.raises(InputError) as caught:
-        single_test(operation, **options)  # type: ignore[arg-type]
+        single_test(operation, **options)
     assert expected in str(caught.value)
 
 

@@ -6,23 +6,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab.errors import InputError
 from pcielab.profiles.naming import key_of
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import System
+from pcielab.suites.parameters import PARAMETERS
 from pcielab.wording import named, shown
 
 Scale: TypeAlias = Literal["linear", "log"]
-TEST_COLUMNS = {
-    "test": "operation",
-    "path": "path",
-    "size": "size_bytes",
-    "window": "window_bytes",
-    "cache": "cache",
-    "pattern": "pattern",
-    "host_offset": "host_offset_bytes",
-    "device_offset": "device_offset_bytes",
-    "stride": "stride_units",
-    "outstanding": "outstanding",
-    "transactions": "transactions",
-}
+TEST_COLUMNS = {parameter.word: parameter.key for parameter in PARAMETERS if parameter.kind != "switch"}
 """The words of a test, and the column of each in results: the key that stores have for it."""
 SYSTEM = "system"
 """The word for systems by name."""

@@ -11,14 +11,15 @@ from pcielab.extras import needed
 from pcielab.profiles import ResolvedSystem, load_system
 from pcielab.profiles.files import PARTS
 from pcielab.suites import Suite, single_test
+from pcielab.suites.parameters import PARAMETERS
 from pcielab.sweeps.axes import SYSTEM, TEST_COLUMNS, Axis, Between
 from pcielab.wording import shown
 
 Method: TypeAlias = Literal["hypercube", "sobol"]
 MOST_POINTS = 1_000_000
 """Most points of a sweep: hours of one core."""
-_TEXTS = frozenset(["test", "path", "cache", "pattern"])
-_SIZES = frozenset(["size", "window"])
+_TEXTS = frozenset(parameter.word for parameter in PARAMETERS if parameter.kind == "word")
+_SIZES = frozenset(parameter.word for parameter in PARAMETERS if parameter.kind == "size")
 _DEFAULT_TEST = "bw-rd"
 
 

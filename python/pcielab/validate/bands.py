@@ -13,7 +13,7 @@ import numpy as np
 
 from pcielab import _core
 from pcielab.devices.running import available_cores
-from pcielab.profiles.system import System
+from pcielab.profiles.parts import System
 from pcielab.store import Store
 from pcielab.suites import load_suite
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcielab.explain import explain_run
-from pcielab.profiles.system import PAGE_BYTES, System
+from pcielab.profiles.part import PAGE_BYTES
+from pcielab.profiles.parts import System
 from pcielab.store import Store
 
 _BOUNDS = {

@@ -1,28 +1,34 @@
 //! The card: timer, command path, DMA path and its data engine.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A card that can run the micro-benchmarks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
     /// Short name.
     pub name: String,
-    /// How the card issues DMAs.
+    /// How it issues DMAs: workers enqueue descriptors and wait for their completion (`queued`;
+    /// pcie-bench paper, section 5.1), or a state machine hands one request per clock to the core
+    /// (`direct`; section 5.2).
     pub kind: CardKind,
     /// Its timer.
     pub timer: Timer,
-    /// Most samples that one latency test can journal; null without a limit.
+    /// Most samples that one latency test can journal; absent without a limit.
     pub latency_samples_most: Option<u64>,
-    /// Most transactions of one bandwidth test; null without a limit.
+    /// Most transactions of one bandwidth test; absent without a limit.
     pub transactions_most: Option<u64>,
     /// The port sends TLPs upstream in units of this many bytes.
+    #[schemars(range(min = 1, max = 4096))]
     pub uplink_quantum_bytes: u32,
-    /// The data of a write TLP occupy whole units of this many bytes.
+    /// The data of a write TLP occupy whole units of this many bytes, a power of two of 4 to 4096.
     pub uplink_data_quantum_bytes: u32,
     /// Bytes that the port leaves free behind each TLP.
+    #[schemars(range(min = 0, max = 4096))]
     pub uplink_gap_bytes: u32,
     /// Bytes of DLLPs that the port sends upstream for each completion that arrives.
+    #[schemars(range(min = 0, max = 4096))]
     pub uplink_dllp_bytes: u32,
     /// The DMA path.
     pub dma: DmaPath,
@@ -31,7 +37,7 @@ pub struct Card {
 }
 
 /// How a card issues DMAs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CardKind {
     /// Workers enqueue descriptors and wait for their completion (NFP-6000; pcie-bench paper, section 5.1).
@@ -41,7 +47,7 @@ pub enum CardKind {
 }
 
 /// Which tag the next read request gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagOrder {
     /// The next in turn: it is waited for while it is in use, even if others are free.
@@ -51,7 +57,7 @@ pub enum TagOrder {
 }
 
 /// The timer that latencies are read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timer {
     /// Length of a tick in ns: numerator.
@@ -63,36 +69,45 @@ pub struct Timer {
 }
 
 /// The DMA path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DmaPath {
     /// DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline.
+    #[schemars(range(min = 1, max = 65536))]
     pub outstanding: u32,
-    /// Longest transfer, bytes.
+    /// Longest transfer.
     pub transfer_bytes_most: u32,
-    /// Transfers are multiples of so many bytes.
+    /// Transfers are multiples of so many bytes: others are not supported.
+    #[schemars(range(min = 1, max = 4096), extend("default" = 1))]
     pub transfer_multiple_bytes: u32,
-    /// Tags that the card uses, of those that the link gives it; null for all.
+    /// Tags that the card uses, of those that the link gives it; absent: all.
+    #[schemars(range(min = 1, max = 16384))]
     pub tags: Option<u32>,
-    /// Which of them the next read request gets.
+    /// Which tag the next read request gets: the next in turn, which is waited for while it is in use
+    /// even if others are free (`in-turn`), or any that is free (`any-free`).
+    #[schemars(extend("default" = "in-turn"))]
     pub tag_order: TagOrder,
     /// Whether data are passed on while they arrive, and not once all of a transfer are there.
+    #[schemars(extend("default" = false))]
     pub cut_through: bool,
-    /// Time from the start of a latency measurement until the first TLP is handed to the port, and from the last byte
-    /// received until the end of the measurement, together, for a read.
+    /// From the start of a latency measurement until the first TLP is handed to the port, and from
+    /// the last byte received until the end of the measurement, together, for a read.
     pub read_overhead_ns: f64,
     /// What the write of a write-then-read pair takes to start, over what a read takes.
     pub write_overhead_ns: f64,
-    /// From when the data of the write of a pair are out of the card's memory until the read behind it starts.
+    /// From when the data of the write of a pair are out of the card's memory until the read behind
+    /// it starts.
     pub write_to_read_ns: f64,
-    /// The same from when the write's last TLP has left: the card calls a write done no sooner than the root port has
-    /// acknowledged it.
+    /// The same from when the write's last TLP has left: the card calls a write done no sooner than
+    /// the root port has acknowledged it.
     pub write_acknowledged_ns: f64,
     /// Loop time between two latency measurements.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub loop_ns: f64,
     /// From one read request of a DMA to the next.
     pub request_interval_ns: f64,
     /// Least time between any two read requests when many DMAs are going on.
+    #[schemars(extend("default" = 0.0))]
     pub busy_request_interval_ns: f64,
     /// Extra latency of a read that ends on a part of a word of the card's memory.
     pub partial_word_ns: f64,
@@ -100,26 +115,27 @@ pub struct DmaPath {
     pub unaligned_card_ns: f64,
     /// The same off a word on the host: the data are shifted.
     pub unaligned_host_ns: f64,
-    /// Read requests whose data the card takes in before the data engine is done with them: with so many of them on
-    /// hand, the root complex has to wait with the next completion.
+    /// Read requests whose data the card takes in before the data engine is done with them: with so
+    /// many of them on hand, the root complex has to wait with the next completion.
+    #[schemars(range(min = 1, max = 65536))]
     pub receive_buffers: u32,
     /// The engine that moves data between the port and the card's memory.
     pub engine: DataEngine,
 }
 
-/// The data engine of the DMA path. It works in segments of card addresses; its times are the same for reads and writes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The engine that moves data between port and card memory, in segments of card addresses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataEngine {
     /// Time per DMA, reads.
     pub read_fixed_ns: f64,
     /// Time per DMA, writes.
     pub write_fixed_ns: f64,
-    /// Segment of card addresses, bytes.
+    /// Segment of card addresses.
     pub segment_bytes: u32,
     /// Time for a whole segment.
     pub segment_ns: f64,
-    /// Width of the card's memory bus, bytes.
+    /// Width of the card's memory bus.
     pub word_bytes: u32,
     /// Time per word of a last, partial segment.
     pub word_ns: f64,
@@ -131,19 +147,21 @@ pub struct DataEngine {
     pub boundary_aligned_ns: f64,
     /// The same, misaligned transfers.
     pub boundary_misaligned_ns: f64,
-    /// Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays idle for as
-    /// much again: nothing hides how the card turns to the next part; 0: it goes straight on.
+    /// Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this
+    /// and stays idle for as much again: nothing hides how the card turns to the next part; 0: it
+    /// goes straight on.
+    #[schemars(range(min = 0, max = 4096))]
     pub write_gap_bytes: u32,
-    /// Writes are first cut at host addresses that are multiples of this, and each part then into TLPs of at most MPS,
-    /// counted from where the part starts.
+    /// Writes are first cut at host addresses that are multiples of this, a power of two of 64 to
+    /// 4096, and each part then into TLPs of at most MPS, counted from where the part starts.
     pub write_part_bytes: u32,
 }
 
 /// The command path: small reads and writes straight from the card's registers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandPath {
-    /// Longest transfer, bytes.
+    /// Longest transfer.
     pub transfer_bytes_most: u32,
     /// Start and end of a measurement together, for a read.
     pub read_overhead_ns: f64,
@@ -156,25 +174,32 @@ pub struct CommandPath {
     /// The same for a write and the read behind it.
     pub write_split_ns: f64,
     /// Loop time between two measurements.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub loop_ns: f64,
-    /// Extra loop time of a write-then-read pair, for the shortest write: what is to be written is made ready.
+    /// Extra loop time of a write-then-read pair, for the shortest write: what is to be written is
+    /// made ready.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub write_loop_ns: f64,
     /// And so much more for each byte.
     pub write_loop_byte_ns: f64,
     /// Address bits that the path can drive: higher ones are dropped.
+    #[schemars(range(min = 32, max = 64))]
     pub address_bits: u32,
-    /// The window register that must be rewritten to reach another part of memory, where the board has one.
+    /// The window register that must be rewritten to reach another part of memory, where the board
+    /// has one.
     pub bar_window: Option<BarWindow>,
 }
 
-/// A movable window onto bus addresses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A movable window onto bus addresses, rewritten to reach another part of memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BarWindow {
     /// Bytes it covers.
     pub window_bytes: u64,
     /// Extra latency of a read right after it was moved.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub moved_ns: f64,
     /// Extra loop time when it has to be moved.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub move_ns: f64,
 }

@@ -1,5 +1,6 @@
 //! Flow-control credits as a receiver advertises them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -7,7 +8,7 @@ use std::fmt;
 ///
 /// In JSON, a number or the word `infinite`. Registers say it with the number 0 (PCI Express Base Specification, section
 /// 2.6.1), and tools that read them with all ones; as a count, neither is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Credits {
     /// So many.
@@ -17,7 +18,7 @@ pub enum Credits {
 }
 
 /// The word `infinite`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Infinite {
     /// `infinite`.

@@ -1,15 +1,17 @@
 //! The host: root complex, last-level cache, memory, IOMMU.
 
 use super::Credits;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A host, as its calibration or its data sheet describes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Short name.
     pub name: String,
     /// Processor sockets, each with its own last-level cache and memory.
+    #[schemars(range(min = 1, max = 64))]
     pub sockets: u32,
     /// The root complex that the card is attached to.
     pub root_complex: RootComplex,
@@ -24,7 +26,7 @@ pub struct Host {
 }
 
 /// In which order the root complex sends the completions of requests whose data are there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompletionOrder {
     /// Requests complete in the order in which they came.
@@ -36,7 +38,7 @@ pub enum CompletionOrder {
 }
 
 /// How the root complex cuts the answer to one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CompletionSplit {
     /// At every address that is a multiple of MPS.
@@ -45,17 +47,17 @@ pub enum CompletionSplit {
     EveryRcb,
 }
 
-/// The root complex: how requests enter, how long they take, how completions leave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How requests enter the host, how long they take, and how completions leave it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RootComplex {
-    /// Time from a request's arrival to its first completion at the head of the downlink, for data in the last-level
-    /// cache written there by the card, when nothing else is in flight.
+    /// From a request's arrival to its first completion at the head of the downlink, nothing else
+    /// being in flight, for data in the last-level cache that the card wrote there.
     pub read_ns: f64,
     /// The same when other requests are in flight: a busy root complex cannot bypass its queues.
     pub busy_read_ns: f64,
-    /// From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read behind it
-    /// may go on.
+    /// From when the last line of a posted write starts to arrive, for a line in the last-level
+    /// cache, until a read behind it may go on.
     pub write_ns: f64,
     /// From one line of a read request to the next: they are fetched one after the other.
     pub line_interval_ns: f64,
@@ -69,50 +71,60 @@ pub struct RootComplex {
     pub write_interval_ns: f64,
     /// Time for each line of a posted write before the next write is accepted.
     pub write_line_ns: f64,
-    /// How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where the root
-    /// complex merges both.
+    /// How long a line that a write has filled in part stays closed to the next write that goes on in
+    /// it; 0 where the root complex merges both.
     pub partial_line_busy_ns: f64,
     /// Half-width of the uniform spread of `read_ns`.
     pub jitter_ns: f64,
     /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.
     pub busy_jitter_ns: f64,
-    /// Order of completions.
+    /// Order of completions among requests whose data are there: `fifo` (as they came), `random`
+    /// (any), `random-small` (any while a small one waits, else the oldest).
     pub completion_order: CompletionOrder,
     /// Requests of at most so many bytes are small.
     pub small_request_bytes: u32,
-    /// Cutting of completions.
+    /// Where an answer is cut: at addresses that are multiples of MPS, or at every read completion
+    /// boundary.
     pub completion_split: CompletionSplit,
-    /// Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours.
+    /// Whether partial cache lines at the ends of a request of more than two lines travel with their
+    /// neighbours.
     pub merge_partial_lines: bool,
     /// The port sends completions in units of this many bytes: a TLP occupies whole units.
+    #[schemars(range(min = 1, max = 4096))]
     pub downlink_quantum_bytes: u32,
     /// Bytes of DLLPs that the port sends downstream for each posted write that arrives.
+    #[schemars(range(min = 0, max = 4096))]
     pub downlink_dllp_bytes: u32,
-    /// Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing).
+    /// Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0:
+    /// nothing).
+    #[schemars(range(min = 1, max = 2))]
     pub downlink_stretch: f64,
     /// The same upstream.
+    #[schemars(range(min = 1, max = 2))]
     pub uplink_stretch: f64,
-    /// Posted header credits that the root port advertises.
+    /// Posted header credits that the root port advertises; `infinite`: no write ever waits for one.
     pub posted_header_credits: Credits,
-    /// Posted data credits (16 B each).
+    /// Posted data credits (16 B each), likewise.
     pub posted_data_credits: Credits,
-    /// Non-posted header credits.
+    /// Non-posted header credits, likewise.
     pub non_posted_header_credits: Credits,
-    /// Time from a TLP's arrival until its credits are back at the card.
+    /// From a TLP's arrival until its credits are back at the card.
     pub credit_return_ns: f64,
 }
 
 /// The last-level cache of a socket, and the part of it that DDIO may fill.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LastLevelCache {
-    /// Capacity, bytes.
+    /// Capacity.
     pub llc_bytes: u64,
     /// Ways.
+    #[schemars(range(min = 1, max = 255))]
     pub ways: u32,
     /// Ways in which a write from a device may allocate.
     pub ddio_ways: u32,
     /// Slices that addresses are hashed over.
+    #[schemars(range(min = 1, max = 1024))]
     pub slices: u32,
     /// Relative standard deviation of the slices' shares of the lines.
     pub slice_spread: f64,
@@ -120,8 +132,8 @@ pub struct LastLevelCache {
     pub host_share: f64,
 }
 
-/// Memory: what an access costs on top of a hit in the last-level cache on a line that the card wrote.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What an access costs on top of a hit in the last-level cache on a line that the card wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// A line in the cache that the CPU wrote.
@@ -142,7 +154,8 @@ pub struct Memory {
     pub ownership_ns: f64,
     /// The same for memory on another socket.
     pub remote_ownership_ns: f64,
-    /// Memory that was never written since it was allocated, until its first write (directory state; inferred).
+    /// Memory that was never written since it was allocated, until its first write (directory state;
+    /// inferred).
     pub untouched_ns: f64,
     /// Refresh, which makes the slow second mode of the latencies.
     pub refresh: Refresh,
@@ -162,19 +175,21 @@ impl Memory {
 }
 
 /// DRAM refresh: an access that meets one waits for its end.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refresh {
     /// Average time between two refreshes of a rank (tREFI).
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000000))]
     pub interval_ns: f64,
     /// Length of a refresh (tRFC).
     pub duration_ns: f64,
-    /// Refreshes met per refresh of one rank: 1 in theory.
+    /// Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off.
+    #[schemars(range(min = 0, max = 100))]
     pub share: f64,
 }
 
-/// The IOMMU.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The IOMMU; a system says whether it translates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Iommu {
     /// Its IO-TLB.
@@ -182,68 +197,85 @@ pub struct Iommu {
     /// One page walk.
     pub walk_ns: f64,
     /// Walks that can go on at the same time.
+    #[schemars(range(min = 1, max = 4096))]
     pub walkers: u32,
     /// Time for which a walker is occupied by one walk.
     pub walker_busy_ns: f64,
-    /// Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may find
-    /// all or nothing of what it needs in the caches.
+    /// Share of a walk's time that varies from walk to walk when many go on, exponentially
+    /// distributed: a walk may find all or nothing of what it needs in the caches.
     pub busy_walk_spread: f64,
     /// Walks that can be going on or waiting for a walker; more requests than that wait outside.
+    #[schemars(range(min = 1, max = 65536))]
     pub pending_walks: u32,
-    /// For how long a request to a page that is being walked stops translation; 0: it shares the pending walk.
+    /// For how long a request to a page that is being walked stops translation; 0: it shares the
+    /// pending walk.
     pub same_page_stall_ns: f64,
 }
 
 /// The IO-TLB.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IoTlb {
-    /// Entries that hold translations of the host buffer.
+    /// Entries that hold translations of the host buffer when requests come one at a time.
     pub entries: u32,
 }
 
-/// Idle states that a machine falls into when no read keeps it awake (the E3 system).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Idle states that a machine falls into when no read keeps it awake.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IdleStates {
     /// A time without traffic longer than this lets the machine go to sleep.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub gap_ns: f64,
     /// Share of transactions that stay fast after a short gap.
     pub fast_share_short_gap: f64,
     /// The same after a long gap.
     pub fast_share_long_gap: f64,
     /// What a plain wake-up costs a transaction that comes when the machine is asleep.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub wake_ns: f64,
-    /// Least latency of a read that had to wake the machine, without the card's part of it and without waiting for a
-    /// write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits.
+    /// Least latency of a read that had to wake the machine, without the card's part of it and
+    /// without waiting for a write before it: falling asleep is not broken off, so the sooner a read
+    /// comes the longer it waits.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub wake_floor_ns: f64,
     /// Slower wake-ups; the rest are plain.
+    #[schemars(length(max = 64))]
     pub clusters: Vec<WakeCluster>,
     /// Stalls of milliseconds.
     pub stalls: Stalls,
 }
 
 /// A group of slow wake-ups: they take longer than a plain one by anything between two times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WakeCluster {
     /// Share of the transactions that are not fast.
     pub share: f64,
     /// Least time over a plain wake-up.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub low_ns: f64,
     /// Most time over a plain wake-up.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub high_ns: f64,
 }
 
 /// Stalls: again and again a machine that nothing keeps awake stops serving its devices for milliseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+///
+/// In the latency of a transaction by itself they show as such. A test of write bandwidth takes so much
+/// longer; reads in flight keep a machine awake.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stalls {
     /// Time that a machine serves between two stalls, in the middle of all tests.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub interval_ns: f64,
-    /// Standard deviation of that time's natural logarithm from test to test: it hangs on a state of the machine that no
-    /// test sets. Write bandwidths differ from seed to seed by it; latency tests have the middle.
+    /// Standard deviation of that time's natural logarithm from test to test: it hangs on a state of
+    /// the machine that no test sets. Write bandwidths differ from seed to seed by it; latency tests
+    /// have the middle.
+    #[schemars(range(min = 0, max = 3))]
     pub interval_spread: f64,
     /// How long a stall lasts.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub duration_ns: f64,
 }

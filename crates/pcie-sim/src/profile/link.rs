@@ -1,25 +1,35 @@
 //! The negotiated link, as `lspci -vvv` shows it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What the two ends agreed on, and what the card's configuration registers say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// PCIe generation, 1-7.
+    /// PCIe generation.
+    #[schemars(extend("enum" = [1, 2, 3, 4, 5, 6, 7]))]
     pub generation: u32,
-    /// Lanes in use: 1, 2, 4, 8, 12, 16 or 32.
+    /// Lanes in use.
+    #[schemars(extend("enum" = [1, 2, 4, 8, 12, 16, 32]))]
     pub lanes: u32,
-    /// Maximum payload size, bytes.
+    /// Maximum payload size (MPS).
+    #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
     pub mps_bytes: u32,
-    /// Maximum read request size, bytes.
+    /// Maximum read request size (MRRS).
+    #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
     pub mrrs_bytes: u32,
-    /// Read completion boundary of the root port, bytes.
+    /// Read completion boundary of the root port.
+    #[schemars(extend("enum" = [64, 128]), extend("default" = 64))]
     pub rcb_bytes: u32,
     /// Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability).
+    #[schemars(extend("default" = false))]
     pub ecrc: bool,
-    /// Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit tags.
+    /// Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
+    /// tags.
+    #[schemars(range(min = 1, max = 16384))]
     pub tags: u32,
-    /// Flit mode (Gen6 and later).
+    /// Flit mode: always in generations 6 and 7, optional at lower rates.
+    #[schemars(extend("default" = false))]
     pub flit: bool,
 }

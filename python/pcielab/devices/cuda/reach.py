@@ -65,7 +65,14 @@ def changes_seen(card: OpenCard) -> int:
 def median_cycles(card: OpenCard, buffer: int, read: ReadForm) -> float:
     """Median time of a read, over lines at the start of the buffer, in cycles."""
     size = 16 if read == "bulk" else 4
-    test = Parameters("lat-rd", "command", "sequential", "host-warm", size, 64 * _LINES)
+    test = Parameters(
+        operation="lat-rd",
+        path="command",
+        pattern="sequential",
+        cache="host-warm",
+        size_bytes=size,
+        window_bytes=64 * _LINES,
+    )
     piece = piece_bytes(test, read)
     lines = card.memory("lines", 4 * _LINES)
     ticks = card.memory("ticks", 4 * _LINES)

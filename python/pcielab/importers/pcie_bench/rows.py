@@ -17,6 +17,7 @@ from pcielab.published import (
     Timer,
 )
 from pcielab.suites.benchmark import BENCHMARKS
+from pcielab.suites.parameters import PARAMETERS
 from pcielab.wording import shown
 
 BANDWIDTH_SCALARS = {
@@ -133,16 +134,15 @@ def _rows(path: Path, head: Sequence[str]) -> Iterator[Row]:
 def _parameters(row: Row, operation: str, transfer_path: str, details: bool) -> dict[str, Any]:
     asked = row.positive("#samples" if "#samples" in row.cells else "Trans")
     return {
+        **{parameter.key: parameter.default for parameter in PARAMETERS},
         "cache": row.word("Cache", CACHE_STATES),
         "details": details,
         "device_offset_bytes": row.whole("DO"),
         "host_offset_bytes": row.whole("HO"),
         "operation": operation,
-        "outstanding": None,
         "path": transfer_path,
         "pattern": row.word("PAT", PATTERNS),
         "size_bytes": row.positive("SZ"),
-        "stride_units": 1,
         # A row of reads and writes counts one direction of the two.
         "transactions": 2 * asked if operation == "bw-rdwr" else asked,
         "window_bytes": row.positive("WinSZ"),

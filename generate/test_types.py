@@ -1,0 +1,152 @@
+"""The parameters of tests in Python (`pcielab.suites.parameters`), from `crates/pcie-workload/src/test.rs`.
+
+One entry there, with its word, its heading and its default, is an option of `pcielab run`, a keyword of
+`single_test`, an axis of sweeps and suites, a column of tables, and a row of the reference.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from generate.schema import documentation, flowing, is_optional, literal, plain_type, reference, source, words
+from pcielab import _core
+
+_HEAD = '''\
+"""The parameters of a test: what can be asked for, what it is called where, and what it is if nothing is said.
+
+Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+'''
+_PARAMETER = '''\
+@dataclass(frozen=True)
+class Parameter:
+    """What there is to say about a parameter.
+
+    Attributes:
+        key: In stores and in JSON.
+        word: As people say it: `--word` on the command line, a keyword in Python, an axis of sweeps.
+        heading: Over its column in tables.
+        axis: In suites, what varies with it; empty where nothing does.
+        kind: How its value is written: a `word`, a `size` (`4K`), a `whole` number, or a `switch`.
+        default: Where nothing is said; None for the device's or the paper's own.
+        choices: Words that it can be.
+        least: The smallest number.
+        most: The largest.
+        meaning: In one line.
+    """
+
+    key: str
+    word: str
+    heading: str
+    axis: str
+    kind: Literal["word", "size", "whole", "switch"]
+    default: Any
+    choices: tuple[str, ...]
+    least: int | None
+    most: int | None
+    meaning: str
+
+    @property
+    def option(self) -> str:
+        """On the command line."""
+        return "--" + self.word.replace("_", "-")
+'''
+_ALIASES = {"CacheState": "Cache"}
+START, END = "<!-- parameters -->", "<!-- end of parameters -->"
+
+
+def module() -> str:
+    """The module."""
+    schema = json.loads(_core.test_schema())
+    kinds = schema["$defs"]
+    shown = _shown(schema)
+    aliases = [
+        f"{_ALIASES.get(name, name)}: TypeAlias = {literal(words(kind))}\n{documentation(kind['description'], '')}"
+        for name, kind in kinds.items()
+        if words(kind)
+    ]
+    table = ",\n".join(f"    {_entry(key, described, kinds)}" for key, described in shown)
+    return "\n".join(
+        [
+            _HEAD,
+            *aliases,
+            "\n",
+            _PARAMETER,
+            "",
+            f"PARAMETERS: tuple[Parameter, ...] = (\n{table},\n)",
+            '"""All of them, in the order of columns."""\n\n',
+            _record(schema, shown, kinds),
+        ]
+    )
+
+
+def page() -> str:
+    """The page of stores, with its table of parameters."""
+    page = Path("docs/reference/store.md").read_text(encoding="utf-8")
+    schema = json.loads(_core.test_schema())
+    rows = [
+        f"| `{key}` | {_values(described, schema['$defs'])}{flowing(described['description']).rstrip('.')} |"
+        for key, described in _shown(schema)
+    ]
+    before, _, rest = page.partition(START)
+    _, _, after = rest.partition(END)
+    return before + "\n".join([START, "", "| key | values |", "|---|---|", *rows, "", END]) + after
+
+
+def _shown(schema: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Parameters in the order of columns, which is none of the alphabet."""
+    return sorted(schema["properties"].items(), key=lambda item: item[1]["x-column"])
+
+
+def _values(described: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
+    choices = words(kinds.get(reference(described), {}))
+    return ", ".join(f"`{word}`" for word in choices) + ": " if choices else ""
+
+
+def _kind(key: str, described: Mapping[str, Any], choices: list[str]) -> str:
+    if choices:
+        return "word"
+    if plain_type(described) == "boolean":
+        return "switch"
+    return "size" if described.get("x-size") else "whole"
+
+
+def _entry(key: str, described: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
+    choices = words(kinds.get(reference(described), {}))
+    given = {
+        "key": key,
+        "word": described["x-word"],
+        "heading": described["x-heading"],
+        "axis": described.get("x-axis", ""),
+        "kind": _kind(key, described, choices),
+        "default": described.get("default"),
+        "choices": tuple(choices),
+        "least": described.get("minimum"),
+        "most": described.get("maximum"),
+        "meaning": flowing(described["description"]),
+    }
+    return "Parameter(" + ", ".join(f"{name}={source(value)}" for name, value in given.items()) + ")"
+
+
+def _record(
+    schema: Mapping[str, Any], shown: list[tuple[str, Mapping[str, Any]]], kinds: Mapping[str, Any]
+) -> str:
+    lines = [
+        "@dataclass(frozen=True, kw_only=True)",
+        "class Parameters:",
+        documentation(flowing(schema["description"]).partition(". ")[0] + "."),
+        "",
+    ]
+    for key, described in shown:
+        name = reference(described)
+        annotation = _ALIASES.get(name, name) or {"boolean": "bool", "integer": "int"}[plain_type(described)]
+        if is_optional(described):
+            annotation += " | None"
+        has_default = "default" in described or is_optional(described)
+        default = f" = {source(described.get('default'))}" if has_default else ""
+        lines += [f"    {key}: {annotation}{default}", documentation(described["description"])]
+    return "\n".join(lines) + "\n"
