@@ -15,6 +15,7 @@ from pathlib import Path
 WRITTEN = {
     "python/pcielab/profiles/parts.py": "profile_types:module",
     "python/pcielab/suites/parameters.py": "test_types:module",
+    "python/pcielab/suites/lists.py": "test_types:lists",
     "docs/reference/store.md": "test_types:page",
     "docs/reference/profiles.md": "profile_reference:markdown",
     "docs/reference/doctor.md": "doctor_reference:markdown",

@@ -56,6 +56,33 @@ class Parameter:
         return "--" + self.word.replace("_", "-")
 '''
 _ALIASES = {"CacheState": "Cache"}
+_LISTS = '''\
+"""The lists of a group of a suite, which are combined with each other: one for each parameter that can vary.
+
+Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from pcielab.profiles.part import Part
+from pcielab.suites.parameters import {words}
+from pcielab.suites.ranges import Sizes
+
+Axis: TypeAlias = {axis}
+AXES: tuple[Axis, ...] = {axes}
+"""What can vary."""
+
+
+class Lists(Part):
+    """What the tests of a group go through. Words and sizes are to be given; other lists may be empty."""
+
+{fields}
+
+LISTS = {{{lists}}}
+"""The list of each parameter."""
+'''
 START, END = "<!-- parameters -->", "<!-- end of parameters -->"
 
 
@@ -82,6 +109,45 @@ def module() -> str:
             _record(schema, shown, kinds),
         ]
     )
+
+
+def lists() -> str:
+    """The module with the lists of a group of a suite."""
+    schema = json.loads(_core.test_schema())
+    kinds = schema["$defs"]
+    varied = [(key, one) for key, one in _shown(schema) if "x-axis" in one and key != "operation"]
+    axes = list(dict.fromkeys(["test", *(one["x-axis"] for _, one in varied)]))
+    names = {key: _plural(one["x-word"]) for key, one in varied}
+    words_used = ", ".join(sorted(_alias(one) for _, one in varied if words(kinds.get(reference(one), {}))))
+    fields = "".join(
+        f"    {names[key]}: {_list(one, kinds)}\n{documentation(one['description'])}\n" for key, one in varied
+    )
+    return _LISTS.format(
+        words=words_used,
+        axis=literal(axes),
+        axes=source(axes),
+        fields=fields,
+        lists=", ".join(f"{source(key)}: {source(name)}" for key, name in names.items()),
+    )
+
+
+def _plural(word: str) -> str:
+    return word if word.endswith("ing") else f"{word}s"
+
+
+def _alias(described: Mapping[str, Any]) -> str:
+    name = reference(described)
+    return _ALIASES.get(name, name)
+
+
+def _list(described: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
+    """What a suite has to say of a parameter: words and sizes always, numbers where they are not the default."""
+    if words(kinds.get(reference(described), {})):
+        return f"list[{_alias(described)}] = Field(min_length=1)"
+    if described.get("x-size"):
+        return "Sizes"
+    least, most = described["minimum"], described["maximum"]
+    return f"list[Annotated[int, Field(ge={least}, le={most:_})]] = Field(default=[])"
 
 
 def page() -> str:
@@ -142,8 +208,7 @@ def _record(
         "",
     ]
     for key, described in shown:
-        name = reference(described)
-        annotation = _ALIASES.get(name, name) or {"boolean": "bool", "integer": "int"}[plain_type(described)]
+        annotation = _alias(described) or {"boolean": "bool", "integer": "int"}[plain_type(described)]
         if is_optional(described):
             annotation += " | None"
         has_default = "default" in described or is_optional(described)

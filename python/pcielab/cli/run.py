@@ -9,6 +9,7 @@ import typer
 from pcielab.cli.completion import choice, profile_names, suite_names
 from pcielab.cli.outcome import print_single, tell
 from pcielab.cli.output import Format
+from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
 from pcielab.suites import benchmark
 
@@ -28,6 +29,10 @@ class Engine(StrEnum):
 
     FAST = "fast"
     REFERENCE = "reference"
+
+
+_NOTHING: dict[str, object] = {}
+"""What stands in the signature for the options of a single test, which the decorator puts there."""
 
 
 def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object]) -> "Suite":
@@ -104,6 +109,7 @@ def _run_device(
     return device
 
 
+@takes_test_options
 def run(
     output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
     device: Annotated[
@@ -177,25 +183,7 @@ def run(
         str | None, choice("--direction", ("both", "tx", "rx"), "With --nic: both sends on what it receives")
     ] = None,
     test: Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")] = None,
-    path: Annotated[
-        str | None, choice("--path", get_args(benchmark.Path), "With --test: path through the card")
-    ] = None,
-    size: Annotated[str | None, typer.Option("--size", help="With --test: transfer size, such as 64.")] = None,
-    window: Annotated[str | None, typer.Option("--window", help="With --test: window, such as 8K or 64M.")] = None,
-    cache: Annotated[
-        str | None, choice("--cache", get_args(benchmark.Cache), "With --test: caches before it")
-    ] = None,
-    pattern: Annotated[
-        str | None, choice("--pattern", get_args(benchmark.Pattern), "With --test: order of the accesses")
-    ] = None,
-    host_offset: Annotated[int | None, typer.Option("--host-offset", help="With --test: bytes.")] = None,
-    device_offset: Annotated[int | None, typer.Option("--device-offset", help="With --test: bytes.")] = None,
-    stride: Annotated[int | None, typer.Option("--stride", help="With --test: units, for strided.")] = None,
-    outstanding: Annotated[int | None, typer.Option("--outstanding", help="With --test: most in flight.")] = None,
-    transactions: Annotated[int | None, typer.Option("--transactions", help="With --test: how many.")] = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="With --test, of latency: keep the distribution.")
-    ] = False,
+    single: dict[str, object] = _NOTHING,
     samples: Annotated[
         Samples, typer.Option("--samples", help="All transactions, or enough of them.")
     ] = Samples.ADAPTIVE,
@@ -243,19 +231,6 @@ def run(
     from pcielab.store import open_store
     from pcielab.suites import is_message_suite
 
-    single: dict[str, object] = {
-        "path": path,
-        "size": size,
-        "window": window,
-        "cache": cache,
-        "pattern": pattern,
-        "host_offset": host_offset,
-        "device_offset": device_offset,
-        "stride": stride,
-        "outstanding": outstanding,
-        "transactions": transactions,
-        "details": details or None,
-    }
     kept = {"seed": seed, "resume": resume, "repeat_damaged": repeat_damaged, "overwrite": overwrite}
     if repeat_damaged:
         tell_damaged(output)

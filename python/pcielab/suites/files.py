@@ -5,29 +5,21 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 from string import Formatter
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pcielab.errors import InputError
-from pcielab.profiles.part import Count, Name, Part, Size, Title
+from pcielab.profiles.part import Count, Name, Part, Title
 from pcielab.profiles.provenance import Provenance
-from pcielab.quantities import MOST_SIZES, parse_range
-from pcielab.suites.benchmark import (
-    BENCHMARKS,
-    Cache,
-    Parameters,
-    Pattern,
-    Test,
-    impossible,
-    published_transactions,
-)
+from pcielab.suites.benchmark import BENCHMARKS, Test, impossible, published_transactions
+from pcielab.suites.lists import AXES, LISTS, Axis, Lists
+from pcielab.suites.parameters import PARAMETERS, Parameter, Parameters
 from pcielab.validation import suggestion
 from pcielab.wording import shown
 
-Axis: TypeAlias = Literal["test", "size", "window", "cache", "pattern", "stride", "outstanding", "offset"]
-AXES: tuple[Axis, ...] = ("test", "size", "window", "cache", "pattern", "stride", "outstanding", "offset")
+Values: TypeAlias = dict[str, Any]
+"""Parameters of a test that vary together, each with a value."""
 MOST_TESTS = 100_000
 """Most tests of a suite: forty times those of the published one."""
 _WIDTH = re.compile(r"0?\d{0,2}", re.ASCII)
@@ -40,26 +32,6 @@ def _known_test(value: object) -> object:
             "unknown_test", "unknown test: {remedy}", {"remedy": suggestion(value, BENCHMARKS)}
         )
     return value
-
-
-def _ranges(value: object) -> object:
-    """Sizes with the ranges among them (`"240:271"`) spelled out."""
-    if not isinstance(value, list):
-        return value
-    sizes: list[object] = []
-    for item in value:
-        sizes.extend(_spelled_out(item) if isinstance(item, str) and ":" in item else [item])
-        if len(sizes) > MOST_SIZES:
-            raise PydanticCustomError("range", "more than {most} sizes: give a step", {"most": MOST_SIZES})
-    return sizes
-
-
-def _spelled_out(text: str) -> list[int]:
-    try:
-        return parse_range(text, "range")
-    except InputError:
-        remedy = "give first:last or first:last:step, first <= last, {most} sizes at most"
-        raise PydanticCustomError("range", remedy, {"most": MOST_SIZES}) from None
 
 
 def _check_family(text: str) -> None:
@@ -109,13 +81,9 @@ def count(axes: dict[Any, list[Any]]) -> int:
 
 
 TestName = Annotated[str, BeforeValidator(_known_test)]
-Sizes = Annotated[
-    list[Size], BeforeValidator(_ranges, json_schema_input_type=list[int | str]), Field(min_length=1)
-]
-Offset = Annotated[int, Field(ge=0, le=4095)]
 
 
-class Group(Part):
+class Group(Lists):
     """Tests that share a family (a file of the published format), as lists that are combined with each other."""
 
     family: Name
@@ -125,22 +93,6 @@ class Group(Part):
     """What varies, outermost first: every list with more than one entry must be named."""
     tests: list[TestName] = Field(min_length=1)
     """Published names of the micro-benchmarks."""
-    sizes: Sizes
-    """Transfer sizes: bytes, `"4K"`, or a range such as `"240:271"`, both ends included."""
-    windows: Sizes
-    """Windows: bytes, `"4K"`, or a range."""
-    caches: list[Cache] = Field(min_length=1)
-    """Cache states."""
-    patterns: list[Pattern] = Field(min_length=1)
-    """Access patterns."""
-    host_offsets: list[Offset] = Field(default=[])
-    """Offsets from a cache line on the host, the card's being 0."""
-    device_offsets: list[Offset] = Field(default=[])
-    """Offsets on the card, the host's being 0; they come after the host offsets."""
-    strides: list[Count] = Field(default=[1], min_length=1)
-    """Units between two accesses of a strided pattern."""
-    outstanding: list[Count] = Field(default=[])
-    """Limits on requests in flight; without any, the card's own."""
     transactions: Count | None = None
     """Transactions of each test; absent: as many as the published suite has for its operation."""
     details: bool = False
@@ -166,45 +118,42 @@ class Group(Part):
         axes = self._axes()
         order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
         for values in product(*(axes[axis] for axis in order)):
-            yield self._test(dict(zip(order, values, strict=True)))
+            yield self._test({key: value for varied in values for key, value in varied.items()})
 
     @property
     def count(self) -> int:
         """How many tests the group has."""
         return count(self._axes())
 
-    def _axes(self) -> dict[Axis, list[Any]]:
-        offsets = [(offset, 0) for offset in self.host_offsets] + [(0, offset) for offset in self.device_offsets]
-        return {
-            "test": list(self.tests),
-            "size": list(self.sizes),
-            "window": list(self.windows),
-            "cache": list(self.caches),
-            "pattern": list(self.patterns),
-            "stride": list(self.strides),
-            "outstanding": list(self.outstanding) or [None],
-            "offset": offsets or [(0, 0)],
+    def _axes(self) -> dict[Axis, list[Values]]:
+        lists = {
+            axis: [parameter for parameter in PARAMETERS if parameter.axis == axis and parameter.key in LISTS]
+            for axis in AXES
+        }
+        return {axis: self._values(varied) for axis, varied in lists.items() if varied} | {
+            "test": [{"name": name} for name in self.tests]
         }
 
-    def _test(self, at: dict[Axis, Any]) -> Test:
-        name, size, (host_offset, device_offset) = at["test"], at["size"], at["offset"]
+    def _values(self, varied: Sequence[Parameter]) -> list[Values]:
+        """What an axis goes through: the values of each of its parameters, its others at their defaults."""
+        plain = {parameter.key: parameter.default for parameter in varied}
+        listed = [
+            plain | {parameter.key: value} for parameter in varied for value in getattr(self, LISTS[parameter.key])
+        ]
+        return listed or [plain]
+
+    def _test(self, at: Values) -> Test:
+        name = at.pop("name")
         operation, path = BENCHMARKS[name]
         parameters = Parameters(
             operation=operation,
             path=path,
-            pattern=at["pattern"],
-            cache=at["cache"],
-            size_bytes=size,
-            window_bytes=at["window"],
-            host_offset_bytes=host_offset,
-            device_offset_bytes=device_offset,
-            stride_units=at["stride"],
-            outstanding=at["outstanding"],
             transactions=self.transactions or published_transactions(operation, self.details),
             details=self.details,
+            **at,
         )
         direction = name.rpartition("_")[2].lower()
-        return Test(self.family.format(direction=direction, size=size), name, parameters)
+        return Test(self.family.format(direction=direction, size=parameters.size_bytes), name, parameters)
 
 
 class SuiteFile(Part):

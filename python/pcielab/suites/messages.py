@@ -16,7 +16,8 @@ from pcielab.errors import found_in
 from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.part import Count, Name, Part, Share, SizeOrNone, Title
 from pcielab.profiles.provenance import Provenance
-from pcielab.suites.files import Sizes, check_count, check_loop, count
+from pcielab.suites.files import check_count, check_loop, count
+from pcielab.suites.ranges import Sizes
 from pcielab.validation import explain
 
 Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors", "mux"]
