@@ -72,7 +72,7 @@ impl Shared {
 
     /// Leaves the machine as the whole test leaves it, as far as the next test can see.
     fn complete(&mut self, test: &Test, list: &AddressList) {
-        if self.machine.remembers() && self.machine.leaves_traces(test) {
+        if self.machine.is_stateful() && self.machine.leaves_traces(test) {
             self.machine.advance(&mut self.state, test, list, 0..test.transactions);
         }
     }
@@ -237,11 +237,11 @@ impl Device for SimulatedDevice {
         Ok(())
     }
 
-    fn remembers(&self) -> bool {
-        self.bench.borrow().machine.remembers()
+    fn is_stateful(&self) -> bool {
+        self.bench.borrow().machine.is_stateful()
     }
 
-    fn pass_over(&mut self, test: &Test) {
+    fn replay_state(&mut self, test: &Test) {
         let bench = &mut *self.bench.borrow_mut();
         if let Ok(test) = bench.carried_out(test) {
             let list = bench.list(&test);

@@ -138,7 +138,7 @@ impl Predictor {
             return Ok(known);
         }
         let mut before = Vec::new();
-        if machine.remembers() {
+        if machine.is_stateful() {
             let mut state = machine.boot();
             let last = self.places.last().copied().unwrap_or(0);
             for (place, record) in self.suite.tests.iter().enumerate().take(last + 1) {

@@ -130,16 +130,16 @@ impl Worker for OpenBench {
         Ok(outcome)
     }
 
-    fn remembers(&self) -> bool {
-        self.bench.device.remembers()
+    fn is_stateful(&self) -> bool {
+        self.bench.device.is_stateful()
     }
 
-    fn pass_over(&mut self, position: usize, stop: &Stop) {
+    fn replay_state(&mut self, position: usize, stop: &Stop) {
         let suite = Arc::clone(&self.suite);
         let test = &suite.tests[position].parameters;
         // What a device cannot prepare leaves no trace either.
         let _ = self.prepare(position, test, stop, &Pulse::default());
-        self.bench.device.pass_over(test);
+        self.bench.device.replay_state(test);
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {

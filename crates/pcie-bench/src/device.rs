@@ -62,12 +62,12 @@ pub trait Device {
 
     /// Whether anything of a test, or of what prepared it, can be seen after the host's thrash before the next, so that
     /// tests done elsewhere have to be passed over. Only what is simulated knows that it can.
-    fn remembers(&self) -> bool {
+    fn is_stateful(&self) -> bool {
         false
     }
 
     /// A test was done in an earlier run, or elsewhere: takes on the state in which it leaves things.
-    fn pass_over(&mut self, _test: &Test) {}
+    fn replay_state(&mut self, _test: &Test) {}
 
     /// Brings the device back after it failed, so that the next test can work.
     ///

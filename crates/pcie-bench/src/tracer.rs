@@ -126,12 +126,12 @@ impl Device for Tracer {
         self.device.remarks()
     }
 
-    fn remembers(&self) -> bool {
-        self.device.remembers()
+    fn is_stateful(&self) -> bool {
+        self.device.is_stateful()
     }
 
-    fn pass_over(&mut self, test: &Test) {
-        self.device.pass_over(test);
+    fn replay_state(&mut self, test: &Test) {
+        self.device.replay_state(test);
     }
 
     fn recover(&mut self) -> Result<(), DeviceError> {

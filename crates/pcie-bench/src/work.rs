@@ -78,12 +78,12 @@ pub trait Worker {
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError>;
 
     /// Whether tests done elsewhere leave traces that have to be followed.
-    fn remembers(&self) -> bool {
+    fn is_stateful(&self) -> bool {
         false
     }
 
     /// Takes on the state in which a test that was done elsewhere leaves things.
-    fn pass_over(&mut self, _position: usize, _stop: &Stop) {}
+    fn replay_state(&mut self, _position: usize, _stop: &Stop) {}
 
     /// Comes back after a failure, so that the next test can work.
     ///

@@ -94,7 +94,7 @@ impl Shared {
 
     /// Leaves the machine as the whole test leaves it, as far as the next test can see.
     fn complete(&mut self, test: &Test, list: &AddressList) {
-        if self.machine.remembers() && self.machine.leaves_traces(test) {
+        if self.machine.is_stateful() && self.machine.leaves_traces(test) {
             self.machine.advance(&mut self.state, test, list, 0..test.transactions);
         }
     }
@@ -181,11 +181,11 @@ impl Device for RtlDevice {
         })
     }
 
-    fn remembers(&self) -> bool {
-        self.shared.borrow().machine.remembers()
+    fn is_stateful(&self) -> bool {
+        self.shared.borrow().machine.is_stateful()
     }
 
-    fn pass_over(&mut self, test: &Test) {
+    fn replay_state(&mut self, test: &Test) {
         let shared = &mut *self.shared.borrow_mut();
         if shared.supports(test).is_ok() {
             let list = shared.list(test);

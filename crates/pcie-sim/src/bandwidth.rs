@@ -26,7 +26,7 @@ use pcie_workload::{AddressList, Operation, Test};
 use serde::{Deserialize, Serialize};
 use start::Start;
 
-pub use start::Completion;
+pub use start::Finished;
 
 /// What simulates bandwidth tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,15 +91,15 @@ impl<'a> BandwidthRun<'a> {
         self.with_stalls(last)
     }
 
-    /// The same, and the completions one by one, earliest first.
-    pub fn completions(&mut self, count: u64) -> Vec<Completion> {
+    /// The same, and the transactions one by one, earliest first.
+    pub fn finished(&mut self, count: u64) -> Vec<Finished> {
         let mut noted = Vec::new();
         let last = self.go_on(count, Some(&mut noted));
-        debug_assert!(noted.is_sorted_by_key(|completion| completion.time), "completions come in order");
+        debug_assert!(noted.is_sorted_by_key(|finished| finished.time), "transactions finish in order");
         debug_assert!(noted.len() as u64 <= count, "no more are complete than were asked for");
-        debug_assert!(noted.iter().all(|completion| completion.time <= last), "none is after the last");
-        for completion in &mut noted {
-            completion.time = self.with_stalls(completion.time);
+        debug_assert!(noted.iter().all(|finished| finished.time <= last), "none is after the last");
+        for finished in &mut noted {
+            finished.time = self.with_stalls(finished.time);
         }
         noted
     }
@@ -108,7 +108,7 @@ impl<'a> BandwidthRun<'a> {
         self.stalls.map_or(served, |stalls| stalls.with_stalls(served))
     }
 
-    fn go_on(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
+    fn go_on(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         match &mut self.run {
             Run::Reference(run) => run.run(count, noted),
             Run::Reads(run) => run.run(count, noted),

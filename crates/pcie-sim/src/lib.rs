@@ -23,7 +23,7 @@ mod root_port;
 mod test_systems;
 mod write_gate;
 
-pub use bandwidth::{BandwidthRun, Completion, Engine};
+pub use bandwidth::{BandwidthRun, Engine, Finished};
 pub use bounds::TestBounds;
 pub use history::{State, TestKey};
 pub use latency::{LatencyRun, Sample};

@@ -10,16 +10,16 @@ use serde_json::json;
 
 const OPERATIONS: [Operation; 3] = [Operation::BwRd, Operation::BwWr, Operation::BwRdwr];
 
-/// Compares the completions of a test, from a place within it and in several parts.
+/// Compares the transactions that a test finishes, from a place within it and in several parts.
 fn assert_equal(machine: &Machine, test: &Test, state: &State, context: &str) {
     let list = AddressList::new(test, KEY.draws(Stream::Addresses));
     let first = 1 << 16;
     let run = |engine| {
         let mut run = BandwidthRun::new(engine, machine, test, &list, KEY, state.clone(), first);
-        let mut completions = run.completions(100);
+        let mut finished = run.finished(100);
         let end = run.run(COUNT - 100);
-        completions.extend(run.completions(COUNT));
-        (completions, end)
+        finished.extend(run.finished(COUNT));
+        (finished, end)
     };
     let (mut fast, fast_end) = run(Engine::Fast);
     let (mut reference, reference_end) = run(Engine::Reference);

@@ -86,13 +86,13 @@ fn simulated_gbps(machine: &Machine, test: &Test) -> f64 {
     let list = AddressList::new(test, KEY.draws(Stream::Addresses));
     let mut run = BandwidthRun::new(Engine::Fast, machine, test, &list, KEY, machine.boot(), 0);
     let start = run.run(6_000);
-    let completions = run.completions(8_000);
-    let elapsed_ns = (completions.last().unwrap().time - start).as_ns();
+    let finished = run.finished(8_000);
+    let elapsed_ns = (finished.last().unwrap().time - start).as_ns();
     let writes = |transaction| AddressList::writes(test.operation, transaction, test.transactions);
-    let written = completions.iter().filter(|completion| writes(completion.transaction)).count();
+    let written = finished.iter().filter(|done| writes(done.transaction)).count();
     let counted = match test.operation {
-        Operation::BwRdwr => written.min(completions.len() - written),
-        _ => completions.len(),
+        Operation::BwRdwr => written.min(finished.len() - written),
+        _ => finished.len(),
     };
     (counted as u64 * test.size_bytes * 8) as f64 / elapsed_ns
 }

@@ -86,8 +86,8 @@ impl Job {
             if position == mine {
                 mine = share.take();
                 self.carry_out(worker, position, results)?;
-            } else if worker.remembers() {
-                worker.pass_over(position, &self.stop);
+            } else if worker.is_stateful() {
+                worker.replay_state(position, &self.stop);
             }
         }
         Some(())

@@ -6,7 +6,7 @@
 use super::card::{Credits, Tags};
 use super::complex::Complex;
 use super::slots::Slots;
-use super::start::{Completion, Start};
+use super::start::{Finished, Start};
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::{EventQueue, Picoseconds};
@@ -174,13 +174,13 @@ impl<'a> ReferenceRun<'a> {
 
     /// Simulates until `count` more transactions are complete, or all are; notes them, if asked to, and returns the time of
     /// the last of them.
-    pub(super) fn run(&mut self, count: u64, mut noted: Option<&mut Vec<Completion>>) -> Picoseconds {
+    pub(super) fn run(&mut self, count: u64, mut noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         while self.completed < target {
             let Some((time, event)) = self.events.pop() else { break };
             self.now = time;
             if let (Event::Complete { transaction }, Some(noted)) = (event, &mut noted) {
-                noted.push(Completion { transaction, time });
+                noted.push(Finished { transaction, time });
             }
             self.handle(event);
         }

@@ -7,7 +7,7 @@ use pcie_workload::{AddressList, Test};
 
 /// A transaction that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Completion {
+pub struct Finished {
     /// Its number in the test.
     pub transaction: u64,
     /// When it was complete, counted from the start of the run.

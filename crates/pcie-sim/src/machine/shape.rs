@@ -35,7 +35,7 @@ impl Machine {
     /// Whether anything of one test can be seen in the next: what outlasts the host's thrash is the contents of the
     /// IO-TLB and, with several sockets, what lies in the caches of the others and whether memory was ever written.
     #[must_use]
-    pub fn remembers(&self) -> bool {
+    pub fn is_stateful(&self) -> bool {
         self.system.iommu != IommuMode::Off || self.system.host.sockets > 1
     }
 }
@@ -96,7 +96,7 @@ mod tests {
         assert!(leaky.fits_states_of(&machine) && !leaky.keeps_states_of(&machine));
         let wider = changed(|system| system.host.llc.ddio_ways = 4);
         assert!(!wider.fits_states_of(&machine));
-        assert!(!machine.remembers());
-        assert!(changed(|system| system.iommu = crate::profile::IommuMode::FourKibPages).remembers());
+        assert!(!machine.is_stateful());
+        assert!(changed(|system| system.iommu = crate::profile::IommuMode::FourKibPages).is_stateful());
     }
 }

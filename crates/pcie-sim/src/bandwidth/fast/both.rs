@@ -8,7 +8,7 @@ mod root_port;
 mod waiting;
 
 use super::super::complex::Complex;
-use super::super::start::{Completion, Start};
+use super::super::start::{Finished, Start};
 use super::NEVER;
 use super::shapes::Shapes;
 use card::{Card, Outgoing, Step};
@@ -33,29 +33,29 @@ pub(crate) struct ReadWriteRun<'a> {
 #[derive(Debug, Default)]
 struct Completed {
     /// Those that one of the other direction could still overtake.
-    reads: VecDeque<Completion>,
-    writes: VecDeque<Completion>,
+    reads: VecDeque<Finished>,
+    writes: VecDeque<Finished>,
     count: u64,
     last: Picoseconds,
     /// Whether they are noted.
     noting: bool,
-    noted: Vec<Completion>,
+    noted: Vec<Finished>,
 }
 
 impl Completed {
     #[inline]
-    fn count(&mut self, completion: Completion) {
+    fn count(&mut self, finished: Finished) {
         self.count += 1;
-        self.last = completion.time;
+        self.last = finished.time;
         if self.noting {
-            self.noted.push(completion);
+            self.noted.push(finished);
         }
     }
 
-    /// Counts completions up to a time, before which none is still to come, and up to a number.
+    /// Counts finished transactions up to a time, before which none is still to come, and up to a number.
     fn settle(&mut self, until: Picoseconds, target: u64) {
         while self.count < target {
-            let time = |queue: &VecDeque<Completion>| queue.front().map_or(NEVER, |first| first.time);
+            let time = |queue: &VecDeque<Finished>| queue.front().map_or(NEVER, |first| first.time);
             let (read, write) = (time(&self.reads), time(&self.writes));
             if read.min(write) > until {
                 return;
@@ -87,7 +87,7 @@ impl<'a> ReadWriteRun<'a> {
     }
 
     /// See [`super::super::BandwidthRun::run`].
-    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
+    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed.count + count;
         self.completed.noting = noted.is_some();
         while self.completed.count < target {
@@ -178,7 +178,7 @@ impl<'a> ReadWriteRun<'a> {
         let credits_back = self.complex.write(piece, arrival);
         self.card.posted_credits_taken(write.length, credits_back);
         if let Some(transaction) = tlp.ends {
-            self.completed.writes.push_back(Completion { transaction, time: left });
+            self.completed.writes.push_back(Finished { transaction, time: left });
         }
     }
 

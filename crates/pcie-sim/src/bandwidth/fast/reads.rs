@@ -10,7 +10,7 @@ mod free;
 
 use super::super::complex::Complex;
 use super::super::engine::UPLINK_BACKLOG;
-use super::super::start::{Completion, Start};
+use super::super::start::{Finished, Start};
 use super::NEVER;
 use super::planned::Planned;
 use super::ready::Ready;
@@ -41,7 +41,7 @@ pub(crate) struct ReadRun<'a> {
     completed: u64,
     /// When the last of them was.
     last: Picoseconds,
-    noted: Option<Vec<Completion>>,
+    noted: Option<Vec<Finished>>,
 }
 
 impl<'a> ReadRun<'a> {
@@ -75,7 +75,7 @@ impl<'a> ReadRun<'a> {
     }
 
     /// See [`super::super::BandwidthRun::run`].
-    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
+    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);
         if self.waits {
@@ -123,7 +123,7 @@ impl<'a> ReadRun<'a> {
                 *completed += 1;
                 *last = engine_free;
                 if let Some(noted) = noted {
-                    noted.push(Completion { transaction, time: engine_free });
+                    noted.push(Finished { transaction, time: engine_free });
                 }
                 if *completed == target {
                     return (left, Picoseconds::ZERO);

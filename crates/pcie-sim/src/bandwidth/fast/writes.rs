@@ -3,7 +3,7 @@
 use super::super::card::data_credits;
 use super::super::complex::Complex;
 use super::super::engine::UPLINK_BACKLOG;
-use super::super::start::{Completion, Start};
+use super::super::start::{Finished, Start};
 use super::NEVER;
 use super::credits::DataCredits;
 use super::planned::Planned;
@@ -42,7 +42,7 @@ pub(crate) struct WriteRun<'a> {
     completed: u64,
     /// When the last of them was.
     last: Picoseconds,
-    noted: Option<Vec<Completion>>,
+    noted: Option<Vec<Finished>>,
 }
 
 /// The DMA at the head of the queue, with the TLPs of it that were not issued yet.
@@ -97,7 +97,7 @@ impl<'a> WriteRun<'a> {
     }
 
     /// See [`super::super::BandwidthRun::run`].
-    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Completion>>) -> Picoseconds {
+    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);
         while self.completed < target {
@@ -199,7 +199,7 @@ impl<'a> WriteRun<'a> {
             self.completed += 1;
             self.last = left;
             if let Some(noted) = &mut self.noted {
-                noted.push(Completion { transaction, time: left });
+                noted.push(Finished { transaction, time: left });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::super::card::data_credits;
 use super::super::super::engine::UPLINK_BACKLOG;
-use super::super::super::start::Completion;
+use super::super::super::start::Finished;
 use super::super::NEVER;
 use super::super::credits::{DataCredits, HeaderCredits};
 use super::super::shapes::{RequestShape, Shapes};
@@ -319,7 +319,7 @@ impl<'a> Card<'a> {
         tag: u32,
         arrival: Picoseconds,
         shapes: &Shapes<'_>,
-    ) -> Option<Completion> {
+    ) -> Option<Finished> {
         let InFlight { shape, dma } = self.in_flight[tag as usize];
         self.tags.free(tag, arrival);
         let moved = self.read_engine_free.max(arrival) + shapes.requests[shape as usize].move_time;
@@ -333,7 +333,7 @@ impl<'a> Card<'a> {
         }
         self.vacant.push(dma);
         self.workers.after_reads.push_back(moved);
-        Some(Completion { transaction: read.transaction, time: moved })
+        Some(Finished { transaction: read.transaction, time: moved })
     }
 }
 

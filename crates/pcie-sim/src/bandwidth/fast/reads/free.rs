@@ -4,7 +4,7 @@
 //! Where besides `ALIKE`, each read is one request and all requests take the same times, so that nothing is looked up.
 
 use super::super::super::engine::UPLINK_BACKLOG;
-use super::super::super::start::Completion;
+use super::super::super::start::Finished;
 use super::super::NEVER;
 use super::super::shapes::Alike;
 use super::ReadRun;
@@ -51,7 +51,7 @@ impl ReadRun<'_> {
             if ALIKE || card.completes(read, engine_free) {
                 *last = engine_free;
                 if let Some(noted) = noted {
-                    noted.push(Completion { transaction, time: engine_free });
+                    noted.push(Finished { transaction, time: engine_free });
                 }
                 wanted -= 1;
                 if wanted == 0 {
