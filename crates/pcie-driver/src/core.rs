@@ -1,24 +1,12 @@
 //! The FPGA core, driven through its registers.
 
+use crate::facts::CoreFacts;
 use crate::registers as r;
 use crate::settings::{Settings, Unsupported};
 use crate::transport::{Transport, TransportError};
 use pcie_workload::{AddressList, Test};
 use std::ops::{ControlFlow, Range};
 use thiserror::Error;
-
-/// What a core says of itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CoreFacts {
-    /// Bytes of a beat of its data path.
-    pub data_bytes: u32,
-    /// Reads in flight at most.
-    pub tags: u32,
-    /// Latencies that it keeps one by one.
-    pub records: u32,
-    /// Length of a clock, ps.
-    pub clock_ps: u32,
-}
 
 /// How far a bandwidth test is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! The core makes addresses without dividing: what a division would be needed for is worked out here.
 
-use crate::core::CoreFacts;
+use crate::facts::CoreFacts;
 use crate::registers as r;
 use pcie_workload::{AddressList, LIST_LENGTH, Operation, Path, Pattern, Test};
 use thiserror::Error;

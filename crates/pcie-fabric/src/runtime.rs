@@ -22,6 +22,7 @@ mod memory;
 mod places;
 mod schedule;
 mod trace;
+mod transfer;
 
 use std::collections::HashMap;
 
@@ -30,6 +31,7 @@ use pcie_time::Picoseconds;
 pub use error::RuntimeError;
 pub use schedule::{Choice, Fifo, Policy, RoundRobin, ShortestFirst, Waiting};
 pub use trace::{Phase, Summary, Trace, Traced};
+pub use transfer::{LONGEST_NS, Transfer};
 
 use crate::simulate::machine::{Arrival, Machine};
 use crate::simulate::traffic::Placed;
@@ -38,20 +40,6 @@ use crate::topology::Topology;
 use contents::Contents;
 use places::Places;
 use schedule::{Queued, Scheduler};
-
-/// The latest time that may be waited for: a quarter of an hour.
-pub const LONGEST_NS: f64 = 1e12;
-
-/// One transfer of a request. Device memory has bus addresses: those of its BAR, where it has one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transfer {
-    /// In the memory of the device that the request is for.
-    pub device_address: u64,
-    /// In the memory of the host, or of the other device.
-    pub other_address: u64,
-    /// Bytes.
-    pub size_bytes: u64,
-}
 
 /// The host side of the framework on a simulated fabric.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 mod asked_for;
 mod check;
+mod crossing;
 mod cuts;
 mod shape;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Transfer;
 use super::error::RuntimeError;
 use super::memory::{HUGE_PAGE_BYTES, Segments};
+use super::transfer::Transfer;
 use crate::description::{BarParameters, DeviceParameters, MemoryParameters, NodeParameters};
 use crate::error::FabricError;
 use crate::simulate::Primitive;

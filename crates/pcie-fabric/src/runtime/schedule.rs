@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use pcie_time::Picoseconds;
 
-use super::Transfer;
 use super::error::RuntimeError;
+use super::transfer::{LONGEST_NS, Transfer};
 use crate::simulate::Primitive;
 use crate::topology::NodeId;
 
@@ -222,7 +222,7 @@ const FOREVER: Picoseconds = Picoseconds(u64::MAX);
 
 /// When a policy that holds requests back for so long is to be asked again: later than now, so that time goes on.
 fn later(now: Picoseconds, ns: f64) -> Result<Picoseconds, RuntimeError> {
-    if !(ns > 0.0 && ns <= super::LONGEST_NS) {
+    if !(ns > 0.0 && ns <= LONGEST_NS) {
         return Err(RuntimeError::Hold { hold_ns: ns });
     }
     Ok(now + Picoseconds::from_ns(ns).max(Picoseconds(1)))

@@ -1,6 +1,6 @@
 //! Where a NIC's rings and buffers lie in the host buffer.
 
-use super::NicError;
+use super::error::NicError;
 use super::path::Shape;
 use pcie_model::{Interactions, Kind, Path, Queues};
 use pcie_wire::Piece;
