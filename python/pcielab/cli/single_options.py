@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from pcielab.cli.completion import choice
-from pcielab.suites.parameters import PARAMETERS, Parameter
+from pcielab.suites.parameter import Parameter
+from pcielab.suites.parameters import PARAMETERS
 
 _SWITCHES = frozenset(parameter.word for parameter in PARAMETERS if parameter.kind == "switch")
 

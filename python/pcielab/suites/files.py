@@ -14,7 +14,8 @@ from pcielab.profiles.part import Count, Name, Part, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.suites.benchmark import BENCHMARKS, Test, impossible, published_transactions
 from pcielab.suites.lists import AXES, LISTS, Axis, Lists
-from pcielab.suites.parameters import PARAMETERS, Parameter, Parameters
+from pcielab.suites.parameter import Parameter
+from pcielab.suites.parameters import PARAMETERS, Parameters
 from pcielab.validation import suggestion
 from pcielab.wording import shown
 

@@ -4,7 +4,9 @@ Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the t
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+from pcielab.suites.parameter import Parameter
 
 Cache: TypeAlias = Literal["cold", "device-thrash", "device-warm", "host-warm"]
 """What is done to the caches just before the test."""
@@ -14,40 +16,6 @@ Path: TypeAlias = Literal["dma", "command"]
 """Which of the card's two paths to the host carries the transactions."""
 Pattern: TypeAlias = Literal["fixed", "sequential", "strided", "random"]
 """In which order the units of the window are visited."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """What there is to say about a parameter.
-
-    Attributes:
-        key: In stores and in JSON.
-        word: As people say it: `--word` on the command line, a keyword in Python, an axis of sweeps.
-        heading: Over its column in tables.
-        axis: In suites, what varies with it; empty where nothing does.
-        kind: How its value is written: a `word`, a `size` (`4K`), a `whole` number, or a `switch`.
-        default: Where nothing is said; None for the device's or the paper's own.
-        choices: Words that it can be.
-        least: The smallest number.
-        most: The largest.
-        meaning: In one line.
-    """
-
-    key: str
-    word: str
-    heading: str
-    axis: str
-    kind: Literal["word", "size", "whole", "switch"]
-    default: Any
-    choices: tuple[str, ...]
-    least: int | None
-    most: int | None
-    meaning: str
-
-    @property
-    def option(self) -> str:
-        """On the command line."""
-        return "--" + self.word.replace("_", "-")
 
 
 PARAMETERS: tuple[Parameter, ...] = (

@@ -7,7 +7,8 @@ from pcielab.profiles.part import MOST_COUNT
 from pcielab.quantities import parse_bytes
 from pcielab.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
 from pcielab.suites.load import Suite
-from pcielab.suites.parameters import PARAMETERS, Parameter, Parameters
+from pcielab.suites.parameter import Parameter
+from pcielab.suites.parameters import PARAMETERS, Parameters
 from pcielab.validation import suggestion
 from pcielab.wording import named
 
