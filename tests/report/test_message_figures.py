@@ -32,6 +32,16 @@ ways = ["write-combined", "descriptors"]
 sizes = [20, 64, 128]
 messages = 2
 """
+FEW_SIZES = """
+[[group]]
+family = "one size on another link"
+loop = ["way"]
+ways = ["write-combined", "descriptors"]
+sizes = [20]
+links = ["gen4-x8"]
+pace = "stream"
+messages = 2
+"""
 CONTENTION = """
 [[group]]
 family = "message_cores"
@@ -62,7 +72,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> Store:
     for pace in ("alone", "stream"):
         for links in ("", 'links = ["gen3-x8", "gen6-x8"]\n'):
             text += f'{GROUP}pace = "{pace}"\n{links}'
-    text += CONTENTION
+    text += FEW_SIZES + CONTENTION
     path = folder / "small.toml"
     path.write_text(text)
     simulate_messages(model.load_message_profile("kpio-2012"), load_message_suite(str(path)), folder / "run.db")
