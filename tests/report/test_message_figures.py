@@ -172,10 +172,11 @@ def test_a_mux_has_a_line_for_each_connection_and_says_who_overtakes(tmp_path: P
     group = """
 [[group]]
 family = "mux"
-loop = ["stores-up-to"]
+loop = ["stores-up-to", "eviction"]
 ways = ["mux"]
 connections = [{ name = "short", sizes = [64], pace = "alone" }, { name = "all", sizes = [64, 2048] }]
 stores_up_to = [0, 64, "2K"]
+evictions = ["in-order", "random"]
 pace = "stream"
 messages = 20
 """
@@ -187,10 +188,12 @@ messages = 20
     assert {(row["line"], row["limit"]) for row in rows} == {
         (connection, limit) for connection in ("short", "all") for limit in ("none", "64", "2K")
     }
-    assert {row["panel"].split(" · ")[1] for row in rows} == {
-        "bandwidth (Gb/s)",
-        "median latency (ns)",
+    # What else is asked for has panels of its own: a line has one point at each limit.
+    assert {row["panel"] for row in rows} == {
+        f"Gen1 x4, mux, eviction {eviction} · {metric}"
+        for eviction in ("in-order", "random")
+        for metric in ("bandwidth (Gb/s)", "median latency (ns)")
     }
-    [said] = findings_of(figure)
-    assert "short: " in said
-    assert said.count("of all messages before one sent earlier") == 1
+    said = findings_of(figure)
+    assert len(said) == 2
+    assert all("short: " in one and one.count("of all messages before one sent earlier") == 1 for one in said)

@@ -118,10 +118,10 @@ def _drawn(runs: list[Run], pace: str, *, own_link: bool) -> pd.DataFrame:
     # would be a panel that is nearly empty.
     by_link = drawn.groupby("link")
     sizes = by_link["size_bytes"].transform("nunique")
-    drawn = drawn[(by_link["way"].transform("nunique") > 1) & (2 * sizes >= sizes.max())]
-    if drawn["size_bytes"].nunique() < 2:
+    kept: pd.DataFrame = drawn[(by_link["way"].transform("nunique") > 1) & (2 * sizes >= sizes.max())]
+    if kept["size_bytes"].nunique() < 2:
         raise MissingDataError(_NEEDED if own_link else f"{_NEEDED} on links that the suite names")
-    return drawn
+    return kept
 
 
 def _series(runs: list[Run], data: pd.DataFrame) -> Series:
