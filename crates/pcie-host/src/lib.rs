@@ -27,5 +27,9 @@ pub use buffer::Buffer;
 pub use cpu::{Cold, Cpu, HostOptions, PageSize};
 pub use error::HostError;
 #[cfg(target_os = "linux")]
+pub use clock::Clock;
+#[cfg(target_os = "linux")]
 pub use host::{RealHost, SharedBuffer};
+#[cfg(target_os = "linux")]
+pub use kernel::locked_memory_limit;
 pub use topology::{Cache, Topology};
