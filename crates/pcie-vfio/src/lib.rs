@@ -21,6 +21,7 @@ mod nvme;
 mod opened;
 mod options;
 mod origin;
+pub mod pio;
 mod refusal;
 #[cfg(target_os = "linux")]
 mod space;
@@ -39,6 +40,7 @@ pub use nvme::{Nvme, NvmeOptions};
 #[cfg(target_os = "linux")]
 pub use opened::{Interrupt, Opened};
 pub use options::VfioHostOptions;
+pub use pio::{Pio, PioHostOptions, PioOptions};
 pub use refusal::Refusal;
 #[cfg(target_os = "linux")]
 pub use space::{Mapped, Space};

@@ -7,7 +7,7 @@ use pcie_bench_sim::Simulated;
 use pcie_host::{Cpu, HostOptions};
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
-use pcie_vfio::{Address, Nvme, NvmeOptions, VfioHostOptions};
+use pcie_vfio::{Address, Nvme, NvmeOptions, Pio, PioHostOptions, PioOptions, VfioHostOptions};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
@@ -27,6 +27,14 @@ enum Asked {
         #[serde(default)]
         host: VfioHostOptions,
     },
+    /// Stores into a BAR.
+    Pio {
+        address: Address,
+        #[serde(default)]
+        device: PioOptions,
+        #[serde(default)]
+        host: PioHostOptions,
+    },
 }
 
 /// What tests of transfers or of messages are carried out with.
@@ -34,7 +42,6 @@ pub(crate) enum Opened {
     /// Transfers.
     Transfers(Arc<dyn Backend>),
     /// Messages.
-    #[allow(dead_code)]
     Messages(Arc<dyn Backend<Box<dyn MessageDevice>>>),
 }
 
@@ -49,6 +56,9 @@ pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Va
     let backend: Arc<dyn Backend> = match read(path)? {
         Asked::Cpu { host } => Arc::new(Cpu::new(host)),
         Asked::Nvme { address, device, host } => Arc::new(Nvme::new(address, device, host)?),
+        Asked::Pio { address, device, host } => {
+            return Ok((Opened::Messages(Arc::new(Pio::new(address, device, host)?)), None));
+        }
     };
     Ok((Opened::Transfers(backend), None))
 }
