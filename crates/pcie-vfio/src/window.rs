@@ -38,7 +38,7 @@ impl Window {
 
     /// The part from a place on, to be stored into, if all of it is there.
     #[must_use]
-    pub(crate) fn part(&self, place: u64, bytes: usize) -> Option<NonNull<u8>> {
+    pub fn part(&self, place: u64, bytes: usize) -> Option<NonNull<u8>> {
         let place = usize::try_from(place).ok()?;
         // SAFETY: the place is within the mapping.
         place.checked_add(bytes).filter(|end| *end <= self.bytes).map(|_| unsafe { self.start.add(place) })
