@@ -50,7 +50,7 @@ rust-test: target/rtl/pcielab-rtl
 
 .PHONY: python-test
 python-test: build target/rtl/pcielab-rtl
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 $(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group rtl

@@ -187,3 +187,26 @@ def test_pio_refuses_by_option(option: str, value: str, found: str) -> None:
     done = pcielab("model", "pio", option, value)
     assert (done.exit_code, done.stdout) == (2, "")
     assert found in done.stderr
+
+
+def test_details_say_what_a_transfer_takes_of_the_link() -> None:
+    [row] = rows("model", "bandwidth", *PAPER_LINK, "--sizes", "1024", "--details")
+    assert (float(row["read_upstream_tlps"]), float(row["read_downstream_tlps"])) == (2, 4)
+    assert float(row["write_millions_per_s"]) * 1024 * 8 / 1000 == pytest.approx(float(row["write_gbps"]))
+    assert float(row["write_efficiency"]) == pytest.approx(1024 / 1120)
+    [packets] = rows("model", "nic", "niantic-dpdk", *PAPER_LINK, "--sizes", "1500", "--details")
+    assert float(packets["line_millions_per_s"]) == pytest.approx(40e3 / 8 / 1520)
+    assert float(packets["bi_millions_per_s"]) > float(packets["line_millions_per_s"])
+
+
+def test_completions_can_be_cut_small_and_the_paper_takes_any_boundary() -> None:
+    link = ["model", "bandwidth", *PAPER_LINK, "--sizes", "1024"]
+    whole, small = rows(*link), rows(*link, "--completions", "64")
+    assert float(small[0]["read_gbps"]) < float(whole[0]["read_gbps"])
+    assert small[0]["write_gbps"] == whole[0]["write_gbps"]
+    refused = pcielab(*link, "--completions", "512")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--completions: 512" in refused.stderr
+    paper = rows(*link, "--accounting", "sigcomm18")
+    assert rows(*link, "--accounting", "sigcomm18", "--rcb", "512") == paper
+    assert "--rcb: 512" in pcielab(*link, "--rcb", "512").stderr

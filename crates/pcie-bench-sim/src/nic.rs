@@ -5,6 +5,7 @@ use pcie_model::{Ethernet, Interactions, Path};
 use pcie_sim::nic::{Direction, LinkBound, NicError, NicOutcome, NicRun, Traffic};
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
+use pcie_statistics::percentile;
 use pcie_store::{Distribution, Origin, Scalar, Status};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -169,8 +170,10 @@ fn reduced(
 fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
     let mut sorted = latencies_ns.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let Some(last) = sorted.len().checked_sub(1) else { return Vec::new() };
-    let at = |share: f64| sorted[(last as f64 * share).round() as usize];
+    if sorted.is_empty() {
+        return Vec::new();
+    }
+    let at = |share| percentile(&sorted, share).unwrap_or(f64::NAN);
     let average = sorted.iter().sum::<f64>() / sorted.len() as f64;
     vec![
         about("", "average", "ns", average),
@@ -181,4 +184,17 @@ fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
         about("", "p999", "ns", at(0.999)),
         about("", "samples", "1", sorted.len() as f64),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_of_packets_are_those_of_every_other_door() {
+        let found = latencies(&[4.0, 1.0, 3.0, 2.0]);
+        let value = |metric: &str| found.iter().find(|one| one.metric == metric).map(|one| one.value);
+        assert_eq!(["median", "p99", "p999"].map(value), [Some(2.0), Some(4.0), Some(4.0)]);
+        assert!(latencies(&[]).is_empty());
+    }
 }

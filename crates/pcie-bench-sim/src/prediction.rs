@@ -4,9 +4,9 @@
 //! numbers), and the history that it has in its suite. States before the rows are found once for the first variant and
 //! taken over by the others, which differ from it in times mostly. Nothing here estimates anything.
 
-use pcie_bench::Histogram;
 use pcie_sim::profile::System;
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, SystemError, TestKey};
+use pcie_statistics::Histogram;
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, CacheState, Operation, Suite, SuiteError, Test};
 use serde::{Deserialize, Serialize};

@@ -5,9 +5,9 @@ use crate::benchmarks::described;
 use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::outcome::Outcome;
-use crate::statistics::nearest_rank;
 use crate::stop::Stop;
 use crate::work::{Asked, Pulse, Work, Worker};
+use pcie_statistics::percentile;
 use pcie_store::{Origin, Scalar, Status};
 use pcie_workload::{MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord};
 use serde_json::{Map, Value};
@@ -222,9 +222,10 @@ fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
     let mut sorted = latencies_ns.to_vec();
     sorted.sort_by(f64::total_cmp);
     let (Some(&minimum), Some(&maximum)) = (sorted.first(), sorted.last()) else { return Vec::new() };
+    let median = percentile(&sorted, 0.5).unwrap_or(f64::NAN);
     vec![
         of_test("average", "ns", mean(&sorted)),
-        of_test("median", "ns", sorted[nearest_rank(0.5, sorted.len() as u64) as usize - 1]),
+        of_test("median", "ns", median),
         of_test("minimum", "ns", minimum),
         of_test("maximum", "ns", maximum),
         of_test("samples", "1", sorted.len() as f64),
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn the_median_of_messages_is_the_one_that_a_histogram_has() {
         for values in [&[1.0, 2.0, 3.0, 4.0][..], &[1.0, 2.0, 3.0]] {
-            let mut histogram = crate::Histogram::default();
+            let mut histogram = pcie_statistics::Histogram::default();
             values.iter().for_each(|value| histogram.add(*value as u32));
             let median = latencies(values).into_iter().find(|scalar| scalar.metric == "median");
             assert_eq!(median.map(|scalar| scalar.value), Some(f64::from(histogram.quantile(0.5))));

@@ -5,7 +5,7 @@ use crate::facts::{Condition, TimerFacts};
 use crate::sampling::{
     Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
 };
-use crate::statistics::{BatchMeans, Histogram};
+use pcie_statistics::{BatchMeans, Histogram};
 use pcie_store::{Distribution, Scalar, Series, Status};
 use pcie_workload::{Operation, Test};
 use std::ops::ControlFlow;

@@ -1,6 +1,6 @@
 //! How much of a test is done, and when enough of it was.
 
-use crate::statistics::{BatchMeans, Histogram};
+use pcie_statistics::{BatchMeans, Histogram};
 use serde::{Deserialize, Serialize};
 
 /// How many of a test's transactions are carried out.

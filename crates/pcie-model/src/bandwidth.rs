@@ -1,7 +1,7 @@
 //! Effective bandwidth of DMA transfers: equations (1) to (3) of the 2018 paper, less the misprint in (2), which adds the
 //! data to the read requests.
 
-use pcie_wire::{Accounting, SplitAt};
+use pcie_wire::{Accounting, CompletionPolicy, SplitAt};
 use serde::Serialize;
 
 use crate::error::ModelError;
@@ -9,6 +9,46 @@ use crate::{Answer, Load, Model};
 
 /// The largest transfer that the model splits: 1 GiB.
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 30;
+const SIZES: &str = "1 byte to 1 GiB";
+
+/// A transfer, and how the host answers where it is a read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Bytes, 1 to [`MAX_TRANSFER_BYTES`].
+    pub size_bytes: u64,
+    /// Bytes from a 4 KiB boundary to where it starts, 0 to 4095; 0 under `sigcomm18`, which splits by size alone.
+    pub offset_bytes: u64,
+    /// The host cuts its completions at multiples of this: a power of two from RCB to MPS. As large as MPS if left out.
+    pub completion_bytes: Option<u32>,
+}
+
+/// What transfers at the rate of an answer take of the link.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LinkUse {
+    /// TLPs from the device to the host, for each transfer (for a read and a write together).
+    pub upstream_tlps: f64,
+    /// TLPs from the host to the device.
+    pub downstream_tlps: f64,
+    /// Bandwidth of those TLPs, headers and framing included, in Gb/s.
+    pub upstream_gbps: f64,
+    /// The same downstream.
+    pub downstream_gbps: f64,
+    /// Data as a part of all bytes of TLPs, in both directions, 0 to 1.
+    pub efficiency: f64,
+}
+
+impl LinkUse {
+    fn of(load: &Load, answer: &Answer, data_bytes: u64) -> Self {
+        let gbps = |bytes: f64| bytes * answer.millions_per_s * 8.0 / 1_000.0;
+        Self {
+            upstream_tlps: load.read_requests + load.write_tlps,
+            downstream_tlps: load.completions,
+            upstream_gbps: gbps(load.upstream_bytes),
+            downstream_gbps: gbps(load.downstream_bytes),
+            efficiency: data_bytes as f64 / (load.upstream_bytes + load.downstream_bytes),
+        }
+    }
+}
 
 /// The highest bandwidth of transfers of one size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +61,12 @@ pub struct Bandwidth {
     pub write: Answer,
     /// As many reads as writes at once; the rate is that of one direction.
     pub rdwr: Answer,
+    /// What the reads take of the link.
+    pub read_use: LinkUse,
+    /// What the writes take of it.
+    pub write_use: LinkUse,
+    /// What both at once take of it.
+    pub rdwr_use: LinkUse,
     /// What the link offers to TLPs in each direction, in Gb/s.
     pub tlp_gbps: f64,
     /// Read requests outstanding that fill the link, where the round trip is known.
@@ -31,38 +77,44 @@ impl Model {
     /// Bandwidth of transfers of `size_bytes` that each start `offset_bytes` above a 4 KiB boundary.
     ///
     /// # Errors
-    /// A size of 0 or above [`MAX_TRANSFER_BYTES`], an offset above 4095, or any offset under `sigcomm18`, which splits by
-    /// size alone.
+    /// As [`Model::bandwidth_of`].
     pub fn bandwidth(&self, size_bytes: u64, offset_bytes: u64) -> Result<Bandwidth, ModelError> {
-        let out_of_range =
-            |key, value: u64, remedy| ModelError::OutOfRange { key, value: value as f64, remedy };
-        if offset_bytes > 4095 {
-            return Err(out_of_range("offset_bytes", offset_bytes, "0 to 4095"));
-        }
-        if offset_bytes != 0 && self.accounting == Accounting::Sigcomm18 {
-            return Err(ModelError::UnknownToSigcomm18 { key: "offset_bytes" });
-        }
-        let bad_size = || out_of_range("size_bytes", size_bytes, "1 byte to 1 GiB");
-        if size_bytes == 0 || size_bytes > MAX_TRANSFER_BYTES {
-            return Err(bad_size());
-        }
-        let read =
-            |split_at| Load::dma_read_split(&self.link, self.accounting, offset_bytes, size_bytes, split_at);
+        self.bandwidth_of(Transfer { size_bytes, offset_bytes, completion_bytes: None })
+    }
+
+    /// Bandwidth of a transfer, made again and again.
+    ///
+    /// # Errors
+    /// [`ModelError`], naming the key: a number out of the range that [`Transfer`] gives.
+    pub fn bandwidth_of(&self, transfer: Transfer) -> Result<Bandwidth, ModelError> {
+        self.check_transfer(transfer)?;
+        let Transfer { size_bytes, offset_bytes, completion_bytes } = transfer;
+        let bad_size = || out_of_range("size_bytes", size_bytes, SIZES);
+        let policy = completion_bytes.map_or(CompletionPolicy::AsLargeAsMps, CompletionPolicy::Every);
+        let read = |split_at| {
+            Load::dma_read_split(&self.link, self.accounting, offset_bytes, size_bytes, split_at, policy)
+        };
         let by_size = read(SplitAt::TransferSize);
         let write = Load::dma_write(&self.link, self.accounting, offset_bytes, size_bytes);
         // A ceiling must hold however the device cuts its reads.
         let best_with = |other: Load| {
             [by_size, read(SplitAt::AlignedAddress)]
                 .into_iter()
-                .filter_map(|read| self.answer(&(read + other), size_bytes))
-                .max_by(|one, other| one.gbps.total_cmp(&other.gbps))
+                .filter_map(|read| Some((read + other, self.answer(&(read + other), size_bytes)?)))
+                .max_by(|(_, one), (_, other)| one.gbps.total_cmp(&other.gbps))
                 .ok_or_else(bad_size)
         };
+        let (read_load, read) = best_with(Load::default())?;
+        let (rdwr_load, rdwr) = best_with(write)?;
+        let write_answer = self.answer(&write, size_bytes).ok_or_else(bad_size)?;
         Ok(Bandwidth {
             size_bytes,
-            read: best_with(Load::default())?,
-            write: self.answer(&write, size_bytes).ok_or_else(bad_size)?,
-            rdwr: best_with(write)?,
+            read_use: LinkUse::of(&read_load, &read, size_bytes),
+            write_use: LinkUse::of(&write, &write_answer, size_bytes),
+            rdwr_use: LinkUse::of(&rdwr_load, &rdwr, 2 * size_bytes),
+            read,
+            write: write_answer,
+            rdwr,
             tlp_gbps: self.accounting.tlp_gbps(&self.link),
             tags_to_fill: self
                 .limits
@@ -71,12 +123,36 @@ impl Model {
         })
     }
 
+    fn check_transfer(&self, transfer: Transfer) -> Result<(), ModelError> {
+        let Transfer { size_bytes, offset_bytes, completion_bytes } = transfer;
+        if offset_bytes > 4095 {
+            return Err(out_of_range("offset_bytes", offset_bytes, "0 to 4095"));
+        }
+        if offset_bytes != 0 && self.accounting == Accounting::Sigcomm18 {
+            return Err(ModelError::UnknownToSigcomm18 { key: "offset_bytes" });
+        }
+        if size_bytes == 0 || size_bytes > MAX_TRANSFER_BYTES {
+            return Err(out_of_range("size_bytes", size_bytes, SIZES));
+        }
+        let allowed = self.link.rcb.bytes()..=self.link.mps.bytes();
+        match completion_bytes {
+            Some(bytes) if !bytes.is_power_of_two() || !allowed.contains(&bytes) => {
+                Err(out_of_range("completion_bytes", u64::from(bytes), "a power of two from RCB to MPS"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// As many requests as are on their way while the link is full of completions, charged as if the other direction
     /// were full too.
     fn tags_to_fill(&self, read: &Load, round_trip_ns: f64) -> u64 {
         let bytes_per_ns = self.accounting.saturated_tlp_gbps(&self.link, self.dllp_intervals()) / 8.0;
         (bytes_per_ns * round_trip_ns * read.read_requests / read.downstream_bytes).ceil() as u64
     }
+}
+
+fn out_of_range(key: &'static str, value: u64, remedy: &'static str) -> ModelError {
+    ModelError::OutOfRange { key, value: value as f64, remedy }
 }
 
 #[cfg(test)]

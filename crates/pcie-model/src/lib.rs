@@ -19,7 +19,7 @@ mod nic;
 pub mod pio;
 mod sizing;
 
-pub use bandwidth::{Bandwidth, MAX_TRANSFER_BYTES};
+pub use bandwidth::{Bandwidth, LinkUse, MAX_TRANSFER_BYTES, Transfer};
 pub use bound::{Answer, Bound, Ceiling};
 pub use error::ModelError;
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};

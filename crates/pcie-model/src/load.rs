@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul};
 
-use pcie_wire::{Accounting, CompletionPolicy, LinkConfiguration, Piece, SplitAt, TlpKind};
+use pcie_wire::{Accounting, CompletionPolicy, LinkConfiguration, PAGE_BYTES, Piece, SplitAt, TlpKind};
 
 /// Bytes of one data credit.
 const DATA_CREDIT_BYTES: u32 = 16;
@@ -24,6 +24,8 @@ pub struct Load {
     pub write_data_credits: f64,
     /// Cache lines that those TLPs touch.
     pub write_lines: f64,
+    /// Completions with the data of the device's reads.
+    pub completions: f64,
     /// DMAs that the device starts.
     pub dmas: f64,
 }
@@ -31,23 +33,26 @@ pub struct Load {
 impl Load {
     /// The device reads host memory, with requests as large as MRRS allows.
     pub fn dma_read(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
-        Self::dma_read_split(link, accounting, address, length, SplitAt::TransferSize)
+        let completions = CompletionPolicy::AsLargeAsMps;
+        Self::dma_read_split(link, accounting, address, length, SplitAt::TransferSize, completions)
     }
 
     /// The device reads host memory, and cuts where `split_at` says. From an unaligned address, cutting at multiples of
-    /// MRRS may take a request more, and completions fewer.
+    /// MRRS may take a request more, and completions fewer. The host cuts its answers as `completions` says.
     pub fn dma_read_split(
         link: &LinkConfiguration,
         accounting: Accounting,
         address: u64,
         length: u64,
         split_at: SplitAt,
+        completions: CompletionPolicy,
     ) -> Self {
-        let read = Read::of(link, accounting, address, length, split_at);
+        let read = Read::of(link, accounting, address, length, split_at, completions);
         Self {
             upstream_bytes: read.request_bytes,
             downstream_bytes: read.completion_bytes,
             read_requests: read.requests,
+            completions: read.completions,
             dmas: 1.0,
             ..Self::default()
         }
@@ -72,7 +77,8 @@ impl Load {
 
     /// The host reads a device register.
     pub fn mmio_read(link: &LinkConfiguration, accounting: Accounting, address: u64, length: u64) -> Self {
-        let read = Read::of(link, accounting, address, length, SplitAt::TransferSize);
+        let completions = CompletionPolicy::AsLargeAsMps;
+        let read = Read::of(link, accounting, address, length, SplitAt::TransferSize, completions);
         Self {
             upstream_bytes: read.completion_bytes,
             downstream_bytes: read.request_bytes,
@@ -101,6 +107,7 @@ impl Add for Load {
             write_tlps: self.write_tlps + other.write_tlps,
             write_data_credits: self.write_data_credits + other.write_data_credits,
             write_lines: self.write_lines + other.write_lines,
+            completions: self.completions + other.completions,
             dmas: self.dmas + other.dmas,
         }
     }
@@ -117,6 +124,7 @@ impl Mul<f64> for Load {
             write_tlps: self.write_tlps * times,
             write_data_credits: self.write_data_credits * times,
             write_lines: self.write_lines * times,
+            completions: self.completions * times,
             dmas: self.dmas * times,
         }
     }
@@ -127,6 +135,7 @@ impl Mul<f64> for Load {
 struct Read {
     requests: f64,
     request_bytes: f64,
+    completions: f64,
     completion_bytes: f64,
 }
 
@@ -137,26 +146,31 @@ impl Read {
         address: u64,
         length: u64,
         split_at: SplitAt,
+        policy: CompletionPolicy,
     ) -> Self {
         let mut read = Self::default();
         for request in link.read_requests(address, length, split_at) {
             read.requests += 1.0;
             read.request_bytes += tlp_bytes(link, accounting, TlpKind::MemoryRead, request);
             if accounting == Accounting::Spec {
-                read.completion_bytes += link
-                    .completions(request, CompletionPolicy::AsLargeAsMps)
-                    .map(|piece| tlp_bytes(link, accounting, TlpKind::CompletionWithData, piece))
-                    .sum::<f64>();
+                link.completions(request, policy).for_each(|piece| read.complete(link, accounting, piece));
             }
         }
         if accounting == Accounting::Sigcomm18 {
             // Equation (3) cuts the whole transfer at MPS, even where MRRS is smaller and each request is answered apart.
-            read.completion_bytes = link
-                .writes(address, length, SplitAt::TransferSize)
-                .map(|piece| tlp_bytes(link, accounting, TlpKind::CompletionWithData, piece))
-                .sum();
+            let boundary = match policy {
+                CompletionPolicy::Every(bytes) => bytes,
+                _ => PAGE_BYTES,
+            };
+            link.writes_in_parts(address, length, boundary)
+                .for_each(|piece| read.complete(link, accounting, piece));
         }
         read
+    }
+
+    fn complete(&mut self, link: &LinkConfiguration, accounting: Accounting, piece: Piece) {
+        self.completions += 1.0;
+        self.completion_bytes += tlp_bytes(link, accounting, TlpKind::CompletionWithData, piece);
     }
 }
 

@@ -1,9 +1,12 @@
 //! The model: a link, how its bytes are accounted for, and what else bounds the device.
 
-use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, LinkParameters};
+use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, LinkParameters, ReadCompletionBoundary};
 use serde::Deserialize;
 
 use crate::{Answer, Bound, Limits, Load, ModelError};
+
+/// Boundaries that no link has and the 2018 model takes. Its equations cut completions at MPS, whatever the RCB.
+const RCBS_OF_SIGCOMM18: [u32; 2] = [256, 512];
 
 /// A model as it is asked for; [`Model`] is the validated one.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -22,7 +25,11 @@ impl TryFrom<ModelParameters> for Model {
     type Error = ModelError;
 
     fn try_from(given: ModelParameters) -> Result<Self, ModelError> {
-        Self::new(LinkConfiguration::try_from(given.link)?, given.accounting, given.limits)
+        let mut link = given.link;
+        if given.accounting == Accounting::Sigcomm18 && RCBS_OF_SIGCOMM18.contains(&link.rcb_bytes) {
+            link.rcb_bytes = ReadCompletionBoundary::Bytes64.bytes();
+        }
+        Self::new(LinkConfiguration::try_from(link)?, given.accounting, given.limits)
     }
 }
 

@@ -46,6 +46,7 @@ mod output;
 mod prediction;
 mod python_device;
 mod run;
+mod statistics;
 mod store;
 
 /// The compiled half of pcielab.
@@ -68,5 +69,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     model::register(module)?;
     output::register(module)?;
     store::register(module)?;
+    statistics::register(module)?;
     run::register(module)
 }

@@ -1,7 +1,7 @@
 //! `pcie-model` for Python: questions come in as JSON, answers go out as JSON.
 
 use pcie_model::pio::MessageProfile;
-use pcie_model::{Ethernet, Interactions, Model, ModelError, ModelParameters, sizing};
+use pcie_model::{Ethernet, Interactions, Model, ModelError, ModelParameters, Transfer, sizing};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,7 @@ struct BandwidthQuestion {
     model: ModelParameters,
     sizes_bytes: Vec<u64>,
     offset_bytes: u64,
+    completion_bytes: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -48,8 +49,11 @@ struct MessagesQuestion {
 fn model_bandwidth(question: &str) -> PyResult<String> {
     let question: BandwidthQuestion = read(question)?;
     let model = Model::try_from(question.model).map_err(input_error)?;
-    let rows =
-        question.sizes_bytes.iter().map(|&size_bytes| model.bandwidth(size_bytes, question.offset_bytes));
+    let BandwidthQuestion { offset_bytes, completion_bytes, .. } = question;
+    let rows = question
+        .sizes_bytes
+        .iter()
+        .map(|&size_bytes| model.bandwidth_of(Transfer { size_bytes, offset_bytes, completion_bytes }));
     write(rows)
 }
 

@@ -86,7 +86,7 @@ impl<'a> LatencyRun<'a> {
             machine,
             test,
             offsets: Offsets::new(list, first),
-            footprint: Footprint::new(&machine.lines, test, list),
+            footprint: Footprint::new(machine.lines(), test, list),
             next: first,
             draws: key.draws(Stream::Transaction),
             sleeper: system.host.idle.as_ref().map(|states| Sleeper::new(states, key)),

@@ -15,6 +15,8 @@ pub enum CompletionPolicy {
     AtMpsBoundaries,
     /// Cut at every multiple of RCB: as many completions as the rules allow.
     EveryRcb,
+    /// Cut at every multiple of so many bytes: a power of two, from RCB to MPS, and taken for the nearer one beyond.
+    Every(u32),
 }
 
 /// The completions of one read request, in address order. Never allocates.
@@ -60,6 +62,7 @@ impl LinkConfiguration {
             CompletionPolicy::AsLargeAsMps => (self.rcb.bytes(), Some(self.mps.bytes())),
             CompletionPolicy::AtMpsBoundaries => (self.mps.bytes(), None),
             CompletionPolicy::EveryRcb => (self.rcb.bytes(), None),
+            CompletionPolicy::Every(bytes) => (bytes.clamp(self.rcb.bytes(), self.mps.bytes()), None),
         };
         Completions { address: request.address, remaining: request.length, boundary, combine }
     }

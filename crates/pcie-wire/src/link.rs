@@ -22,7 +22,9 @@ pub enum ConfigurationError {
         bytes: u32,
     },
     /// Not a Read Completion Boundary.
-    #[error("rcb_bytes: {0} is not a read completion boundary: give 64 or 128")]
+    #[error(
+        "rcb_bytes: {0} is not a read completion boundary: give 64 or 128 (256 and 512 are known to the accounting sigcomm18 alone)"
+    )]
     ReadCompletionBoundary(u32),
     /// Not a width of addresses.
     #[error("address_bits: {0} is not an address width: give 32 or 64")]

@@ -18,7 +18,8 @@ def _add(exporter: Exporter) -> None:
         output: Annotated[Path, typer.Option("--output", "-o", metavar="PATH", help="What to write.")],
         overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     ) -> None:
-        export(opened(run), exporter.name, output, overwrite=overwrite)
+        for warning in export(opened(run), exporter.name, output, overwrite=overwrite):
+            typer.echo(f"warning: {warning}", err=True)
         typer.echo(f"wrote {output}", err=True)
 
 

@@ -11,10 +11,10 @@ from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_m
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
 from pcielab.model.link import Ethernet, Gap
-from pcielab.quantities import parse_range
+from pcielab.quantities import parse_bytes, parse_range
 
 if TYPE_CHECKING:
-    from pcielab.model import Answer
+    from pcielab.model import Answer, Bandwidth, NicThroughput
 
 app = typer.Typer()
 
@@ -30,6 +30,18 @@ FrameSizes = Annotated[
 Line = Annotated[float, typer.Option("--line", help="Ethernet line rate in Gb/s, 1 to 800.")]
 Vlan = Annotated[bool, typer.Option("--vlan", help="Frames carry a VLAN tag on the line.")]
 GapOption = Annotated[Gap, typer.Option("--gap", help="The gap between packets.")]
+Completions = Annotated[
+    int | None,
+    typer.Option(
+        "--completions",
+        help="The host's completions end at every multiple of so many bytes, from RCB to MPS.  "
+        "[default: as large as MPS]",
+        parser=lambda given: parse_bytes(str(given), "--completions"),
+        metavar="BYTES",
+        show_default=False,
+    ),
+]
+Details = Annotated[bool, typer.Option("--details", help="More columns: see above.")]
 FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
 app.command("pio")(model_pio.pio)
@@ -41,12 +53,15 @@ def bandwidth(
     options: ModelOptions,
     sizes: Sizes = "64,128,256,512,1024,2048,4096",
     offset: Annotated[int, typer.Option("--offset", min=0, help="Bytes above a 4 KiB boundary.")] = 0,
+    completions: Completions = None,
+    details: Details = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """The highest bandwidth of DMA reads, writes, and both at once (one direction's rate), in Gb/s.
 
     `tlp_gbps` is what the link offers to TLPs in each direction. With `--rtt-ns`, `tags_to_fill` says how many
-    read requests must be outstanding to fill it.
+    read requests must be outstanding to fill it. With `--details` come the TLPs of one transfer, the transfers a
+    second, the bandwidth of TLPs with their headers in each direction, and the part of it that is data.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
@@ -59,6 +74,7 @@ def bandwidth(
         accounting=options.accounting,
         limits=options.limits,
         offset_bytes=offset,
+        completion_bytes=completions,
     )
     rows: list[dict[str, Cell]] = []
     for answer in answers:
@@ -74,6 +90,8 @@ def bandwidth(
         }
         if options.rtt_ns is not None:
             row["tags_to_fill"] = answer.tags_to_fill
+        if details:
+            row |= _link_use(answer)
         rows.append(row)
     print_rows(rows, output_format, options.title)
 
@@ -94,11 +112,13 @@ def nic(
     line: Line = 40.0,
     vlan: Vlan = False,
     gap: GapOption = Gap.STANDARD,
+    details: Details = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """What a NIC reaches over PCIe, sending and receiving at once (`bi`, one direction's rate) or alone, in Gb/s.
 
-    Frames lose their 4 bytes of FCS before they cross PCIe; all rates, the line's too, count what crosses.
+    Frames lose their 4 bytes of FCS before they cross PCIe; all rates, the line's too, count what crosses. With
+    `--details` come the packets a second.
 
     Examples:
     `pcielab model nic simple-nic --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
@@ -120,19 +140,20 @@ def nic(
             accounting=options.accounting,
             limits=options.limits,
         ):
-            rows.append(
-                {
-                    "nic": device.name,
-                    "size_bytes": answer.frame_bytes,
-                    "bi_gbps": answer.bi.gbps,
-                    "tx_gbps": _gbps(answer.tx),
-                    "rx_gbps": _gbps(answer.rx),
-                    "line_gbps": answer.line_gbps,
-                    "bi_bound": answer.bi.bound,
-                    "tx_bound": answer.tx.bound if answer.tx else None,
-                    "rx_bound": answer.rx.bound if answer.rx else None,
-                }
-            )
+            row: dict[str, Cell] = {
+                "nic": device.name,
+                "size_bytes": answer.frame_bytes,
+                "bi_gbps": answer.bi.gbps,
+                "tx_gbps": _gbps(answer.tx),
+                "rx_gbps": _gbps(answer.rx),
+                "line_gbps": answer.line_gbps,
+                "bi_bound": answer.bi.bound,
+                "tx_bound": answer.tx.bound if answer.tx else None,
+                "rx_bound": answer.rx.bound if answer.rx else None,
+            }
+            if details:
+                row |= _packets(answer)
+            rows.append(row)
     print_rows(rows, output_format, options.title)
 
 
@@ -190,6 +211,25 @@ def sizing(
         for answer in answers
     ]
     print_rows(rows, output_format, f"modelled: {line:g}GbE, DMAs of {nic or 'packets alone'}")
+
+
+def _link_use(answer: "Bandwidth") -> dict[str, Cell]:
+    """What one size takes of the link, for reads, writes and both."""
+    cells: dict[str, Cell] = {}
+    for name in ("read", "write", "rdwr"):
+        rate, use = getattr(answer, name), getattr(answer, f"{name}_use")
+        cells |= {f"{name}_millions_per_s": rate.millions_per_s}
+        cells |= {f"{name}_{key}": value for key, value in use.model_dump().items()}
+    return cells
+
+
+def _packets(answer: "NicThroughput") -> dict[str, Cell]:
+    """Packets a second, in millions, in each direction; and those of a full line."""
+    ways = {"bi": answer.bi, "tx": answer.tx, "rx": answer.rx}
+    cells: dict[str, Cell] = {
+        f"{name}_millions_per_s": way.millions_per_s if way else None for name, way in ways.items()
+    }
+    return cells | {"line_millions_per_s": answer.bi.millions_per_s * answer.line_gbps / answer.bi.gbps}
 
 
 def _gbps(answer: "Answer | None") -> float | None:

@@ -42,7 +42,9 @@ class ModelOptions:
     lanes: Annotated[int, _link("--lanes", "Width: 1, 2, 4, 8, 12, 16 or 32.")] = 8
     mps: Annotated[int, _size("--mps", "Maximum Payload Size, 128 to 4096.")] = 256
     mrrs: Annotated[int, _size("--mrrs", "Maximum Read Request Size, 128 to 4096.")] = 512
-    rcb: Annotated[int, _size("--rcb", "Read Completion Boundary, 64 or 128.")] = 64
+    rcb: Annotated[
+        int, _size("--rcb", "Read Completion Boundary, 64 or 128; `sigcomm18` takes 256 and 512 too.")
+    ] = 64
     addr: Annotated[int, _link("--addr", "Bits of addresses, 32 or 64: headers of 3 or 4 DW.")] = 64
     ecrc: Annotated[bool, _link("--ecrc", "TLPs carry an end-to-end CRC.")] = False
     flit: Annotated[
@@ -132,6 +134,7 @@ _OPTION_OF_KEY = {
     "ack_interval_symbols": "--ack-interval",
     "update_fc_interval_symbols": "--fc-interval",
     "offset_bytes": "--offset",
+    "completion_bytes": "--completions",
     "size_bytes": "--sizes",
     "sizes_bytes": "--sizes",
     "frame_bytes": "--sizes",

@@ -3,6 +3,7 @@
 A new one is a module with an `EXPORTER`, listed here; the command line offers it by itself.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import InputError
@@ -15,7 +16,7 @@ EXPORTERS = {
 }
 
 
-def export(store: Store, name: str, output: str | Path, *, overwrite: bool = False) -> None:
+def export(store: Store, name: str, output: str | Path, *, overwrite: bool = False) -> Sequence[str]:
     """Write a store in a format.
 
     Args:
@@ -24,12 +25,15 @@ def export(store: Store, name: str, output: str | Path, *, overwrite: bool = Fal
         output: The file to write; for `pcie-bench`, the folder.
         overwrite: Replace what is there.
 
+    Returns:
+        What a reader of the output has to be warned of, a line each.
+
     Raises:
         InputError: The format is unknown, the output is refused, or the store lacks what the format needs.
     """
     if name not in EXPORTERS:
         raise InputError(f"{name!r} is not a format: it must be one of {', '.join(EXPORTERS)}")
-    EXPORTERS[name].write(store, Path(output), overwrite=overwrite)
+    return EXPORTERS[name].write(store, Path(output), overwrite=overwrite) or ()
 
 
 __all__ = ["EXPORTERS", "Exporter", "export"]

@@ -1,5 +1,6 @@
 """What an exporter is: a name, a line of help, and a function."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,8 +11,12 @@ from pcielab.store import Store
 class Write(Protocol):
     """Writes a store to a path, or raises InputError and writes nothing."""
 
-    def __call__(self, store: Store, output: Path, *, overwrite: bool) -> None:
-        """Write `store` to `output`, which may exist only if `overwrite` is given."""
+    def __call__(self, store: Store, output: Path, *, overwrite: bool) -> Sequence[str] | None:
+        """Write `store` to `output`, which may exist only if `overwrite` is given.
+
+        Returns:
+            What a reader of the output has to be warned of, a line each; None is nothing.
+        """
         ...
 
 

@@ -77,6 +77,8 @@ def test_a_simulated_run_says_what_was_simulated_and_comes_back_as_simulated(tmp
     export(store, "pcie-bench", tmp_path / "out")
     rows = (tmp_path / "out" / "bw_single.csv").read_text().splitlines()
     assert rows[1:] == ["BW_DMA_RD,Stri,Cold,0,0,65536,64,250,1000.5,1280,20,10.23488,19990004.997"]
+    # A test this short is shown in microseconds, and .txt has no room for more digits.
+    assert "   1.00us   1.25KB " in (tmp_path / "out" / "bw_single.txt").read_text()
     origin = (tmp_path / "out" / "ORIGIN.txt").read_text()
     assert "origin: simulated\n" in origin
     assert "rows left out: 1\n" in origin

@@ -7,6 +7,8 @@ when the command came to the device (NaN for MMIO, which has none); the three ph
 import numpy as np
 import pandas as pd
 
+from pcielab.percentiles import percentile
+
 PHASES = ("host", "fabric", "device")
 """Where a request spends its time: queued at the host, in the fabric, executed at the device."""
 TIMES = ("submitted", "reached", *PHASES)
@@ -26,7 +28,7 @@ def summary_of(requests: pd.DataFrame) -> dict[str, float]:
     Also `reached_ns`: how long after its submission a command reaches the device; NaN where there is none.
     """
     total = requests["total"]
-    quantiles = {f"p{share}_ns": float(total.quantile(share / 100)) for share in (50, 90, 99)}
+    quantiles = {f"p{share}_ns": percentile(total, share / 100) for share in (50, 90, 99)}
     phases = {f"{phase}_ns": float(requests[phase].mean()) for phase in PHASES}
     reached = {"reached_ns": float((requests["reached"] - requests["submitted"]).mean())}
     return {"requests": len(total), "average_ns": float(total.mean()), **quantiles, **phases, **reached}

@@ -14,6 +14,7 @@ import pandas as pd
 
 from pcielab.errors import InputError
 from pcielab.fabric.requests import PHASES, TIMES
+from pcielab.percentiles import percentile
 from pcielab.store import Store
 
 _METRICS = {"bandwidth": "gbytes_per_s", "requests": "requests"}
@@ -61,7 +62,7 @@ def _phase_scalars(requests: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, A
     for flow, rows in requests.items():
         for phase in PHASES if len(rows) else ():
             subject = f"phase {phase} of {flow}"
-            for metric, value in (("average", rows[phase].mean()), ("p99", rows[phase].quantile(0.99))):
+            for metric, value in (("average", rows[phase].mean()), ("p99", percentile(rows[phase], 0.99))):
                 yield {"subject": subject, "metric": metric, "unit": "ns", "value": float(value)}
 
 

@@ -17,6 +17,7 @@ from pcielab.fabric.requests import PHASES, summary_of
 from pcielab.fabric.run import manifest_of
 from pcielab.fabric.simulate import Discipline
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
+from pcielab.percentiles import percentile
 
 Phase: TypeAlias = Literal["host", "fabric", "device", "total"]
 _OUTWARDS = ("d2h", "d2d-write")
@@ -56,10 +57,7 @@ class Trace:
             if not len(times):
                 continue
             ranks = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999, "longest": 1.0}
-            tails = {
-                f"{name}_ns": float(np.quantile(times, rank, method="inverted_cdf"))
-                for name, rank in ranks.items()
-            }
+            tails = {f"{name}_ns": percentile(times, rank) for name, rank in ranks.items()}
             rows.append({"phase": phase, "requests": len(times), "average_ns": float(times.mean())} | tails)
         return pd.DataFrame(rows)
 

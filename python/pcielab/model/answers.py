@@ -44,6 +44,16 @@ class Answer(_Answer):
     ceilings: list[Ceiling]
 
 
+class LinkUse(_Answer):
+    """What transfers take of the link: TLPs of one; bandwidth with headers; data as a part of their bytes."""
+
+    upstream_tlps: float
+    downstream_tlps: float
+    upstream_gbps: float
+    downstream_gbps: float
+    efficiency: float
+
+
 class Bandwidth(_Answer):
     """DMA transfers of one size; `rdwr` is one direction's rate with as many reads as writes."""
 
@@ -51,6 +61,9 @@ class Bandwidth(_Answer):
     read: Answer
     write: Answer
     rdwr: Answer
+    read_use: LinkUse
+    write_use: LinkUse
+    rdwr_use: LinkUse
     tlp_gbps: float
     tags_to_fill: int | None
 

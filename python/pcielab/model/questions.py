@@ -29,12 +29,17 @@ def bandwidth(
     accounting: Accounting = Accounting.SPEC,
     limits: Limits | None = None,
     offset_bytes: int = 0,
+    completion_bytes: int | None = None,
 ) -> list[Bandwidth]:
-    """The highest bandwidth of transfers of each size, starting `offset_bytes` above a 4 KiB boundary."""
+    """The highest bandwidth of transfers of each size, starting `offset_bytes` above a 4 KiB boundary.
+
+    The host's completions are as large as MPS, or end at every multiple of `completion_bytes`.
+    """
     question = {
         "model": model_json(link, accounting, limits),
         "sizes_bytes": list(sizes_bytes),
         "offset_bytes": offset_bytes,
+        "completion_bytes": completion_bytes,
     }
     return _BANDWIDTHS.validate_json(_core.model_bandwidth(question_json(question)))
 

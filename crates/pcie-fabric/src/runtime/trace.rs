@@ -1,5 +1,7 @@
 //! What the profiler has seen: every request in its three phases, and what they come to.
 
+use pcie_statistics::percentile;
+
 use crate::simulate::{Phases, Primitive};
 use crate::topology::NodeId;
 
@@ -83,8 +85,7 @@ impl Trace {
     pub fn summary(&self, phase: Phase) -> Option<Summary> {
         let times = self.sorted(phase);
         let longest_ns = *times.last()?;
-        let rank =
-            |share: f64| times[((share * times.len() as f64).ceil() as usize).clamp(1, times.len()) - 1];
+        let rank = |share| percentile(&times, share).unwrap_or(longest_ns);
         Some(Summary {
             requests: times.len(),
             average_ns: times.iter().sum::<f64>() / times.len() as f64,

@@ -57,6 +57,52 @@ fn spec_charges_one_way_writes_no_acknowledgements_upstream() {
 }
 
 #[test]
+fn what_transfers_take_of_the_link_adds_up() {
+    let found = model(3, 8, Accounting::Spec, Limits::default()).bandwidth(1024, 0).unwrap();
+    // Two requests of 24 B; four completions of 20 B and 256 B each. Four writes of 24 B and 256 B each.
+    assert_eq!((found.read_use.upstream_tlps, found.read_use.downstream_tlps), (2.0, 4.0));
+    assert_eq!((found.rdwr_use.upstream_tlps, found.rdwr_use.downstream_tlps), (6.0, 4.0));
+    assert_eq!(printed(found.read_use.efficiency * 1e4), printed(1024.0 / (48.0 + 1104.0) * 1e4));
+    assert_eq!(printed(found.write_use.upstream_gbps / found.write.gbps), printed(1120.0 / 1024.0));
+    assert_eq!(printed(found.read_use.upstream_gbps / found.read.gbps), printed(48.0 / 1024.0));
+    // Writes alone fill their direction: nothing comes back that they would have to acknowledge.
+    assert!((found.write_use.upstream_gbps / found.tlp_gbps - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn small_completions_cost_headers() {
+    for accounting in [Accounting::Spec, Accounting::Sigcomm18] {
+        let model = model(3, 8, accounting, Limits::default());
+        let read = |completion_bytes| {
+            let transfer = Transfer { size_bytes: 1024, offset_bytes: 0, completion_bytes };
+            model.bandwidth_of(transfer).unwrap()
+        };
+        assert_eq!(read(None), read(Some(256)));
+        assert_eq!(read(Some(64)).read_use.downstream_tlps, 16.0);
+        assert_eq!(printed(read(Some(64)).read_use.downstream_gbps / read(Some(64)).read.gbps), "1.31");
+        assert!(read(Some(128)).read.gbps > read(Some(64)).read.gbps);
+        let transfer = Transfer { size_bytes: 1024, offset_bytes: 0, completion_bytes: Some(512) };
+        assert!(model.bandwidth_of(transfer).unwrap_err().to_string().starts_with("completion_bytes: 512"));
+    }
+}
+
+#[test]
+fn the_published_model_takes_boundaries_that_no_link_has() {
+    let asked = |accounting: &str, rcb_bytes: u32| {
+        let text = format!(
+            r#"{{"link":{{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"rcb_bytes":{rcb_bytes}}},"accounting":"{accounting}"}}"#
+        );
+        Model::try_from(serde_json::from_str::<crate::ModelParameters>(&text).unwrap())
+    };
+    let before = asked("sigcomm18", 64).unwrap().bandwidth(1024, 0);
+    for rcb_bytes in [256, 512] {
+        assert_eq!(asked("sigcomm18", rcb_bytes).unwrap().bandwidth(1024, 0), before);
+        assert!(asked("spec", rcb_bytes).unwrap_err().to_string().contains("give 64 or 128"));
+    }
+    assert!(asked("sigcomm18", 96).is_err());
+}
+
+#[test]
 fn reads_and_writes_at_once_share_the_upstream_link() {
     let found = model(3, 8, Accounting::Sigcomm18, Limits::default()).bandwidth(1496, 0).unwrap();
     // Figure 1: 57.88 * 1496 / (3 * 24 + 6 * 24 + 1496).

@@ -7,19 +7,23 @@ from collections.abc import Sequence
 
 from pcielab.errors import InputError
 from pcielab.exporters.pcie_bench.rows import CACHE_WORDS, Row
+from pcielab.exporters.pcie_bench.shape import Shape
 from pcielab.published import CDF_HEAD
 from pcielab.store import Store
 
+_COLUMNS = "{:>8} {:>8} {:>10}"
+_HEAD = _COLUMNS.format(*CDF_HEAD)
 
-def distribution_files(family: str, store: Store, rows: Sequence[Row]) -> dict[str, str]:
-    """The three `_cdf` files of a family, by name; none if the store has none of its distributions.
+
+def distribution_files(family: str, store: Store, rows: Sequence[Row], shape: Shape) -> dict[str, str]:
+    """The three `_cdf` files of a family, by name; the `.dat` alone if the store has none of its distributions.
 
     Raises:
         InputError: Some of the family's tests have a distribution, and others have not.
     """
     points = [_points(store, row) for row in rows]
     if not any(points):
-        return {}
+        return cdf_of_none(family, shape)
     for row, section in zip(rows, points, strict=True):
         if not section:
             raise InputError(
@@ -27,16 +31,34 @@ def distribution_files(family: str, store: Store, rows: Sequence[Row]) -> dict[s
                 "others of its family have: the published format has one for each row"
             )
     cells = [f"{cycles},{ns},{share}" for section in points for cycles, ns, share in section]
-    texts = [
-        "\n".join([_label(row), *(f"{cycles:8d} {ns:8.0f} {share:10.8f}" for cycles, ns, share in section)])
-        for row, section in zip(rows, points, strict=True)
-    ]
-    head = "{:>8} {:>8} {:>10}".format(*CDF_HEAD)
+    texts = [_section(row, section) for row, section in zip(rows, points, strict=True)]
+    by_test = {row.test["id"]: text for row, text in zip(rows, texts, strict=True)}
+    placed = shape.placed(f"{family}_cdf", [[row] for row in rows], [[row] for row in shape.rows(family)])
+    dat = [_lacking(row) if row.lacking else by_test[row.test["id"]] for [row] in placed]
     return {
         f"{family}_cdf.csv": "".join(f"{line}\r\n" for line in [",".join(CDF_HEAD), *cells]),
-        f"{family}_cdf.dat": f"#{head}\n#" + "\n\n\n#".join(texts) + "\n",
-        f"{family}_cdf.txt": f"{head}\n" + "\n\n".join(texts) + "\n",
+        f"{family}_cdf.dat": _dat(dat),
+        f"{family}_cdf.txt": f"{_HEAD}\n" + "\n\n".join(texts) + "\n",
     }
+
+
+def cdf_of_none(family: str, shape: Shape) -> dict[str, str]:
+    """The `.dat` form of a published family without distributions, its sections filled."""
+    placed = shape.placed(f"{family}_cdf", [], [[row] for row in shape.rows(family)])
+    return {f"{family}_cdf.dat": _dat([_lacking(row) for [row] in placed])} if placed else {}
+
+
+def _dat(texts: Sequence[str]) -> str:
+    return f"#{_HEAD}\n#" + "\n\n\n#".join(texts) + "\n"
+
+
+def _section(row: Row, points: Sequence[tuple[int, float, float]]) -> str:
+    lines = (f"{cycles:8d} {ns:8.0f} {share:10.8f}" for cycles, ns, share in points)
+    return "\n".join([_label(row), *lines])
+
+
+def _lacking(row: Row) -> str:
+    return f"{_label(row)}\n" + _COLUMNS.format(*["NaN"] * len(CDF_HEAD))
 
 
 def _points(store: Store, row: Row) -> list[tuple[int, float, float]]:

@@ -5,10 +5,10 @@ fewer digits, and a gap between sections. Widths, digits and truncations are tho
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pcielab.errors import InputError
 from pcielab.published import CACHE_STATES, LATENCY_COLUMNS, PATTERNS, Timer
@@ -54,6 +54,8 @@ class Row:
     store: Path
     test: dict[str, Any]
     timer: Timer
+    lacking: bool = False
+    """It stands for a row of the published suite that the store lacks: its numbers are NaN."""
 
     def metric(self, name: str) -> float:
         """A number of the test.
@@ -69,10 +71,10 @@ class Row:
             )
         return float(value)
 
-    def cells(self) -> Cells:
-        """The columns of the `.csv` form, in order."""
+    def key(self) -> Cells:
+        """The columns that say which test it is."""
         test = self.test
-        key: Cells = {
+        return {
             "Test": test["name"],
             "PAT": PATTERN_WORDS[test["pattern"]],
             "Cache": CACHE_WORDS[test["cache"]],
@@ -81,7 +83,13 @@ class Row:
             "WinSZ": _window(test["window_bytes"]),
             "SZ": test["size_bytes"],
         }
-        return key | (self._latency() if test["name"].startswith("LAT_") else self._bandwidth())
+
+    def cells(self) -> Cells:
+        """The columns of the `.csv` form, in order."""
+        formats = LATENCY_FORMATS if self.test["name"].startswith("LAT_") else BANDWIDTH_FORMATS
+        if self.lacking:
+            return dict.fromkeys(formats, math.nan) | self.key()
+        return self.key() | (self._latency() if formats is LATENCY_FORMATS else self._bandwidth())
 
     def _latency(self) -> Cells:
         times_ns = {column: self.metric(metric) for column, metric in LATENCY_COLUMNS.items()}
@@ -101,37 +109,59 @@ class Row:
         }
 
 
-def row_files(family: str, rows: Sequence[Row]) -> dict[str, str]:
-    """The three files of a family, by name."""
-    table = [row.cells() for row in rows]
-    formats = LATENCY_FORMATS if family.startswith("lat_") else BANDWIDTH_FORMATS
-    head = " ".join(f"{column:>{form.lstrip('>').split('.')[0].rstrip('d')}}" for column, form in formats.items())
-    sections = _sections(rows, table)
-    dat = "\n\n\n".join(
-        "\n".join(_fixed(cells | _dat(cells), formats) for cells in section) for section in sections
-    )
-    txt = "\n\n".join("\n".join(_fixed(cells | _txt(cells), formats) for cells in section) for section in sections)
-    lines = [",".join(formats), *(",".join(map(str, cells.values())) for cells in table)]
+Places: TypeAlias = Callable[[list[list[Row]]], list[list[Row]]]
+"""Puts the sections of a family where the published files have them."""
+
+
+def row_files(family: str, rows: Sequence[Row], places: Places) -> dict[str, str]:
+    """The three files of a family, by name.
+
+    Args:
+        family: Their name.
+        rows: What the store has.
+        places: Puts sections where the published `.dat` form has them, and fills what lacks.
+    """
+    parts = sections(rows)
+    txt = "\n\n".join("\n".join(_fixed(row, _txt, _formats(family)) for row in part) for part in parts)
+    lines = [",".join(_formats(family)), *(",".join(map(str, row.cells().values())) for row in rows)]
     return {
         f"{family}.csv": "".join(f"{line}\r\n" for line in lines),
-        f"{family}.dat": f"#{head}\n{dat}\n",
-        f"{family}.txt": f"{head}\n{txt}\n",
+        f"{family}.dat": dat_file(family, places(parts)),
+        f"{family}.txt": f"{_head(family)}\n{txt}\n",
     }
 
 
-def _sections(rows: Sequence[Row], table: Sequence[Cells]) -> list[list[Cells]]:
+def dat_file(family: str, parts: Sequence[Sequence[Row]]) -> str:
+    """The `.dat` form of a family's sections."""
+    dat = "\n\n\n".join("\n".join(_fixed(row, _dat, _formats(family)) for row in part) for part in parts)
+    return f"#{_head(family)}\n{dat}\n"
+
+
+def _formats(family: str) -> dict[str, str]:
+    return LATENCY_FORMATS if family.startswith("lat_") else BANDWIDTH_FORMATS
+
+
+def _head(family: str) -> str:
+    return " ".join(f"{column:>{_width(form)}}" for column, form in _formats(family).items())
+
+
+def _width(form: str) -> int:
+    return int(form.lstrip(">").split(".")[0].rstrip("d"))
+
+
+def sections(rows: Sequence[Row]) -> list[list[Row]]:
     """A new section begins where the test or the cache state changes, or a list of offsets begins again.
 
     The details families have one section per test.
     """
-    sections: list[list[Cells]] = []
+    found: list[list[Row]] = []
     before: Row | None = None
-    for row, cells in zip(rows, table, strict=True):
+    for row in rows:
         if before is None or _apart(before.test, row.test):
-            sections.append([])
-        sections[-1].append(cells)
+            found.append([])
+        found[-1].append(row)
         before = row
-    return sections
+    return found
 
 
 def _apart(before: dict[str, Any], after: dict[str, Any]) -> bool:
@@ -142,11 +172,16 @@ def _apart(before: dict[str, Any], after: dict[str, Any]) -> bool:
     return not after["details"] and (before["cache"] != after["cache"] or again)
 
 
-def _fixed(cells: Cells, formats: dict[str, str]) -> str:
-    return " ".join(
-        format(_truncated(cells[column]) if form.endswith("d") else cells[column], form)
-        for column, form in formats.items()
-    )
+def _fixed(row: Row, shown_as: Callable[[Cells], Cells], formats: dict[str, str]) -> str:
+    cells = row.cells()
+    cells |= shown_as(cells)
+    return " ".join(_shown(cells[column], form) for column, form in formats.items())
+
+
+def _shown(value: Value, form: str) -> str:
+    if value != value:
+        return f"{'NaN':>{_width(form)}}"
+    return format(_truncated(value) if form.endswith("d") else value, form)
 
 
 def _truncated(value: Value) -> int:
@@ -166,7 +201,7 @@ def _txt(cells: Cells) -> Cells:
     """What the `.txt` form shows differently: sizes and times with units."""
     shown: Cells = {"WinSZ": _size(float(cells["WinSZ"]))}
     if "Time" in cells:
-        shown |= {"Time": f"{float(cells['Time']) / 1e6:.2f}ms", "Bytes": _size(float(cells["Bytes"]))}
+        shown |= {"Time": _time(float(cells["Time"])), "Bytes": _size(float(cells["Bytes"]))}
     return shown
 
 
@@ -176,8 +211,15 @@ def _window(window_bytes: int) -> int | float:
 
 
 def _digits(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
     text = f"{value:.12g}"
     return text if "." in text or "e" in text else f"{text}.0"
+
+
+def _time(time_ns: float) -> str:
+    """Milliseconds; a test that is over sooner is shown in microseconds."""
+    return f"{time_ns / 1e6:.2f}ms" if time_ns >= 1e6 else f"{time_ns / 1e3:.2f}us"
 
 
 def _size(size_bytes: float) -> str:

@@ -19,6 +19,8 @@ FORMS = (".csv", ".dat", ".txt")
 LABEL = re.compile(
     r"#?test=(?P<test>\S+) trans_sz=(?P<size>\d+) win_sz=(?P<window>\d+)(\.0)? cache=(?P<cache>\S+)"
 )
+_FILLED = re.compile(r"\s*NaN\s+NaN\s+NaN\s*", re.MULTILINE)
+"""The line of a section that an exporter filled, as it had no such distribution."""
 
 
 @dataclass
@@ -43,6 +45,8 @@ def add_distributions(directory: Path, family: str, records: list[dict[str, Any]
     if path is None:
         return
     sections = sections_of(path)
+    if not sections and _FILLED.search(read_text(path)):
+        return
     if len(sections) != len(records):
         raise InputError(
             f"{path}: {len(sections)} distributions where {family}.csv has {len(records)} rows: the file is "
@@ -92,6 +96,9 @@ def sections_of(path: Path) -> list[Section]:
             point = (int(float(cycles)), float(share))
         except (ValueError, OverflowError):
             point = (-1, 0.0)
+        if _FILLED.fullmatch(line):
+            label = None
+            continue
         if not (0 <= point[0] <= MOST_NUMBER and 0 <= point[1] <= 1):
             raise InputError(
                 f"{path}, line {number}: {shown(line.strip())}: it must be three numbers (cycles, ns, cdf from 0 "

@@ -8,6 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
+from pcielab.percentiles import percentile_of_counts
 from pcielab.report.axes import distribution_axis, size_text
 from pcielab.report.figures.findings import distribution_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, PANEL_HEIGHT, Figure, panels, titled
@@ -115,7 +116,7 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
         )
     data = pd.concat(drawn, ignore_index=True)
     found = [*distribution_findings(data)]
-    data = data.drop(columns=[*_STATISTICS])
+    data = data.drop(columns=[*_STATISTICS, "samples"])
     caches = [state for state in CACHE_STATES if state in set(data["cache"])]
     # Points would hide a curve of hundreds, so that a measured run is a line here too.
     series = Series(runs, Dimension("cache", "cache", caches), overlay_as_lines=True)
@@ -195,18 +196,13 @@ def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.Data
     return curves
 
 
-_STATISTICS = {"median_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "slowest_ns": 1.0, "samples": 0.0}
+_STATISTICS = {"median_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "slowest_ns": 1.0}
 """What is said of a distribution, and the share of its transactions that take no longer."""
 
 
 def _statistics(distribution: pd.DataFrame) -> dict[str, float]:
-    counts, latencies = distribution["count"].to_numpy(), distribution["latency_ns"].to_numpy()
-    reached = counts.cumsum() / counts.sum()
-    last = len(latencies) - 1
-    told = {
-        name: float(latencies[min(int(np.searchsorted(reached, share, side="right")), last)])
-        for name, share in _STATISTICS.items()
-    }
+    latencies, counts = distribution["latency_ns"], distribution["count"]
+    told = {name: percentile_of_counts(latencies, counts, share) for name, share in _STATISTICS.items()}
     return told | {"samples": float(counts.sum())}
 
 

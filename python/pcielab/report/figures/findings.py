@@ -152,7 +152,7 @@ def distribution_findings(curves: pd.DataFrame) -> Iterator[str]:
         for (test, cache, window), rows in drawn.groupby(["test", "cache", "window"], sort=False):
             one = rows.iloc[0]
             tail = [
-                f"one in {count:,} takes {one[name]:,.0f} ns or more"
+                f"one in {count:,} takes more than {one[name]:,.0f} ns"
                 for name, count in (("p99_ns", 100), ("p999_ns", 1000))
                 if one["samples"] >= _LEAST_IN_A_TAIL * count
             ]
