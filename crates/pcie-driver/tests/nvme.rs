@@ -41,17 +41,19 @@ fn a_drive_says_what_it_is() {
 
 #[test]
 fn data_go_both_ways_wherever_they_lie() {
-    for (place, pointers) in [
-        (Place::Host, Pointers::Prp),
-        (Place::Host, Pointers::Sgl),
-        (Place::Cmb(CMB_AT), Pointers::Prp),
-    ] {
+    for (place, pointers) in
+        [(Place::Host, Pointers::Prp), (Place::Host, Pointers::Sgl), (Place::Cmb(CMB_AT), Pointers::Prp)]
+    {
         let mut drive = drive(Fake::GOOD, place, pointers).unwrap();
-        for (offset, bytes) in [(0, 512), (4, 512), (3840, 512), (8192, 4096), (8196, 4096), (16384, 65536), (4092, 128 << 10)] {
+        for (offset, bytes) in
+            [(0, 512), (4, 512), (3840, 512), (8192, 4096), (8196, 4096), (16384, 65536), (4092, 128 << 10)]
+        {
             assert_eq!(status(&mut drive, Kind::Read, 0, data(offset, bytes)), 0);
             let (start, blocks) = (offset as usize, bytes as usize / 512);
             let host = drive.transport_mut().host[start..start + bytes as usize].to_vec();
-            assert!((0..blocks).all(|block| host[block * 512..][..512].iter().all(|byte| *byte == block as u8)));
+            assert!(
+                (0..blocks).all(|block| host[block * 512..][..512].iter().all(|byte| *byte == block as u8))
+            );
             assert_eq!(status(&mut drive, Kind::Compare, 0, data(offset, bytes)), 0);
             drive.transport_mut().host[start + bytes as usize - 1] ^= 1;
             assert_eq!(status(&mut drive, Kind::Compare, 0, data(offset, bytes)), 0x285);
@@ -86,8 +88,13 @@ fn queues_wrap_many_times_with_as_many_in_flight_as_there_can_be() {
 #[test]
 fn what_is_no_drive_or_lacks_something_is_refused() {
     let told = |kind, pointers| drive(kind, Place::Host, pointers).map(drop).unwrap_err().to_string();
-    assert!(told(Fake { version: u32::MAX, ..Fake::GOOD }, Pointers::Prp).contains("no NVMe controller, or it is gone"));
-    assert!(told(Fake { answers: 0, ..Fake::GOOD }, Pointers::Prp).contains("identify itself within 5000 ms"));
+    assert!(
+        told(Fake { version: u32::MAX, ..Fake::GOOD }, Pointers::Prp)
+            .contains("no NVMe controller, or it is gone")
+    );
+    assert!(
+        told(Fake { answers: 0, ..Fake::GOOD }, Pointers::Prp).contains("identify itself within 5000 ms")
+    );
     assert!(told(Fake { has_sgl: false, ..Fake::GOOD }, Pointers::Sgl).contains("device.pointers = sgl"));
     let mut controller = Controller::open(FakeDrive::new(Fake { has_cmb: false, ..Fake::GOOD })).unwrap();
     assert_eq!(controller.cmb(), Ok(None));
@@ -98,7 +105,10 @@ fn a_drive_that_fails_a_command_says_which_way_and_goes_on() {
     let mut drive = drive(Fake::GOOD, Place::Host, Pointers::Prp).unwrap();
     assert_eq!(status(&mut drive, Kind::Read, 256, data(0, 512)), 0x080);
     let told = NvmeError::Status { what: Kind::Read.name(), status: 0x080 }.to_string();
-    assert_eq!(told, "the drive was asked to read, and ended it with status 0x080: blocks that it does not have");
+    assert_eq!(
+        told,
+        "the drive was asked to read, and ended it with status 0x080: blocks that it does not have"
+    );
     assert_eq!(status(&mut drive, Kind::Read, 255, data(0, 512)), 0);
 }
 

@@ -280,7 +280,11 @@ mod tests {
         let mut buffer = Buffer::allocate(4096, PageSize::FourKib, None, &Topology::here()).unwrap();
         assert!(buffer.put_words(4088, &[1, 0x0102_0304]));
         assert_eq!((buffer.word(4092), buffer.bytes()[4092]), (Some(0x0102_0304), 4));
-        assert!(!buffer.put_words(4092, &[1, 2]) && !buffer.put_words(2, &[1]) && !buffer.put_words(u64::MAX - 3, &[1]));
+        assert!(
+            !buffer.put_words(4092, &[1, 2])
+                && !buffer.put_words(2, &[1])
+                && !buffer.put_words(u64::MAX - 3, &[1])
+        );
         assert_eq!((buffer.word(4096), buffer.word(1)), (None, None));
     }
 

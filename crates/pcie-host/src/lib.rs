@@ -24,10 +24,10 @@ mod requester;
 
 #[cfg(target_os = "linux")]
 pub use buffer::Buffer;
-pub use cpu::{Cold, Cpu, HostOptions, PageSize};
-pub use error::HostError;
 #[cfg(target_os = "linux")]
 pub use clock::Clock;
+pub use cpu::{Cold, Cpu, HostOptions, PageSize};
+pub use error::HostError;
 #[cfg(target_os = "linux")]
 pub use host::{RealHost, SharedBuffer};
 #[cfg(target_os = "linux")]

@@ -10,12 +10,14 @@ use pcie_bench_sim::Simulated;
 use pcie_host::Cpu;
 use pcie_rtl::Rtl;
 use pcie_time::{Draws, Stream};
+use pcie_vfio::Nvme;
 use pcie_workload::{AddressList, Test};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::python_device::PythonBackend;
 use crate::run::{machine, parse, word};
+use crate::vfio::{address, refused};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Backend>()?;
@@ -54,6 +56,13 @@ impl Backend {
     #[staticmethod]
     fn cpu(host: &str) -> PyResult<Self> {
         Ok(Self::of(Cpu::new(parse("host", host)?)))
+    }
+
+    /// The NVMe drive at an address. `device` and `host` say how it is driven, and how the host's side is set up.
+    #[staticmethod]
+    fn nvme(place: &str, device: &str, host: &str) -> PyResult<Self> {
+        let (device, host) = (parse("device", device)?, parse("host", host)?);
+        Ok(Self::of(Nvme::new(address(place)?, device, host).map_err(refused)?))
     }
 
     /// One that is written in Python: an adapter of `pcielab.devices.bridge`.

@@ -48,6 +48,7 @@ mod python_device;
 mod run;
 mod statistics;
 mod store;
+mod vfio;
 
 /// The compiled half of pcielab.
 #[pymodule]
@@ -69,6 +70,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     model::register(module)?;
     output::register(module)?;
     store::register(module)?;
+    vfio::register(module)?;
     statistics::register(module)?;
     run::register(module)
 }

@@ -130,7 +130,7 @@ pub(crate) fn carry_out(
 }
 
 /// What went wrong, as the user's input or as a failure.
-fn raised(error: Failure) -> PyErr {
+pub(crate) fn raised(error: Failure) -> PyErr {
     match error {
         Failure::Store(error) => crate::store::raised(error),
         Failure::Suite(_)

@@ -33,7 +33,9 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, Refusal> {
         let hex = |part: &str, digits: usize| {
             let plain = part.bytes().all(|byte| byte.is_ascii_hexdigit());
-            (plain && (1..=digits).contains(&part.len())).then(|| u32::from_str_radix(part, 16).ok()).flatten()
+            (plain && (1..=digits).contains(&part.len()))
+                .then(|| u32::from_str_radix(part, 16).ok())
+                .flatten()
         };
         let parsed = || {
             let (rest, function) = text.rsplit_once('.')?;
@@ -81,7 +83,9 @@ mod tests {
         assert_eq!(read("0000:3b:00.0"), Ok("0000:3b:00.0".into()));
         assert_eq!(read("3B:1f.7"), Ok("0000:3b:1f.7".into()));
         assert_eq!(read("10000:e1:00.0"), Ok("10000:e1:00.0".into()));
-        for wrong in ["", "3b", "3b:00", "0000:3b:20.0", "0000:3b:00.8", "0000:3b:00.0/..", "3b:00.0 ", "+b:00.0"] {
+        for wrong in
+            ["", "3b", "3b:00", "0000:3b:20.0", "0000:3b:00.8", "0000:3b:00.0/..", "3b:00.0 ", "+b:00.0"]
+        {
             assert!(read(wrong).is_err_and(|error| error.to_string().contains("0000:3b:00.0")), "{wrong}");
         }
     }

@@ -1,5 +1,7 @@
 //! placeholder
 use crate::tree::Function;
-pub(crate) fn is_core(_f: &Function) -> bool { false }
+pub(crate) fn is_core(_f: &Function) -> bool {
+    false
+}
 /// Placeholder.
 pub struct Fpga;

@@ -68,8 +68,9 @@ pub(crate) fn check_container(container: &File) -> Result<(), Refusal> {
     // SAFETY: the request takes no argument.
     let version = unsafe { libc::ioctl(container.as_raw_fd(), GET_API_VERSION) };
     // SAFETY: the request takes a number.
-    let type1 =
-        unsafe { libc::ioctl(container.as_raw_fd(), CHECK_EXTENSION, vfio::VFIO_TYPE1v2_IOMMU as libc::c_ulong) };
+    let type1 = unsafe {
+        libc::ioctl(container.as_raw_fd(), CHECK_EXTENSION, vfio::VFIO_TYPE1v2_IOMMU as libc::c_ulong)
+    };
     if checked(version, "/dev/vfio/vfio")? == vfio::VFIO_API_VERSION as i32 && type1 == 1 {
         return Ok(());
     }
@@ -165,7 +166,8 @@ pub(crate) fn signal(device: &File, index: u32, event: &File) -> Result<(), Refu
 /// An event that interrupts can count up.
 pub(crate) fn event() -> Result<File, Refusal> {
     // SAFETY: the call takes numbers.
-    let descriptor = checked(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) }, "an event")?;
+    let descriptor =
+        checked(unsafe { libc::eventfd(0, libc::EFD_NONBLOCK | libc::EFD_CLOEXEC) }, "an event")?;
     // SAFETY: the kernel has just made the descriptor, and nobody else has it.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }
@@ -204,7 +206,8 @@ fn read_iommu(bytes: &[u8]) -> IommuInfo {
     while place != 0 {
         match word(place) & 0xffff {
             vfio::VFIO_IOMMU_TYPE1_INFO_CAP_IOVA_RANGE => {
-                let ranges = (0..(word(place + 8) as usize).min(bytes.len() / 16)).map(|range| place + 16 + 16 * range);
+                let ranges = (0..(word(place + 8) as usize).min(bytes.len() / 16))
+                    .map(|range| place + 16 + 16 * range);
                 info.ranges = ranges.map(|range| (long(range), long(range + 8))).collect();
             }
             vfio::VFIO_IOMMU_TYPE1_INFO_DMA_AVAIL => info.mappings = Some(u64::from(word(place + 8))),
@@ -282,7 +285,20 @@ mod tests {
         words[..6].copy_from_slice(&[256, 3, 0x4020_1000, 0, 32, 0]);
         // Free mappings, then ranges, as the kernel chains them.
         words[8..11].copy_from_slice(&[3 | 1 << 16, 64, 65535]);
-        words[16..28].copy_from_slice(&[1 | 1 << 16, 0, 2, 0, 0, 0, 0xfedf_ffff, 0, 0xfef0_0000, 0, 0xffff_ffff, 0xffff]);
+        words[16..28].copy_from_slice(&[
+            1 | 1 << 16,
+            0,
+            2,
+            0,
+            0,
+            0,
+            0xfedf_ffff,
+            0,
+            0xfef0_0000,
+            0,
+            0xffff_ffff,
+            0xffff,
+        ]);
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         let info = read_iommu(&bytes);
         assert_eq!((info.page_sizes, info.mappings), (0x4020_1000, Some(65535)));

@@ -6,7 +6,10 @@
 //!
 //! This crate and pcie-host are the only ones with unsafe code. On other systems than Linux everything is refused.
 
-#![cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "what only Linux can do is refused elsewhere"))]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "what only Linux can do is refused elsewhere")
+)]
 
 mod address;
 mod binding;
@@ -40,6 +43,7 @@ pub use nvme::{Nvme, NvmeOptions};
 #[cfg(target_os = "linux")]
 pub use opened::{Interrupt, Opened};
 pub use options::VfioHostOptions;
+pub use origin::origin;
 pub use pio::{Pio, PioHostOptions, PioOptions};
 pub use refusal::Refusal;
 #[cfg(target_os = "linux")]

@@ -61,8 +61,9 @@ pub fn ready_for_vfio(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     let address = function.address;
     tree.check_unused(function)?;
     let group = tree.check_group(function)?;
-    function.check_awake()?;
+    // vfio-pci itself has devices sleep until they are opened.
     if function.driver.as_deref() != Some("vfio-pci") {
+        function.check_awake()?;
         let driver = function.driver.clone().unwrap_or_else(|| "no driver".into());
         return Err(Refusal::NotBound { address, driver });
     }
@@ -85,10 +86,11 @@ pub fn ready_for_stores(tree: &Tree, function: &Function) -> Result<(), Refusal>
     }
     function.check_awake()?;
     function.check_decoding()?;
-    let theirs = function.bars().into_iter().filter(|bar| bar.is_memory && bar.is_prefetchable).find_map(|bar| {
-        let path = function.folder.join(format!("resource{}", bar.number));
-        (path.exists() && !is_ours(&path)).then_some(path)
-    });
+    let theirs =
+        function.bars().into_iter().filter(|bar| bar.is_memory && bar.is_prefetchable).find_map(|bar| {
+            let path = function.folder.join(format!("resource{}", bar.number));
+            (path.exists() && !is_ours(&path)).then_some(path)
+        });
     match theirs {
         Some(path) => Err(Refusal::NoStores { address, path: path.display().to_string() }),
         None => Ok(()),

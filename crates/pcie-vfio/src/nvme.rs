@@ -95,7 +95,10 @@ impl Nvme {
         let tree = Tree::here();
         let function = tree.function(address)?;
         if !function.is_nvme() {
-            let reason = format!("is no NVMe drive, but of class {:06x}: `pcielab devices list` shows drives", function.class);
+            let reason = format!(
+                "is no NVMe drive, but of class {:06x}: `pcielab devices list` shows drives",
+                function.class
+            );
             return Err(Refusal::Device { address, reason });
         }
         Ok(Self { address, options, host, origin: origin(&function), tree })
@@ -136,7 +139,8 @@ impl Nvme {
         let device = device::NvmeDevice::open(&self.tree, way, &topology, inner.core(), &buffer)?;
         let contents = device.contents();
         let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
-        let host = host::VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, Rc::clone(&contents));
+        let host =
+            host::VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, Rc::clone(&contents));
         Ok(Bench { device: Box::new(device), host: Box::new(host) })
     }
 

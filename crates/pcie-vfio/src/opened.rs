@@ -89,7 +89,10 @@ impl Opened {
     }
 
     fn config_refused(&self, error: &std::io::Error) -> Refusal {
-        Refusal::Kernel { what: format!("{}: its configuration space", self.address), reason: error.to_string() }
+        Refusal::Kernel {
+            what: format!("{}: its configuration space", self.address),
+            reason: error.to_string(),
+        }
     }
 
     /// Maps a BAR, from an offset on as far as `bytes` bytes reach, or all of it.

@@ -43,7 +43,9 @@ impl VfioHostOptions {
     pub fn host(&self) -> Result<HostOptions, Refusal> {
         let (asked, page) = (self.iommu_page_bytes.bytes(), self.page_bytes.bytes());
         if asked > page {
-            let reason = format!("the buffer's pages have {page} bytes: give host.page_bytes={asked} too, or smaller ones");
+            let reason = format!(
+                "the buffer's pages have {page} bytes: give host.page_bytes={asked} too, or smaller ones"
+            );
             return Err(Refusal::PageSize { asked, reason });
         }
         Ok(HostOptions {
@@ -85,7 +87,19 @@ mod tests {
     fn ranges_are_read_as_people_write_them() {
         assert_eq!(range("2048+64K"), Some((2048, 65536)));
         assert_eq!(range("1M+1"), Some((1 << 20, 1)));
-        for wrong in ["", "1", "+", "1+", "+1", "1+0", "1+1k", "1+1KK", "-1+1", "18446744073709551615+1", "1+99999999999G"] {
+        for wrong in [
+            "",
+            "1",
+            "+",
+            "1+",
+            "+1",
+            "1+0",
+            "1+1k",
+            "1+1KK",
+            "-1+1",
+            "18446744073709551615+1",
+            "1+99999999999G",
+        ] {
             assert_eq!(range(wrong), None, "{wrong}");
         }
     }

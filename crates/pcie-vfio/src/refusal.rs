@@ -32,7 +32,9 @@ pub enum Refusal {
         remedy: String,
     },
     /// What shows the screen.
-    #[error("{0}: is the only display of this machine: use another display, or none, before it is taken away")]
+    #[error(
+        "{0}: is the only display of this machine: use another display, or none, before it is taken away"
+    )]
     OnlyDisplay(Address),
     /// Other devices would be taken along.
     #[error(
@@ -89,7 +91,9 @@ pub enum Refusal {
         path: String,
     },
     /// The files of its BARs are somebody else's.
-    #[error("{path}: permission denied: `sudo pcielab devices bind {address} --unbound --user $USER` gives it to you")]
+    #[error(
+        "{path}: permission denied: `sudo pcielab devices bind {address} --unbound --user $USER` gives it to you"
+    )]
     NoStores {
         /// Which.
         address: Address,
@@ -110,7 +114,9 @@ pub enum Refusal {
     #[error("--user {0}: there is no such user: give the name of one, as in /etc/passwd")]
     NoSuchUser(String),
     /// Another process has it.
-    #[error("{address}: {path} is busy, and was for {seconds} s: end the process that has it (`sudo fuser {path}`)")]
+    #[error(
+        "{address}: {path} is busy, and was for {seconds} s: end the process that has it (`sudo fuser {path}`)"
+    )]
     Busy {
         /// Which.
         address: Address,
@@ -159,7 +165,9 @@ pub enum Refusal {
         reason: String,
     },
     /// No room for its bus addresses.
-    #[error("{bytes} bytes of bus addresses: the IOMMU leaves no such range free: give a smaller host.buffer_bytes")]
+    #[error(
+        "{bytes} bytes of bus addresses: the IOMMU leaves no such range free: give a smaller host.buffer_bytes"
+    )]
     NoRoom {
         /// What was looked for.
         bytes: u64,

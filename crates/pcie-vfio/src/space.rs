@@ -4,7 +4,7 @@ use crate::iova::choose;
 use crate::kernel::{self, IommuInfo};
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
-use pcie_host::{PageSize, SharedBuffer, locked_memory_limit, HostError};
+use pcie_host::{HostError, PageSize, SharedBuffer, locked_memory_limit};
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -67,7 +67,10 @@ impl Space {
             let sizes = [PageSize::FourKib, PageSize::TwoMib, PageSize::OneGib].map(PageSize::bytes);
             let known = sizes.iter().filter(|size| self.info.page_sizes & **size != 0).map(u64::to_string);
             let known = known.collect::<Vec<_>>().join(" or ");
-            return Err(Refusal::PageSize { asked, reason: format!("this IOMMU has pages of {known} bytes: give one of them") });
+            return Err(Refusal::PageSize {
+                asked,
+                reason: format!("this IOMMU has pages of {known} bytes: give one of them"),
+            });
         }
         let needed = bytes / asked;
         match self.info.mappings {
@@ -107,7 +110,9 @@ impl Mapped {
         for offset in (0..bytes).step_by(page.bytes() as usize) {
             // SAFETY: the memory is the buffer's, which this keeps until it is unmapped. Its bytes are looked at only where
             // the device was given nothing to do, or word by word.
-            let result = unsafe { kernel::map(&space.container, start + offset as usize, iova + offset, page.bytes()) };
+            let result = unsafe {
+                kernel::map(&space.container, start + offset as usize, iova + offset, page.bytes())
+            };
             result.map_err(|error| refused(&error, bytes, page.bytes()))?;
             mapped.bytes = offset + page.bytes();
         }

@@ -94,7 +94,11 @@ impl Transport for Vfio {
     fn write(&mut self, address: u32, value: u32) -> Result<(), TransportError> {
         // Queues are written before their doorbell.
         fence(Ordering::Release);
-        if self.registers.write(address.into(), value) { Ok(()) } else { Err(outside("register", address.into())) }
+        if self.registers.write(address.into(), value) {
+            Ok(())
+        } else {
+            Err(outside("register", address.into()))
+        }
     }
 
     fn relax(&mut self, time_ns: u64) -> Result<(), TransportError> {
@@ -113,9 +117,10 @@ impl Transport for Vfio {
     fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
         let window = self.messages.as_ref().ok_or_else(|| outside("message", place.into()))?;
         let (words, rest) = bytes.as_chunks::<8>();
-        let stored = words.iter().zip((u64::from(place)..).step_by(8)).all(|(word, place)| {
-            window.write_long(place, u64::from_le_bytes(*word))
-        });
+        let stored = words
+            .iter()
+            .zip((u64::from(place)..).step_by(8))
+            .all(|(word, place)| window.write_long(place, u64::from_le_bytes(*word)));
         if stored && rest.is_empty() { Ok(()) } else { Err(outside("message", place.into())) }
     }
 

@@ -98,10 +98,13 @@ impl Tree {
 
     fn read(&self, address: Address) -> Option<Function> {
         let folder = self.path(&format!("sys/bus/pci/devices/{address}"));
-        let identifier = |name: &str| u32::from_str_radix(text(&folder.join(name))?.trim_start_matches("0x"), 16).ok();
+        let identifier =
+            |name: &str| u32::from_str_radix(text(&folder.join(name))?.trim_start_matches("0x"), 16).ok();
         let link = (
             text(&folder.join("max_link_speed")).and_then(|speed| speed.split(' ').next()?.parse().ok()),
-            number(&folder.join("max_link_width")).map(|lanes| lanes as u32).filter(|lanes| (1..=32).contains(lanes)),
+            number(&folder.join("max_link_width"))
+                .map(|lanes| lanes as u32)
+                .filter(|lanes| (1..=32).contains(lanes)),
         );
         Some(Function {
             address,
@@ -120,7 +123,8 @@ impl Tree {
     #[must_use]
     pub fn live_others(&self, function: &Function) -> Vec<Function> {
         let others = names(&function.folder.join("iommu_group/devices"));
-        let others = others.iter().filter_map(|name| name.parse().ok()).filter(|other| *other != function.address);
+        let others =
+            others.iter().filter_map(|name| name.parse().ok()).filter(|other| *other != function.address);
         // Bridges may keep their driver; so may what is ours.
         let in_the_way = |other: &Function| {
             let driver = other.driver.as_deref();
@@ -137,7 +141,8 @@ impl Tree {
         let address = function.address;
         let group = function.group.ok_or(Refusal::NoIommu(address))?;
         let name = text(&function.folder.join("iommu_group/name"));
-        if name.as_deref() == Some("vfio-noiommu") || self.path(&format!("dev/vfio/noiommu-{group}")).exists() {
+        if name.as_deref() == Some("vfio-noiommu") || self.path(&format!("dev/vfio/noiommu-{group}")).exists()
+        {
             return Err(Refusal::NoIommuMode(address));
         }
         let others = self.live_others(function);
@@ -176,7 +181,9 @@ impl Function {
     pub fn bars(&self) -> Vec<Bar> {
         let resources = text(&self.folder.join("resource")).unwrap_or_default();
         let bar = |(number, line): (u32, &str)| {
-            let mut words = line.split_whitespace().map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+            let mut words = line
+                .split_whitespace()
+                .map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
             let (start, end, flags) = (words.next()??, words.next()??, words.next()??);
             (end > start).then_some(Bar {
                 number,

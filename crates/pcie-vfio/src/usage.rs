@@ -44,7 +44,8 @@ impl Tree {
             disks.iter().flat_map(|disk| self.built_upon(disk, LEVELS_MOST)).collect();
         self.mounted(&stack).or_else(|| self.swapped_to(&stack)).or_else(|| {
             let held = disks.iter().find(|disk| self.is_claimed(disk))?;
-            let upon: Vec<&str> = stack.iter().filter(|name| !name.starts_with(held.as_str())).map(String::as_str).collect();
+            let upon: Vec<&str> =
+                stack.iter().filter(|name| !name.starts_with(held.as_str())).map(String::as_str).collect();
             let upon = if upon.is_empty() { String::new() } else { format!(" (below {})", upon.join(", ")) };
             Some((format!("something has claimed {held}{upon}"), format!("`lsblk /dev/{held}` shows what")))
         })
@@ -54,7 +55,8 @@ impl Tree {
     pub(crate) fn disks(&self, function: &Function) -> Vec<String> {
         let Ok(folder) = function.folder.canonicalize() else { return Vec::new() };
         let block = self.path("sys/block");
-        let belongs = |name: &String| block.join(name).canonicalize().is_ok_and(|path| path.starts_with(&folder));
+        let belongs =
+            |name: &String| block.join(name).canonicalize().is_ok_and(|path| path.starts_with(&folder));
         let own = names(&block).into_iter().filter(belongs);
         // A drive with several ways to it shows its disk elsewhere: nvme0c1n1 is a way to nvme0n1.
         let mut disks: Vec<String> = own.chain(hidden_paths(&folder)).map(|name| whole_disk(&name)).collect();
@@ -70,7 +72,8 @@ impl Tree {
         if levels == 0 {
             return found;
         }
-        let partitions = names(&folder).into_iter().filter(|inner| folder.join(inner).join("partition").exists());
+        let partitions =
+            names(&folder).into_iter().filter(|inner| folder.join(inner).join("partition").exists());
         for upon in partitions.chain(names(&folder.join("holders"))) {
             found.extend(self.built_upon(&upon, levels - 1));
         }

@@ -98,7 +98,10 @@ mod tests {
         file.set_len(4096).unwrap();
         let window = Window::map(&file, 0, 4096).unwrap();
         assert!(window.write(4092, 0x1234_5678) && window.write_long(8, 7));
-        assert_eq!((window.read(4092), window.read_long(8), window.read(8)), (Some(0x1234_5678), Some(7), Some(7)));
+        assert_eq!(
+            (window.read(4092), window.read_long(8), window.read(8)),
+            (Some(0x1234_5678), Some(7), Some(7))
+        );
         assert!(!window.write(4096, 1) && !window.write(4094, 1) && !window.write(u64::MAX - 1, 1));
         assert_eq!((window.read(2), window.read_long(4092), window.read(1 << 40)), (None, None, None));
         assert!(window.part(4000, 96).is_some() && window.part(4000, 97).is_none());

@@ -50,8 +50,12 @@ pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Va
     let content: Value = read(path)?;
     if content.get("kind").is_none() {
         let system: System = read(path)?;
-        let machine = Machine::new(system).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
-        return Ok((Opened::Transfers(Arc::new(Simulated::new(machine, samples, Engine::Fast))), Some(content)));
+        let machine =
+            Machine::new(system).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        return Ok((
+            Opened::Transfers(Arc::new(Simulated::new(machine, samples, Engine::Fast))),
+            Some(content),
+        ));
     }
     let backend: Arc<dyn Backend> = match read(path)? {
         Asked::Cpu { host } => Arc::new(Cpu::new(host)),

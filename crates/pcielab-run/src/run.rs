@@ -5,7 +5,10 @@ use crate::failure::Failure;
 use crate::input::read;
 use clap::Args;
 use pcie_bench::contract::{Trial, check};
-use pcie_bench::{Backend, Benchmarks, Faults, Faulty, Messages, Options, Progress, RunError, Samples, Work, run as carry_out};
+use pcie_bench::{
+    Backend, Benchmarks, Faults, Faulty, Messages, Options, Progress, RunError, Samples, Work,
+    run as carry_out,
+};
 use pcie_store::Manifest;
 use pcie_workload::Suite;
 use serde_json::{Value, json};
@@ -111,7 +114,11 @@ fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>) -> M
     }
     manifest.set("seed", seed);
     manifest.set("started", humantime::format_rfc3339_seconds(SystemTime::now()).to_string());
-    let machine = [kernel("hostname"), std::env::consts::ARCH.to_owned(), kernel("ostype") + " " + &kernel("osrelease")];
+    let machine = [
+        kernel("hostname"),
+        std::env::consts::ARCH.to_owned(),
+        kernel("ostype") + " " + &kernel("osrelease"),
+    ];
     manifest.set("machine", machine.join(", "));
     manifest
 }
@@ -120,7 +127,10 @@ fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>) -> M
 pub(crate) fn contract(bench: &Path, trial: &Path, faults: Option<&Path>) -> Result<(), Failure> {
     let trial: Trial = read(trial)?;
     let Opened::Transfers(backend) = opened(bench, Samples::Full)?.0 else {
-        return Err(Failure::Input(format!("{}: takes messages, for which there is no contract", bench.display())));
+        return Err(Failure::Input(format!(
+            "{}: takes messages, for which there is no contract",
+            bench.display()
+        )));
     };
     let faults: Option<Faults> = faults.map(read).transpose()?;
     let backend: Arc<dyn Backend> = match faults {

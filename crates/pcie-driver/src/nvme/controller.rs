@@ -87,8 +87,7 @@ impl<T: Queues> Controller<T> {
         };
         let about_controller = controller.identify(1, 0)?;
         let about_namespace = controller.identify(0, 1)?;
-        controller.identity =
-            Identity::read(&about_controller, &about_namespace, (PAGES_MOST - 1) * 4096)?;
+        controller.identity = Identity::read(&about_controller, &about_namespace, (PAGES_MOST - 1) * 4096)?;
         Ok(controller)
     }
 
@@ -143,15 +142,19 @@ impl<T: Queues> Controller<T> {
         // Physically contiguous, and with an interrupt or without.
         let completion_flags = u32::from(interrupt) << 1 | 1;
         let completion = [queues + COMPLETION, 0];
-        self.admin("create a completion queue", r::CREATE_COMPLETION_QUEUE, completion, [
-            size,
-            completion_flags,
-        ])?;
+        self.admin(
+            "create a completion queue",
+            r::CREATE_COMPLETION_QUEUE,
+            completion,
+            [size, completion_flags],
+        )?;
         let submission_flags = 1 << 16 | 1;
-        self.admin("create a submission queue", r::CREATE_SUBMISSION_QUEUE, [submission, 0], [
-            size,
-            submission_flags,
-        ])
+        self.admin(
+            "create a submission queue",
+            r::CREATE_SUBMISSION_QUEUE,
+            [submission, 0],
+            [size, submission_flags],
+        )
     }
 
     pub(super) fn delete_queues(&mut self) -> Result<(), NvmeError> {

@@ -227,7 +227,9 @@ impl Transport for FakeDrive {
             0x14 => {
                 self.registers[0x1c / 4] = value & 1;
                 if value & 1 == 1 {
-                    let long = |at: usize| u64::from(self.registers[at / 4]) | u64::from(self.registers[at / 4 + 1]) << 32;
+                    let long = |at: usize| {
+                        u64::from(self.registers[at / 4]) | u64::from(self.registers[at / 4 + 1]) << 32
+                    };
                     let (submission, completion) = (long(0x28), long(0x30));
                     let entries = (self.registers[0x24 / 4] & 0xfff) + 1;
                     self.queues[0] = Queue { submission, completion, entries, phase: 1, ..Queue::default() };

@@ -22,7 +22,9 @@ impl Contents {
         for unit in 0..window_bytes / self.plan.unit_bytes {
             let start = (unit * self.plan.unit_bytes + self.plan.offset_bytes) as usize;
             let from = (unit % self.plan.period) as usize * size;
-            if let (Some(to), Some(held)) = (buffer.get_mut(start..start + size), self.held.get(from..from + size)) {
+            if let (Some(to), Some(held)) =
+                (buffer.get_mut(start..start + size), self.held.get(from..from + size))
+            {
                 to.copy_from_slice(held);
             }
         }

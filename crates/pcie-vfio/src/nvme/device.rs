@@ -1,15 +1,16 @@
 //! A drive as the device of a bench.
 
+use super::Noticing;
 use super::contents::Contents;
 use super::host::SharedContents;
 use super::link::{Link, SILENCE, Way};
 use super::plan::Plan;
 use super::scratch::Scratch;
-use super::Noticing;
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, number, text};
 use pcie_bench::{
-    BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, LinkFacts, Start, Stop,
+    BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, LinkFacts,
+    Start, Stop,
 };
 use pcie_driver::nvme::{Completion, Data, Kind, NvmeError};
 use pcie_host::{Clock, SharedBuffer, Topology};
@@ -128,9 +129,13 @@ impl NvmeDevice {
         }
         // Transfer after transfer to the start of the buffer, whatever the units are.
         let packed = Plan { unit_bytes: plan.size_bytes, offset_bytes: 0, ..plan };
-        self.pump(packed, plan.period, None, &mut |number| (Kind::Read, number * plan.size_bytes), &mut |_| {
-            ControlFlow::Continue(())
-        })?;
+        self.pump(
+            packed,
+            plan.period,
+            None,
+            &mut |number| (Kind::Read, number * plan.size_bytes),
+            &mut |_| ControlFlow::Continue(()),
+        )?;
         let held = self.buffer.borrow().bytes()[..(plan.period * plan.size_bytes) as usize].to_vec();
         let contents = Contents::new(plan, held);
         contents.fill(self.buffer.borrow_mut().bytes_mut(), test.window_bytes);
@@ -240,7 +245,10 @@ impl<'a> Patience<'a> {
         let now = Instant::now();
         let silent = now - *self.since.get_or_insert(now);
         if silent > SILENCE {
-            return Err(DeviceError::Failed(format!("the drive did not answer a command for {} s", SILENCE.as_secs())));
+            return Err(DeviceError::Failed(format!(
+                "the drive did not answer a command for {} s",
+                SILENCE.as_secs()
+            )));
         }
         if self.stop.is_requested() && now - *self.told.get_or_insert(now) > GRACE {
             return Err(DeviceError::Failed("the run was told to stop while the drive was silent".into()));
@@ -287,7 +295,9 @@ fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
             driver: Some("pcielab nvme, over vfio-pci".into()),
             link: Some(LinkFacts { rate_gtps, lanes, mps_bytes: None, mrrs_bytes: None }),
             operations: operations.map(|operation| format!("dma {operation}")).into(),
-            latency_includes: ["doorbell", "descriptor", "medium", noticed, "timer"].map(str::to_owned).into(),
+            latency_includes: ["doorbell", "descriptor", "medium", noticed, "timer"]
+                .map(str::to_owned)
+                .into(),
             deadline_ms: Some(DEADLINE_MS),
         }),
     }
@@ -300,7 +310,8 @@ impl Device for NvmeDevice {
 
     fn conditions(&mut self) -> Vec<Condition> {
         let folder = &self.function.folder;
-        let rate = text(&folder.join("current_link_speed")).and_then(|speed| speed.split(' ').next()?.parse().ok());
+        let rate =
+            text(&folder.join("current_link_speed")).and_then(|speed| speed.split(' ').next()?.parse().ok());
         let lanes = number(&folder.join("current_link_width")).map(|lanes| lanes as f64);
         vec![
             Condition::new("link_rate", "GT/s", rate),
@@ -312,7 +323,8 @@ impl Device for NvmeDevice {
 
     fn begin(&mut self, start: Start<'_>) {
         let plan = self.plan(start.test);
-        self.begun = Some(Begun { addresses: start.addresses(), stop: start.stop.clone(), plan: plan.clone() });
+        self.begun =
+            Some(Begun { addresses: start.addresses(), stop: start.stop.clone(), plan: plan.clone() });
         let loaded = plan.and_then(|plan| self.load(plan, start.test).map(|()| plan));
         if let Some(begun) = &mut self.begun {
             begun.plan = loaded;
@@ -404,4 +416,3 @@ impl Device for NvmeDevice {
         link.drive.transport_mut().close().map_err(|error| failed(error.to_string()))
     }
 }
-

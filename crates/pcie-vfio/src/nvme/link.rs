@@ -8,7 +8,9 @@ use crate::options::VfioHostOptions;
 use crate::refusal::Refusal;
 use crate::transport::Vfio;
 use crate::tree::{Function, Tree};
-use pcie_driver::nvme::{Cmb, Controller, Data, Drive, Identity, Kind, NvmeError, Place, Pointers, QUEUE_BYTES};
+use pcie_driver::nvme::{
+    Cmb, Controller, Data, Drive, Identity, Kind, NvmeError, Place, Pointers, QUEUE_BYTES,
+};
 use pcie_host::SharedBuffer;
 use std::time::{Duration, Instant};
 
@@ -49,7 +51,9 @@ impl Link {
             (QueueIn::Host, _, _) => Place::Host,
             (QueueIn::Cmb, Some(cmb), Some(address)) if cmb.takes_queues => Place::Cmb(address),
             (QueueIn::Cmb, _, _) => {
-                let reason = "device.queue = cmb: this drive has no controller memory buffer for queues: give host".into();
+                let reason =
+                    "device.queue = cmb: this drive has no controller memory buffer for queues: give host"
+                        .into();
                 return Err(Refusal::Device { address: way.address, reason });
             }
         };
@@ -58,7 +62,8 @@ impl Link {
             Naming::Sgl => Pointers::Sgl,
         };
         let drive = Drive::open(controller, place, pointers, interrupt.is_some()).map_err(refused)?;
-        let own_memory = cmb.zip(own_memory).filter(|(cmb, _)| cmb.takes_data).map(|(cmb, address)| (address, cmb.bytes));
+        let own_memory =
+            cmb.zip(own_memory).filter(|(cmb, _)| cmb.takes_data).map(|(cmb, address)| (address, cmb.bytes));
         Ok(Self { drive, interrupt, own_memory, function })
     }
 

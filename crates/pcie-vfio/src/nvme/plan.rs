@@ -32,7 +32,8 @@ impl Plan {
         scratch: Option<&Scratch>,
     ) -> Result<Self, DeviceError> {
         check(test, drive, depth, buffer_bytes)?;
-        let (first_block, available) = scratch.map_or((0, drive.blocks), |scratch| (scratch.first, scratch.blocks));
+        let (first_block, available) =
+            scratch.map_or((0, drive.blocks), |scratch| (scratch.first, scratch.blocks));
         let blocks = test.size_bytes / drive.block_bytes;
         if blocks > available {
             return Err(DeviceError::NotSupported(format!(
@@ -168,11 +169,14 @@ mod tests {
     fn nothing_is_written_without_scratch() {
         let reads = Test::random_dma(Operation::LatRd, 512, 8192, 100);
         let told = planned(&reads, &drive(false));
-        assert!(told.is_err_and(|text| text.contains("operation = lat-rd") && text.contains("device.scratch")));
+        assert!(
+            told.is_err_and(|text| text.contains("operation = lat-rd") && text.contains("device.scratch"))
+        );
         assert!(planned(&Test { operation: Operation::BwWr, ..reads.clone() }, &drive(false)).is_ok());
         let scratch = Scratch { first: 4096, blocks: 2 };
         let plan = Plan::new(&reads, &drive(false), 64, 64 << 20, Some(&scratch));
-        let blocks: Vec<u64> = plan.map(|plan| (0..16).map(|unit| plan.block(unit * 512)).collect()).unwrap_or_default();
+        let blocks: Vec<u64> =
+            plan.map(|plan| (0..16).map(|unit| plan.block(unit * 512)).collect()).unwrap_or_default();
         assert!(blocks.len() == 16 && blocks.iter().all(|block| (4096..4098).contains(block)), "{blocks:?}");
     }
 }

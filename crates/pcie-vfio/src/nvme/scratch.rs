@@ -43,7 +43,9 @@ impl Scratch {
         };
         let scratch = Self { first, blocks: length / block_bytes };
         if first.checked_add(scratch.blocks).is_none_or(|end| end > blocks) {
-            return Err(format!("device.scratch = {text}: lies outside of the drive, which has {blocks} blocks of {block_bytes} bytes"));
+            return Err(format!(
+                "device.scratch = {text}: lies outside of the drive, which has {blocks} blocks of {block_bytes} bytes"
+            ));
         }
         Ok(scratch)
     }
@@ -58,7 +60,8 @@ impl Scratch {
             return Some(format!("the drive holds {name}"));
         }
         let overlaps = |first: u64, last: u64| first < self.first + self.blocks && self.first <= last;
-        let taken = partitions(drive, block_bytes).into_iter().find(|&(first, last)| overlaps(first, last))?;
+        let taken =
+            partitions(drive, block_bytes).into_iter().find(|&(first, last)| overlaps(first, last))?;
         Some(format!("a partition has blocks {} to {}", taken.0, taken.1))
     }
 }
@@ -67,20 +70,27 @@ impl Scratch {
 pub(super) fn refused(text: &str, found: &str, serial: &str) -> String {
     let mut told = format!("device.scratch = {text}: {found}: give blocks that are nobody's");
     // Writing to a string cannot fail.
-    let _ = write!(told, ", or, if this drive's contents may be lost, --set device.scratch_overwrite={serial}");
+    let _ =
+        write!(told, ", or, if this drive's contents may be lost, --set device.scratch_overwrite={serial}");
     told
 }
 
 fn signature(head: &[u8]) -> Option<&'static str> {
-    let found = SIGNATURES.iter().find(|(place, bytes, _)| head.get(*place..).is_some_and(|at| at.starts_with(bytes)));
+    let found = SIGNATURES
+        .iter()
+        .find(|(place, bytes, _)| head.get(*place..).is_some_and(|at| at.starts_with(bytes)));
     found.map(|(_, _, name)| *name)
 }
 
 /// First and last block of each partition that the table at the start of a drive names, GPT or MBR. What the tables themselves
 /// take counts as one.
 fn partitions(drive: &[u8], block_bytes: u64) -> Vec<(u64, u64)> {
-    let long = |place: usize| drive.get(place..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    let word = |place: usize| drive.get(place..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes));
+    let long = |place: usize| {
+        drive.get(place..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    };
+    let word = |place: usize| {
+        drive.get(place..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    };
     let header = block_bytes as usize;
     if drive.get(header..).is_some_and(|at| at.starts_with(b"EFI PART")) {
         let (entries, bytes) = (word(header + 80).min(1024), word(header + 84).clamp(128, 4096));
@@ -101,7 +111,8 @@ fn partitions(drive: &[u8], block_bytes: u64) -> Vec<(u64, u64)> {
     let entry = |number: usize| {
         let place = 446 + 16 * number;
         let (first, blocks) = (u64::from(word(place + 8)), u64::from(word(place + 12)));
-        (drive.get(place + 4).is_some_and(|kind| *kind != 0) && blocks > 0).then(|| (first, first + blocks - 1))
+        (drive.get(place + 4).is_some_and(|kind| *kind != 0) && blocks > 0)
+            .then(|| (first, first + blocks - 1))
     };
     (0..4).filter_map(entry).chain([(0, 0)]).collect()
 }
@@ -116,7 +127,9 @@ mod tests {
     fn a_range_is_whole_blocks_on_the_drive() {
         assert_eq!(Scratch::parse("2048+1M", 512, BLOCKS), Ok(Scratch { first: 2048, blocks: 2048 }));
         let told = |text| Scratch::parse(text, 4096, BLOCKS).unwrap_err();
-        assert!(told("2048").contains("give LBA+LENGTH") && told("0+512").contains("whole blocks of 4096 bytes"));
+        assert!(
+            told("2048").contains("give LBA+LENGTH") && told("0+512").contains("whole blocks of 4096 bytes")
+        );
         assert!(told("1048576+4K").contains("outside of the drive, which has 1048576 blocks"));
         assert!(told("18446744073709551615+4K").contains("give LBA+LENGTH"));
     }
@@ -130,7 +143,10 @@ mod tests {
             let mut head = empty.clone();
             head[place..place + bytes.len()].copy_from_slice(bytes);
             assert!(scratch.holds(&empty, &head, 512).is_some_and(|told| told.contains(name)), "{name}");
-            assert!(scratch.holds(&head, &empty, 512).is_some_and(|told| told.contains("the drive holds")), "{name}");
+            assert!(
+                scratch.holds(&head, &empty, 512).is_some_and(|told| told.contains("the drive holds")),
+                "{name}"
+            );
         }
     }
 

@@ -56,7 +56,8 @@ fn knee(times: &[f64]) -> Option<u64> {
     let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
     let ratio = |place: usize| mean(&times[place..]) / mean(&times[..place]);
     // A time for a line that includes the fence is longest for one line: it says nothing of buffers.
-    let best = (2..times.len().saturating_sub(1)).max_by(|left, right| ratio(*left).total_cmp(&ratio(*right)))?;
+    let best =
+        (2..times.len().saturating_sub(1)).max_by(|left, right| ratio(*left).total_cmp(&ratio(*right)))?;
     (ratio(best) >= STEP).then_some(best as u64)
 }
 
@@ -73,7 +74,9 @@ mod tests {
 
     #[test]
     fn the_knee_is_where_times_rise_for_good() {
-        let times = |buffers: usize| (1..=32).map(|lines| if lines <= buffers { 20.0 } else { 90.0 }).collect::<Vec<_>>();
+        let times = |buffers: usize| {
+            (1..=32).map(|lines| if lines <= buffers { 20.0 } else { 90.0 }).collect::<Vec<_>>()
+        };
         for buffers in [4, 10, 12, 24] {
             assert_eq!(knee(&times(buffers)), Some(buffers as u64));
         }

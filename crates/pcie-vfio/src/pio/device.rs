@@ -8,7 +8,10 @@ use crate::address::Address;
 use crate::listing::ready_for_stores;
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
-use pcie_bench::{Condition, DeviceError, DeviceFacts, DeviceHardware, Host, LinkFacts, MessageDevice, MessageResult, Pulse, Stop};
+use pcie_bench::{
+    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, LinkFacts, MessageDevice, MessageResult,
+    Pulse, Stop,
+};
 use pcie_host::{Clock, Cold, HostOptions, PageSize, RealHost, Topology};
 use pcie_time::{Draws, Stream};
 use pcie_workload::{MessagePace, MessageTest, StoreKind, Way};
@@ -233,7 +236,10 @@ fn read_back_ns(range: &Range, clock: &Clock) -> f64 {
 
 impl MessageDevice for PioDevice {
     fn identity(&self) -> Map<String, Value> {
-        Map::from_iter([("device".to_owned(), json!(self.facts())), ("host".to_owned(), json!(self.host.facts()))])
+        Map::from_iter([
+            ("device".to_owned(), json!(self.facts())),
+            ("host".to_owned(), json!(self.host.facts())),
+        ])
     }
 
     fn conditions(&mut self) -> Vec<Condition> {
@@ -280,6 +286,11 @@ impl MessageDevice for PioDevice {
         self.check_arrival(&sending, bytes, sent)?;
         self.range.restore();
         let cpu_ns = vec![elapsed_ns / messages as f64];
-        Ok(MessageResult { latencies_ns: times.unwrap_or_default(), elapsed_ns, cpu_ns, ..MessageResult::default() })
+        Ok(MessageResult {
+            latencies_ns: times.unwrap_or_default(),
+            elapsed_ns,
+            cpu_ns,
+            ..MessageResult::default()
+        })
     }
 }

@@ -25,18 +25,25 @@ impl Part {
         let told = |reason: String| Refusal::Option(format!("device.range{reason}"));
         let bars = function.bars();
         let suitable: Vec<&Bar> = bars.iter().filter(|bar| bar.is_memory && bar.is_prefetchable).collect();
-        let known = suitable.iter().map(|bar| format!("BAR{}, of {} bytes", bar.number, bar.bytes)).collect::<Vec<_>>();
+        let known = suitable
+            .iter()
+            .map(|bar| format!("BAR{}, of {} bytes", bar.number, bar.bytes))
+            .collect::<Vec<_>>();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let remedy = format!("{} has these prefetchable BARs: {known}", function.address);
         let Some(text) = text else {
-            return Err(told(format!(": name what may be stored into, --set device.range=BAR2:0+64K; {remedy}")));
+            return Err(told(format!(
+                ": name what may be stored into, --set device.range=BAR2:0+64K; {remedy}"
+            )));
         };
         let parsed = || {
             let (bar, extent) = text.strip_prefix("BAR")?.split_once(':')?;
             let (start, bytes) = range(extent)?;
             Some(Self { bar: bar.parse().ok()?, start, bytes })
         };
-        let part = parsed().ok_or_else(|| told(format!(" = {text}: give a BAR, a start and a length, such as BAR2:0+64K")))?;
+        let part = parsed().ok_or_else(|| {
+            told(format!(" = {text}: give a BAR, a start and a length, such as BAR2:0+64K"))
+        })?;
         let Some(bar) = bars.iter().find(|bar| bar.number == part.bar) else {
             return Err(told(format!(" = {text}: there is no BAR{}; {remedy}", part.bar)));
         };
@@ -45,10 +52,15 @@ impl Part {
             return Err(told(format!(" = {text}: BAR{} {reason}; {remedy}", part.bar)));
         }
         if part.start + part.bytes > bar.bytes {
-            return Err(told(format!(" = {text}: lies outside of BAR{}, which has {} bytes", part.bar, bar.bytes)));
+            return Err(told(format!(
+                " = {text}: lies outside of BAR{}, which has {} bytes",
+                part.bar, bar.bytes
+            )));
         }
         if !part.start.is_multiple_of(64) || !part.bytes.is_multiple_of(64) || part.bytes > RANGE_BYTES_MOST {
-            return Err(told(format!(" = {text}: give whole lines of 64 bytes, {RANGE_BYTES_MOST} bytes at most")));
+            return Err(told(format!(
+                " = {text}: give whole lines of 64 bytes, {RANGE_BYTES_MOST} bytes at most"
+            )));
         }
         Ok(part)
     }
@@ -132,7 +144,8 @@ impl Range {
     pub(super) fn differs(&self, expected: impl Iterator<Item = u64>) -> Option<(u64, u64, u64)> {
         let places = (0..self.bytes).step_by(8);
         let mut all = places.zip(self.words()).zip(expected);
-        all.find(|((_, held), expected)| held != expected).map(|((place, held), expected)| (place, held, expected))
+        all.find(|((_, held), expected)| held != expected)
+            .map(|((place, held), expected)| (place, held, expected))
     }
 
     /// Puts back what was in it.
@@ -174,7 +187,9 @@ mod tests {
         let folder = directory.path().join("sys/bus/pci/devices/0000:01:00.0");
         fs::create_dir_all(&folder).unwrap();
         let resource = "0xfe000000 0xfe000fff 0x40200\n0x0 0x0 0x0\n0xe0000000 0xe000ffff 0x14220c\n";
-        for (name, content) in [("vendor", "0x1af4"), ("device", "0x1110"), ("class", "0x050000"), ("resource", resource)] {
+        for (name, content) in
+            [("vendor", "0x1af4"), ("device", "0x1110"), ("class", "0x050000"), ("resource", resource)]
+        {
             fs::write(folder.join(name), content).unwrap();
         }
         for name in ["resource2", "resource2_wc"] {
@@ -189,7 +204,10 @@ mod tests {
         let function = function(&directory);
         assert_eq!(Part::named(Some("BAR2:4K+1K"), &function), Ok(Part { bar: 2, start: 4096, bytes: 1024 }));
         for (text, told) in [
-            (None, "--set device.range=BAR2:0+64K; 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes"),
+            (
+                None,
+                "--set device.range=BAR2:0+64K; 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes",
+            ),
             (Some("2:0+64K"), "give a BAR, a start and a length"),
             (Some("BAR2:0"), "give a BAR, a start and a length"),
             (Some("BAR1:0+64"), "there is no BAR1; 0000:01:00.0 has"),

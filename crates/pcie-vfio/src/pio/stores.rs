@@ -106,8 +106,8 @@ mod x86 {
     use super::{Instruction, StoreLoop, rest, stores};
     use std::arch::asm;
     use std::arch::x86_64::{
-        __cpuid_count, __m128i, __m256i, __m512i, _mm_stream_si32, _mm_stream_si64, _mm_stream_si128, _mm256_stream_si256,
-        _mm512_stream_si512,
+        __cpuid_count, __m128i, __m256i, __m512i, _mm_stream_si32, _mm_stream_si64, _mm_stream_si128,
+        _mm256_stream_si256, _mm512_stream_si512,
     };
     use std::is_x86_feature_detected as has;
 
@@ -198,7 +198,11 @@ mod tests {
     #[test]
     fn every_loop_stores_what_it_is_given_and_nothing_else() {
         let mut message = Lines([0; 4096]);
-        message.0.iter_mut().enumerate().for_each(|(place, byte)| *byte = (place * 7 + place / 256) as u8 | 1);
+        message
+            .0
+            .iter_mut()
+            .enumerate()
+            .for_each(|(place, byte)| *byte = (place * 7 + place / 256) as u8 | 1);
         let loops = StoreLoop::here();
         assert!(loops.len() >= 2);
         for one in loops {

@@ -88,7 +88,10 @@ fn memory_that_was_taken_away_is_out_of_reach_and_the_fault_is_told() {
     let (before, address) = (faults(), mapped.iova() + 65536);
     mapped.unmap().unwrap();
     transfer(&registers, OWN_MEMORY, address, true);
-    assert!(memory.borrow().bytes()[65536..65536 + BYTES].iter().all(|byte| *byte == 0), "the device wrote it");
+    assert!(
+        memory.borrow().bytes()[65536..65536 + BYTES].iter().all(|byte| *byte == 0),
+        "the device wrote it"
+    );
     assert!(faults() > before, "the kernel told of no fault");
 }
 
@@ -96,7 +99,8 @@ fn memory_that_was_taken_away_is_out_of_reach_and_the_fault_is_told() {
 #[ignore = "runs in the guest of make vm-test"]
 fn nothing_is_left_behind() {
     let files = || std::fs::read_dir("/proc/self/fd").unwrap().count();
-    let config = || std::fs::read(Tree::here().function(address("EDU")).unwrap().folder.join("config")).unwrap();
+    let config =
+        || std::fs::read(Tree::here().function(address("EDU")).unwrap().folder.join("config")).unwrap();
     let (files_before, command_before) = (files(), config()[4]);
     assert_eq!(command_before & 4, 0, "bus mastering is on before anything was opened");
     let (mut device, _registers) = device();

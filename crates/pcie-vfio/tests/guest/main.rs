@@ -16,7 +16,10 @@ use std::rc::Rc;
 
 /// The address of a device that the guest's steps name.
 fn address(name: &str) -> Address {
-    std::env::var(name).unwrap_or_else(|_| panic!("{name} is not set: this runs in the guest of make vm-test")).parse().unwrap()
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} is not set: this runs in the guest of make vm-test"))
+        .parse()
+        .unwrap()
 }
 
 fn opened(name: &str) -> Opened {

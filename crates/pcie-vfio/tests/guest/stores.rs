@@ -19,10 +19,18 @@ fn every_loop_stores_through_both_mappings() {
     let loops = StoreLoop::here();
     let mut told = Vec::new();
     for (number, (one, suffix)) in loops.iter().flat_map(|one| [(one, ""), (one, "_wc")]).enumerate() {
-        let file = OpenOptions::new().read(true).write(true).open(function.folder.join(format!("resource2{suffix}"))).unwrap();
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(function.folder.join(format!("resource2{suffix}")))
+            .unwrap();
         let window = Window::map(&file, number as u64 * AREA, AREA as usize).unwrap();
         let mut message = Box::new(Message([0; AREA as usize]));
-        message.0.iter_mut().enumerate().for_each(|(place, byte)| *byte = (place * 7 + place / 256 + number) as u8);
+        message
+            .0
+            .iter_mut()
+            .enumerate()
+            .for_each(|(place, byte)| *byte = (place * 7 + place / 256 + number) as u8);
         // SAFETY: the window is as long as the message, and both begin at a line.
         unsafe { one.store(window.part(0, AREA as usize).unwrap(), &message.0) };
         fence();
