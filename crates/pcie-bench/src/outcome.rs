@@ -1,7 +1,7 @@
 //! What became of a test, reduced to what the store keeps.
 
 use crate::device::{BandwidthSlice, DeviceError, LatencySlice};
-use crate::facts::{Condition, TimerFacts};
+use crate::facts::{Condition, Remarks, TimerFacts};
 use crate::sampling::{
     Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
 };
@@ -50,8 +50,9 @@ impl Outcome {
     }
 
     /// Adds what a device says of its numbers.
-    pub(crate) fn with_message(mut self, said: Option<String>) -> Self {
-        let told: Vec<String> = self.message.take().into_iter().chain(said).collect();
+    pub(crate) fn with_remarks(mut self, said: Remarks) -> Self {
+        self.scalars.extend(said.parts);
+        let told: Vec<String> = self.message.take().into_iter().chain(said.message).collect();
         self.message = (!told.is_empty()).then(|| told.join("; "));
         self
     }

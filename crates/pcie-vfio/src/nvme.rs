@@ -13,6 +13,8 @@ mod host;
 #[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
+mod parts;
+#[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]
 mod scratch;

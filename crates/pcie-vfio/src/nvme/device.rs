@@ -10,10 +10,12 @@ use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, number, text};
 use pcie_bench::{
     BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, LinkFacts,
-    Start, Stop,
+    Remarks, Start, Stop,
 };
 use pcie_driver::nvme::{Completion, Data, Kind, NvmeError};
 use pcie_host::{Clock, SharedBuffer, Topology};
+use pcie_statistics::Histogram;
+use pcie_store::Scalar;
 use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -48,14 +50,16 @@ pub(super) struct NvmeDevice {
     way: Way,
     function: Function,
     core: u32,
-    clock: Clock,
+    pub(super) clock: Clock,
     buffer: SharedBuffer,
     scratch: Option<Scratch>,
     contents: SharedContents,
     facts: DeviceFacts,
     /// None between a failure and what mends it, and after closing.
-    link: Option<Link>,
+    pub(super) link: Option<Link>,
     begun: Option<Begun>,
+    /// What is told of the test that was just done.
+    parts: Vec<Scalar>,
 }
 
 impl NvmeDevice {
@@ -81,6 +85,7 @@ impl NvmeDevice {
             way,
             link: Some(link),
             begun: None,
+            parts: Vec::new(),
         })
     }
 
@@ -143,16 +148,27 @@ impl NvmeDevice {
         Ok(())
     }
 
-    /// Carries out one command and waits for it.
+    /// Carries out one command at an offset of the buffer, and waits for it.
     #[inline]
-    fn one(&mut self, kind: Kind, plan: Plan, offset: u64) -> Result<(), DeviceError> {
-        let stop = self.stop();
-        let link = self.link()?;
-        let address = link.drive.transport_mut().data_address() + offset;
+    fn one(&mut self, kind: Kind, plan: Plan, offset: u64, stop: &Stop) -> Result<(), DeviceError> {
+        let address = self.link()?.drive.transport_mut().data_address() + offset;
         let data = Data { address, bytes: plan.size_bytes };
-        link.drive.submit(kind, plan.block(offset), Some(data)).map_err(raised)?;
+        self.command(kind, plan.block(offset), Some(data), stop)
+    }
+
+    /// Carries out one command, and waits for it.
+    #[inline]
+    pub(super) fn command(
+        &mut self,
+        kind: Kind,
+        block: u64,
+        data: Option<Data>,
+        stop: &Stop,
+    ) -> Result<(), DeviceError> {
+        let link = self.link()?;
+        link.drive.submit(kind, block, data).map_err(raised)?;
         let mut ended = None;
-        let mut patience = Patience::new(&stop);
+        let mut patience = Patience::new(stop);
         while ended.is_none() {
             link.drive.completions(&mut |completion| ended = Some(completion)).map_err(raised)?;
             if ended.is_none() {
@@ -325,6 +341,7 @@ impl Device for NvmeDevice {
         let plan = self.plan(start.test);
         self.begun =
             Some(Begun { addresses: start.addresses(), stop: start.stop.clone(), plan: plan.clone() });
+        self.parts.clear();
         let loaded = plan.and_then(|plan| self.load(plan, start.test).map(|()| plan));
         if let Some(begun) = &mut self.begun {
             begun.plan = loaded;
@@ -361,6 +378,7 @@ impl Device for NvmeDevice {
         let (addresses, plan) = self.planned()?;
         let (stop, clock) = (self.stop(), self.clock.clone());
         let reads = self.kind(plan, false);
+        let mut seen = Histogram::default();
         let mut first = 0;
         while first < test.transactions && !stop.is_requested() {
             let mut ticks = Vec::with_capacity(LATENCY_SLICE);
@@ -369,9 +387,9 @@ impl Device for NvmeDevice {
                 let offset = addresses.offset(first);
                 let before = clock.now();
                 if test.operation == Operation::LatWrrd {
-                    self.one(Kind::Read, plan, offset)?;
+                    self.one(Kind::Read, plan, offset, &stop)?;
                 }
-                self.one(reads, plan, offset)?;
+                self.one(reads, plan, offset, &stop)?;
                 let after = clock.now();
                 ticks.push(clock.ticks(after - before));
                 first += 1;
@@ -380,11 +398,20 @@ impl Device for NvmeDevice {
                 }
             }
             let elapsed_ns = clock.ns(clock.now() - started);
+            ticks.iter().for_each(|ticks| seen.add(*ticks));
             if sink(&LatencySlice { ticks, elapsed_ns }).is_break() {
                 break;
             }
         }
+        if test.operation == Operation::LatRd && !stop.is_requested() && seen.count() > 0 {
+            let whole_ns = clock.timer().tick().in_ns(f64::from(seen.quantile(0.5)));
+            self.parts = self.measured_parts(plan, reads, whole_ns, &stop)?;
+        }
         Ok(())
+    }
+
+    fn remarks(&mut self) -> Remarks {
+        Remarks { parts: self.parts.clone(), ..Remarks::default() }
     }
 
     fn bandwidth(
