@@ -41,7 +41,11 @@ def kernel(folder: Path) -> Path:
 def _run(*command: object) -> str:
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
     ran = subprocess.run(
-        [str(word) for word in command], check=True, capture_output=True, text=True, env={**os.environ, "PATH": path}
+        [str(word) for word in command],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
     )
     return ran.stdout
 
@@ -84,7 +88,11 @@ def initramfs(folder: Path, root: Path, files: dict[str, Path], init: str) -> Pa
     (tree / "init").chmod(0o755)
     names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
     packed = subprocess.run(
-        ["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"], input=names.encode(), check=True, capture_output=True, cwd=tree
+        ["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"],
+        input=names.encode(),
+        check=True,
+        capture_output=True,
+        cwd=tree,
     ).stdout
     archive = folder / "initramfs.gz"
     archive.write_bytes(gzip.compress(packed, compresslevel=1, mtime=0))

@@ -26,7 +26,12 @@ class Ended:
 
 def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
     """Runs a guest to its end. What it writes to its disk is in `out.raw`, what it stores in the BAR in `bar.raw`."""
-    for name, size in (("drive0.raw", 64 << 20), ("drive1.raw", 64 << 20), ("out.raw", OUT_BYTES), ("bar.raw", BAR_BYTES)):
+    for name, size in (
+        ("drive0.raw", 64 << 20),
+        ("drive1.raw", 64 << 20),
+        ("out.raw", OUT_BYTES),
+        ("bar.raw", BAR_BYTES),
+    ):
         path = folder / name
         path.unlink(missing_ok=True)
         with path.open("wb") as file:
@@ -72,5 +77,3 @@ def _arguments(folder: Path) -> list[str]:
         *("-drive", f"if=none,id=out,file={folder}/out.raw,format=raw"),
         *("-device", "virtio-blk-pci,drive=out,bus=pcie.0"),
     ]
-
-

@@ -43,7 +43,11 @@ def _small() -> str:
     suite = json.loads(load_suite("nvme").to_json())
     suite.update(name="small", tests=[])
     for operation in ("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"):
-        for size, offset, cache, count in ((512, 0, "cold", 200), (512, 60, "host-warm", 200), (65536, 0, "device-warm", 64)):
+        for size, offset, cache, count in (
+            (512, 0, "cold", 200),
+            (512, 60, "host-warm", 200),
+            (65536, 0, "device-warm", 64),
+        ):
             test = single_test(
                 operation, size=size, window="1M", cache=cache, host_offset=offset, transactions=count
             )
@@ -55,7 +59,9 @@ def _endless() -> str:
     """A suite that nobody sees the end of, and that can be killed anywhere."""
     suite = json.loads(_small())
     suite["tests"] = [
-        {**test, "parameters": {**test["parameters"], "transactions": 2000}} for test in suite["tests"] for _ in range(8)
+        {**test, "parameters": {**test["parameters"], "transactions": 2000}}
+        for test in suite["tests"]
+        for _ in range(8)
     ]
     return json.dumps({**suite, "name": "many"})
 
@@ -71,7 +77,11 @@ def _trial() -> str:
     """What the contract is tried with."""
     suite = json.loads(_small())["tests"]
     of = {test["parameters"]["operation"]: test["parameters"] for test in reversed(suite)}
-    refused = [{**of["bw-rd"], "path": "command"}, {**of["bw-rd"], "size_bytes": 64}, {**of["lat-rd"], "host_offset_bytes": 2}]
+    refused = [
+        {**of["bw-rd"], "path": "command"},
+        {**of["bw-rd"], "size_bytes": 64},
+        {**of["lat-rd"], "host_offset_bytes": 2},
+    ]
     return json.dumps({"latency": of["lat-wrrd"], "bandwidth": of["bw-rdwr"], "refused": refused})
 
 
@@ -121,7 +131,10 @@ def test_every_store_says_that_its_devices_are_emulated(guest: Guest) -> None:
 
 def run(*arguments: object) -> str:
     ran = subprocess.run(
-        [Path(sys.executable).with_name("pcielab"), *map(str, arguments)], capture_output=True, text=True, check=False
+        [Path(sys.executable).with_name("pcielab"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
@@ -152,5 +165,13 @@ def test_the_bar_holds_what_was_stored(guest: Guest) -> None:
 
 def test_every_refusal_names_what_mends_it(guest: Guest) -> None:
     told = (guest.out / "refusals.txt").read_text()
-    for text in ("swapoff", "devices bind", "--user", "device.range", "device.scratch", "iommu_page_bytes", "ulimit -l"):
+    for text in (
+        "swapoff",
+        "devices bind",
+        "--user",
+        "device.range",
+        "device.scratch",
+        "iommu_page_bytes",
+        "ulimit -l",
+    ):
         assert text in told, text

@@ -13,7 +13,6 @@
 
 mod address;
 mod binding;
-mod fpga;
 #[cfg(target_os = "linux")]
 mod iova;
 #[cfg(target_os = "linux")]
@@ -37,7 +36,6 @@ mod window;
 
 pub use address::Address;
 pub use binding::{Purpose, bind, release};
-pub use fpga::Fpga;
 pub use listing::{Listed, devices};
 pub use nvme::{Nvme, NvmeOptions};
 #[cfg(target_os = "linux")]

@@ -31,9 +31,6 @@ pub fn devices(tree: &Tree) -> Vec<Listed> {
         if function.is_nvme() {
             rows.push(listed(function, "nvme", ready_for_vfio(tree, function)));
         }
-        if crate::fpga::is_core(function) {
-            rows.push(listed(function, "fpga", ready_for_vfio(tree, function)));
-        }
         if function.bars().iter().any(|bar| bar.is_memory && bar.is_prefetchable) {
             rows.push(listed(function, "pio", ready_for_stores(tree, function)));
         }

@@ -108,7 +108,7 @@ fn an_address_that_does_not_exist_is_refused_with_the_nearest() {
     let machine = Machine::new();
     assert_eq!(
         machine.told("0000:02:00.1"),
-        "0000:02:00.1: there is no such PCI function: the nearest are 0000:02:00.0, 0000:03:00.0, 0000:00:02.0"
+        "0000:02:00.1: there is no such PCI function: the nearest are 0000:02:00.0, 0000:03:00.0, 0000:00:01.0"
     );
     let nothing = tempfile::tempdir().unwrap();
     let told = bind(&Tree::at(nothing.path()), address(DRIVE), Purpose::Vfio, None).unwrap_err();

@@ -223,5 +223,7 @@ def run_stores(
 
 def _place(kind: str, address: str | None) -> str:
     if address is None:
-        raise InputError(f"--device {kind}: give the device's address, such as {kind}:0000:3b:00.0: `pcielab devices list`")
+        raise InputError(
+            f"--device {kind}: give the device's address, such as {kind}:0000:3b:00.0: `pcielab devices list`"
+        )
     return address
