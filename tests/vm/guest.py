@@ -1,4 +1,4 @@
-"""What the guest is made of: Debian's cloud kernel, QEMU and busybox, as apt has them; nothing of the host's own kernel."""
+"""What the guest is made of: Debian's cloud kernel, QEMU and busybox, as apt has them."""
 
 import gzip
 import os

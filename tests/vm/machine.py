@@ -25,7 +25,7 @@ class Ended:
 
 
 def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
-    """Runs a guest to its end. What it writes to its disk is in `out.raw`, what it stores in the BAR in `bar.raw`."""
+    """Runs a guest to its end: its disk is then in `out.raw`, and the BAR that it stored into in `bar.raw`."""
     for name, size in (
         ("drive0.raw", 64 << 20),
         ("drive1.raw", 64 << 20),

@@ -1,4 +1,4 @@
-"""The programs that run in the guest: static, so that it needs no libraries, and otherwise as they are released."""
+"""The programs that run in the guest: static, so that it needs no libraries."""
 
 import json
 import os

@@ -22,10 +22,10 @@ struct Arguments {
 }
 
 const EXAMPLES: &str = "Examples:
-  pcielab suites show quick --json > quick.json        (where pcielab is)
+  python -c 'from pcielab import load_suite; print(load_suite(\"nvme\").to_json())' > nvme.json   (where pcielab is)
   echo '{\"kind\": \"nvme\", \"address\": \"0000:3b:00.0\"}' > bench.json
   sudo pcielab-run bind 0000:3b:00.0 --user $USER
-  pcielab-run run bench.json quick.json -o drive.db
+  pcielab-run run bench.json nvme.json -o drive.db
   sudo pcielab-run release 0000:3b:00.0";
 
 #[derive(Subcommand)]

@@ -1,7 +1,7 @@
 """Real devices through VFIO and through their BARs: what there is, binding, and the options of `nvme` and `pio`.
 
-Binding is a step of its own, and for root; running is not. What stands in the way of a device is told with the command
-that mends it.
+Binding is a step of its own, and for root; running is not. What stands in the way of a device is told with the
+command that mends it.
 """
 
 import json

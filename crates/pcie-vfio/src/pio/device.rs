@@ -216,8 +216,10 @@ fn check(test: &MessageTest) -> Result<(), DeviceError> {
     if test.cores != 1 {
         return refused(format!("cores = {}: one core stores here: give 1", test.cores));
     }
-    if test.way == Way::Descriptors {
-        return refused("way = descriptors: a BAR fetches nothing".into());
+    if matches!(test.way, Way::Descriptors | Way::Mux) {
+        return refused(
+            "way: a BAR fetches nothing: give uncached, write-combined or write-combined-fenced".into(),
+        );
     }
     Ok(())
 }
