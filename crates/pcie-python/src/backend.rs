@@ -10,7 +10,7 @@ use pcie_bench_sim::Simulated;
 use pcie_host::Cpu;
 use pcie_rtl::Rtl;
 use pcie_time::{Draws, Stream};
-use pcie_vfio::Nvme;
+use pcie_vfio::{Fpga, Nvme};
 use pcie_workload::{AddressList, Test};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -63,6 +63,12 @@ impl Backend {
     fn nvme(place: &str, device: &str, host: &str) -> PyResult<Self> {
         let (device, host) = (parse("device", device)?, parse("host", host)?);
         Ok(Self::of(Nvme::new(address(place)?, device, host).map_err(refused)?))
+    }
+
+    /// The FPGA core on the board at an address.
+    #[staticmethod]
+    fn fpga(place: &str, host: &str) -> PyResult<Self> {
+        Ok(Self::of(Fpga::new(address(place)?, parse("host", host)?).map_err(refused)?))
     }
 
     /// One that is written in Python: an adapter of `pcielab.devices.bridge`.

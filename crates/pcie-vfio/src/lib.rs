@@ -13,6 +13,9 @@
 
 mod address;
 mod binding;
+mod fpga;
+#[cfg(target_os = "linux")]
+mod host;
 #[cfg(target_os = "linux")]
 mod iova;
 #[cfg(target_os = "linux")]
@@ -36,6 +39,7 @@ mod window;
 
 pub use address::Address;
 pub use binding::{Purpose, bind, release};
+pub use fpga::Fpga;
 pub use listing::{Listed, devices};
 pub use nvme::{Nvme, NvmeOptions};
 #[cfg(target_os = "linux")]

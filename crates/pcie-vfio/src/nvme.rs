@@ -9,8 +9,6 @@ mod contents;
 #[cfg(target_os = "linux")]
 mod device;
 #[cfg(target_os = "linux")]
-mod host;
-#[cfg(target_os = "linux")]
 mod link;
 #[cfg(target_os = "linux")]
 mod parts;
@@ -141,8 +139,13 @@ impl Nvme {
         let device = device::NvmeDevice::open(&self.tree, way, &topology, inner.core(), &buffer)?;
         let contents = device.contents();
         let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
-        let host =
-            host::VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, Rc::clone(&contents));
+        let host = crate::host::VfioHost::new(
+            inner,
+            buffer,
+            self.host.iommu_page_bytes,
+            socket,
+            Rc::clone(&contents),
+        );
         Ok(Bench { device: Box::new(device), host: Box::new(host) })
     }
 

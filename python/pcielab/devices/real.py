@@ -66,6 +66,13 @@ class NvmeOptions(Part):
     """The host's side."""
 
 
+class BoardOptions(Part):
+    """Everything that `--device fpga:ADDRESS` can be told."""
+
+    host: RealHostOptions = RealHostOptions()
+    """The host's side."""
+
+
 class PioDevice(Part):
     """What may be stored into."""
 
@@ -145,6 +152,18 @@ def make_nvme(options: NvmeOptions, address: str | None) -> _core.Backend:
     """The back end for a drive."""
     place = _place("nvme", address)
     return _core.Backend.nvme(place, options.device.model_dump_json(), options.host.model_dump_json())
+
+
+def make_board(options: BoardOptions, address: str | None) -> _core.Backend:
+    """The back end for the FPGA core on a board."""
+    return _core.Backend.fpga(_place("fpga", address), options.host.model_dump_json())
+
+
+def present_boards() -> list[tuple[str, str]]:
+    """The core is known by its registers alone, which are not read here."""
+    return [
+        ("pcielab-fpga on a board", "give its address, fpga:ADDRESS, once it is bound: `pcielab devices bind`")
+    ]
 
 
 def make_pio(_options: PioOptions, address: str | None) -> _core.Backend:

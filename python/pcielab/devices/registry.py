@@ -55,9 +55,9 @@ _SHIPPED = (
     Kind(
         "fpga",
         "The FPGA core on a board, by its PCI address",
-        rtl.BoardOptions,
-        rtl.make_board,
-        rtl.present_boards,
+        real.BoardOptions,
+        real.make_board,
+        real.present_boards,
     ),
 )
 

@@ -1,11 +1,11 @@
 //! A drive as the device of a bench.
 
 use super::Noticing;
-use super::contents::Contents;
-use super::host::SharedContents;
+use super::contents::Blocks;
 use super::link::{Link, SILENCE, Way};
 use super::plan::Plan;
 use super::scratch::Scratch;
+use crate::host::{Contents, SharedContents};
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, number, text};
 use pcie_bench::{
@@ -142,9 +142,9 @@ impl NvmeDevice {
             &mut |_| ControlFlow::Continue(()),
         )?;
         let held = self.buffer.borrow().bytes()[..(plan.period * plan.size_bytes) as usize].to_vec();
-        let contents = Contents::new(plan, held);
-        contents.fill(self.buffer.borrow_mut().bytes_mut(), test.window_bytes);
-        *self.contents.borrow_mut() = Some(contents);
+        let blocks = Blocks::new(plan, held);
+        blocks.fill(self.buffer.borrow_mut().bytes_mut(), test.window_bytes);
+        *self.contents.borrow_mut() = Some(Box::new(blocks));
         Ok(())
     }
 

@@ -1,15 +1,20 @@
-//! This machine as the host of a drive: warming keeps what the drive compares with.
+//! This machine as the host of a device behind an IOMMU: warming keeps what the device looks for in the buffer.
 
-use super::contents::Contents;
 use pcie_bench::{Condition, DeviceError, Host, HostFacts, Start};
 use pcie_host::{PageSize, RealHost, SharedBuffer};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What the window has to hold; none where that does not matter.
-pub(super) type SharedContents = Rc<RefCell<Option<Contents>>>;
+/// What the window has to hold, because the device looks at it.
+pub(crate) trait Contents {
+    /// Writes it to the first `window_bytes` of the buffer.
+    fn fill(&self, buffer: &mut [u8], window_bytes: u64);
+}
 
-pub(super) struct VfioHost {
+/// What the window has to hold; none where that does not matter.
+pub(crate) type SharedContents = Rc<RefCell<Option<Box<dyn Contents>>>>;
+
+pub(crate) struct VfioHost {
     inner: RealHost,
     buffer: SharedBuffer,
     page: PageSize,
@@ -18,7 +23,7 @@ pub(super) struct VfioHost {
 }
 
 impl VfioHost {
-    pub(super) fn new(
+    pub(crate) fn new(
         inner: RealHost,
         buffer: SharedBuffer,
         page: PageSize,
