@@ -9,13 +9,13 @@ mod device;
 mod pattern;
 
 use crate::address::Address;
-use crate::options::VfioHostOptions;
+use crate::options::{VfioHostOptions, described};
 use crate::origin::origin;
 use crate::refusal::Refusal;
 use crate::tree::Tree;
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_store::Origin;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// A board with the core.
 #[derive(Clone, Debug)]
@@ -48,10 +48,7 @@ impl Backend for Fpga {
     }
 
     fn options(&self) -> Map<String, Value> {
-        Map::from_iter([
-            ("address".to_owned(), self.address.to_string().into()),
-            ("host".to_owned(), serde_json::to_value(&self.host).unwrap_or_default()),
-        ])
+        described(self.address, json!({}), json!(self.host))
     }
 
     fn open(&self) -> Result<Bench, OpenError> {

@@ -18,14 +18,14 @@ mod plan;
 mod scratch;
 
 use crate::address::Address;
-use crate::options::VfioHostOptions;
+use crate::options::{VfioHostOptions, described};
 use crate::origin::origin;
 use crate::refusal::Refusal;
 use crate::tree::Tree;
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_store::Origin;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// How commands name their memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,12 +115,7 @@ impl Backend for Nvme {
     }
 
     fn options(&self) -> Map<String, Value> {
-        let value = |options: Result<Value, serde_json::Error>| options.unwrap_or_default();
-        Map::from_iter([
-            ("address".to_owned(), self.address.to_string().into()),
-            ("device".to_owned(), value(serde_json::to_value(&self.options))),
-            ("host".to_owned(), value(serde_json::to_value(&self.host))),
-        ])
+        described(self.address, json!(self.options), json!(self.host))
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
@@ -132,20 +127,13 @@ impl Nvme {
     #[cfg(target_os = "linux")]
     fn open_here(&self) -> Result<Bench, Refusal> {
         use pcie_host::{RealHost, Topology};
-        use std::rc::Rc;
         let topology = Topology::here();
         let (inner, buffer) = RealHost::open(&self.host.host()?, topology.clone())?;
         let way = link::Way { address: self.address, options: self.options.clone(), host: self.host.clone() };
         let device = device::NvmeDevice::open(&self.tree, way, &topology, inner.core(), &buffer)?;
-        let contents = device.contents();
         let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
-        let host = crate::host::VfioHost::new(
-            inner,
-            buffer,
-            self.host.iommu_page_bytes,
-            socket,
-            Rc::clone(&contents),
-        );
+        let host =
+            crate::host::VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, device.contents());
         Ok(Bench { device: Box::new(device), host: Box::new(host) })
     }
 

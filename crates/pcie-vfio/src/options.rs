@@ -1,8 +1,10 @@
 //! What real devices share of their options: the host's side, and ranges as people write them.
 
+use crate::address::Address;
 use crate::refusal::Refusal;
 use pcie_host::{Cold, HostOptions, PageSize};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// How the host's side is set up for a device behind an IOMMU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +58,15 @@ impl VfioHostOptions {
             cold: self.cold,
         })
     }
+}
+
+/// Options as the manifest has them.
+pub(crate) fn described(address: Address, device: Value, host: Value) -> Map<String, Value> {
+    let address = address.to_string().into();
+    Map::from_iter(
+        [("address", address), ("device", device), ("host", host)]
+            .map(|(key, value)| (key.to_owned(), value)),
+    )
 }
 
 /// A start and a length as people write them, `2048+64K`.

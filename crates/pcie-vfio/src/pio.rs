@@ -13,13 +13,14 @@ mod range;
 pub mod stores;
 
 use crate::address::Address;
+use crate::options::described;
 use crate::origin::origin;
 use crate::refusal::Refusal;
 use crate::tree::Tree;
 use pcie_bench::{Backend, MessageDevice, OpenError};
 use pcie_store::Origin;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// What stores into a BAR can be told.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,12 +70,7 @@ impl Backend<Box<dyn MessageDevice>> for Pio {
     }
 
     fn options(&self) -> Map<String, Value> {
-        let value = |options: Result<Value, serde_json::Error>| options.unwrap_or_default();
-        Map::from_iter([
-            ("address".to_owned(), self.address.to_string().into()),
-            ("device".to_owned(), value(serde_json::to_value(&self.options))),
-            ("host".to_owned(), value(serde_json::to_value(&self.host))),
-        ])
+        described(self.address, json!(self.options), json!(self.host))
     }
 
     fn open(&self) -> Result<Box<dyn MessageDevice>, OpenError> {
