@@ -31,5 +31,6 @@ def device_parts(results: Mapping[str, float]) -> list[Part]:
                 share = float(f"{results[BASELINE] / seconds:.3g}")
                 exempt = "Direct" in name
                 goal = "" if exempt else "0.5 or more of memset"
-                parts.append(Part(name.removeprefix(STORES).removesuffix(", s"), share, "of memset", goal, exempt or share >= 0.5))
+                stores = name.removeprefix(STORES).removesuffix(", s")
+                parts.append(Part(stores, share, "of memset", goal, exempt or share >= 0.5))
     return parts

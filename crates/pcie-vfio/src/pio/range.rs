@@ -133,11 +133,10 @@ impl Range {
     fn answers(&self) -> bool {
         let last = self.bytes - 8;
         let was = self.read(last);
-        let answers = [!was, 0x0123_4567_89ab_cdef, was].iter().all(|value| {
+        [!was, 0x0123_4567_89ab_cdef, was].iter().all(|value| {
             self.uncached.write_long(self.start + last, *value);
             self.read(last) == *value
-        });
-        answers
+        })
     }
 
     /// The first place at which the range does not hold what it should, with what it holds.

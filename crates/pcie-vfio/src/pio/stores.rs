@@ -106,8 +106,8 @@ mod x86 {
     use super::{Instruction, StoreLoop, rest, stores};
     use std::arch::asm;
     use std::arch::x86_64::{
-        __cpuid_count, __m128i, __m256i, __m512i, _mm_stream_si32, _mm_stream_si64, _mm_stream_si128,
-        _mm256_stream_si256, _mm512_stream_si512,
+        __cpuid_count, __m128i, __m256i, _mm_stream_si32, _mm_stream_si64, _mm_stream_si128,
+        _mm256_stream_si256,
     };
     use std::is_x86_feature_detected as has;
 
@@ -143,12 +143,6 @@ mod x86 {
         unsafe { rest(to, from, stores::<__m256i>(to, from, 0, bytes), bytes) };
     }
 
-    #[target_feature(enable = "avx512f")]
-    unsafe fn plain_64(to: *mut u8, from: *const u8, bytes: usize) {
-        // SAFETY: as the caller says.
-        unsafe { rest(to, from, stores::<__m512i>(to, from, 0, bytes), bytes) };
-    }
-
     /// A loop of one non-temporal instruction.
     macro_rules! non_temporal {
         ($name:ident, $type:ty, $store:ident, $($feature:literal)?) => {
@@ -170,20 +164,29 @@ mod x86 {
     non_temporal!(non_temporal_8, i64, _mm_stream_si64,);
     non_temporal!(non_temporal_16, __m128i, _mm_stream_si128,);
     non_temporal!(non_temporal_32, __m256i, _mm256_stream_si256, "avx2");
-    non_temporal!(non_temporal_64, __m512i, _mm512_stream_si512, "avx512f");
 
-    unsafe fn direct_64(to: *mut u8, from: *const u8, bytes: usize) {
-        let mut done = 0;
-        while done + 64 <= bytes {
-            // SAFETY: the caller says that both are that long, and aligned; the processor has the instruction.
-            unsafe {
-                asm!("movdir64b {to}, [{from}]", to = in(reg) to.add(done), from = in(reg) from.add(done), options(nostack, preserves_flags));
+    /// A loop of stores of 64 bytes, by the name of the instructions: older compilers have no functions for these.
+    macro_rules! lines {
+        ($name:ident, $($instruction:literal),+) => {
+            unsafe fn $name(to: *mut u8, from: *const u8, bytes: usize) {
+                let mut done = 0;
+                while done + 64 <= bytes {
+                    // SAFETY: the caller says that both are that long, and aligned; the processor has the instructions.
+                    unsafe {
+                        asm!($($instruction),+, to = in(reg) to.add(done), from = in(reg) from.add(done), out("xmm0") _,
+                            options(nostack, preserves_flags));
+                    }
+                    done += 64;
+                }
+                // SAFETY: as the caller says.
+                unsafe { rest(to, from, done, bytes) };
             }
-            done += 64;
-        }
-        // SAFETY: as the caller says.
-        unsafe { rest(to, from, done, bytes) };
+        };
     }
+
+    lines!(plain_64, "vmovdqa64 zmm0, [{from}]", "vmovdqa64 [{to}], zmm0");
+    lines!(non_temporal_64, "vmovdqa64 zmm0, [{from}]", "vmovntdq [{to}], zmm0");
+    lines!(direct_64, "movdir64b {to}, [{from}]");
 }
 
 #[cfg(test)]
