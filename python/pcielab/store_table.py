@@ -23,7 +23,7 @@ COUNTS = ("B", "1")
 def table(store: "Store") -> "pd.DataFrame":
     """One row per test, in suite order: origin, test, parameters, status, metrics such as `median_ns`."""
     if store.kind == "fabric":
-        from pcielab.fabric.stored import flow_table
+        from pcielab.flow_tables import flow_table
 
         flows = flow_table(store)
         flows.insert(0, "origin", store.origin)

@@ -271,8 +271,7 @@ fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
     match test.store_kind {
         None | Some(StoreKind::Plain) => Ok(()),
         Some(kind) => {
-            let kind = serde_json::to_string(&kind).unwrap_or_default();
-            let reason = format!("store_kind = {kind}: the simulated core has plain stores alone");
+            let reason = format!("store_kind = {}: the simulated core has plain stores alone", json!(kind));
             Err(DeviceError::NotSupported(reason))
         }
     }

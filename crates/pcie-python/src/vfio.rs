@@ -1,14 +1,15 @@
-//! Real devices: what there is, binding, and stores into BARs. Drives are back ends (`backend`).
+//! Real devices: what there is, binding, and stores into BARs. Drives and boards are back ends (`backend`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pcie_bench::{Messages, Options};
-use pcie_vfio::{Address, Pio, Purpose, Refusal, Tree};
+use pcie_vfio::{Address, Pio, Purpose, Refusal as Refused, Tree};
 use pyo3::prelude::*;
 
-use crate::error::InputError;
-use crate::run::{carry_out, parse, raised};
+use crate::error::{Error, Result, refused};
+use crate::json::{parse, text};
+use crate::run::carry_out;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(list_devices, module)?)?;
@@ -19,39 +20,41 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// What stands in the way of a device is the user's to mend.
-pub(crate) fn refused(refusal: Refusal) -> PyErr {
-    InputError::new_err(refusal.to_string())
+impl From<Refused> for Error {
+    fn from(refusal: Refused) -> Self {
+        refused(refusal)
+    }
 }
 
-pub(crate) fn address(text: &str) -> PyResult<Address> {
-    text.parse().map_err(refused)
+/// An address as people write it.
+pub(crate) fn address(text: &str) -> Result<Address> {
+    Ok(text.parse()?)
 }
 
 /// The devices that back ends could measure, as JSON; `root` is where `sys`, `proc`, `dev` and `etc` are.
 #[pyfunction]
-fn list_devices(root: PathBuf) -> PyResult<String> {
-    let rows = pcie_vfio::devices(&Tree::at(root));
-    serde_json::to_string(&rows).map_err(|error| InputError::new_err(error.to_string()))
+fn list_devices(root: PathBuf) -> Result<String> {
+    text(&pcie_vfio::devices(&Tree::at(root)))
 }
 
 /// Makes a device ready: for DMA, or, `unbound`, for stores into its BARs.
 #[pyfunction]
 #[pyo3(signature = (root, place, *, unbound, user))]
-fn bind_device(root: PathBuf, place: &str, unbound: bool, user: Option<&str>) -> PyResult<()> {
+fn bind_device(root: PathBuf, place: &str, unbound: bool, user: Option<&str>) -> Result<()> {
     let purpose = if unbound { Purpose::Stores } else { Purpose::Vfio };
-    pcie_vfio::bind(&Tree::at(root), address(place)?, purpose, user).map_err(refused)
+    Ok(pcie_vfio::bind(&Tree::at(root), address(place)?, purpose, user)?)
 }
 
 /// Gives a device back to the driver that the kernel chooses.
 #[pyfunction]
-fn release_device(root: PathBuf, place: &str) -> PyResult<()> {
-    pcie_vfio::release(&Tree::at(root), address(place)?).map_err(refused)
+fn release_device(root: PathBuf, place: &str) -> Result<()> {
+    Ok(pcie_vfio::release(&Tree::at(root), address(place)?)?)
 }
 
 /// Where numbers of the device at an address come from: the word of the manifest.
 #[pyfunction]
-fn device_origin(place: &str) -> PyResult<&'static str> {
-    let function = Tree::here().function(address(place)?).map_err(refused)?;
+fn device_origin(place: &str) -> Result<&'static str> {
+    let function = Tree::here().function(address(place)?)?;
     Ok(pcie_vfio::origin(&function).as_str())
 }
 
@@ -71,11 +74,9 @@ fn run_stores(
     overwrite: bool,
     progress: Py<PyAny>,
     repeat_damaged: bool,
-) -> PyResult<()> {
-    let backend =
-        Pio::new(address(place)?, parse("device", device)?, parse("host", host)?).map_err(refused)?;
-    let work =
-        Messages::new(parse("suite", suite)?, Arc::new(backend)).map_err(|error| raised(error.into()))?;
+) -> Result<()> {
+    let backend = Pio::new(address(place)?, parse("device", device)?, parse("host", host)?)?;
+    let work = Messages::new(parse("suite", suite)?, Arc::new(backend))?;
     let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
     carry_out(py, Arc::new(work), options, &path, manifest, &progress)
 }

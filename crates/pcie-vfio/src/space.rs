@@ -5,7 +5,7 @@ use crate::kernel::{self, IommuInfo};
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
 use pcie_host::{HostError, PageSize, SharedBuffer, locked_memory_limit};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -24,6 +24,8 @@ pub struct Space {
     info: IommuInfo,
     /// First address and bytes of what is mapped.
     taken: RefCell<Vec<(u64, u64)>>,
+    /// Bytes that will be mapped in all, for who is told that they are too many.
+    planned: Cell<u64>,
 }
 
 impl Space {
@@ -47,7 +49,12 @@ impl Space {
         kernel::set_container(&group, &container)?;
         kernel::set_iommu(&container)?;
         let info = kernel::iommu(&container)?;
-        Ok(Rc::new(Self { container, group, info, taken: RefCell::default() }))
+        Ok(Rc::new(Self { container, group, info, taken: RefCell::default(), planned: Cell::default() }))
+    }
+
+    /// Says how much will be mapped in all.
+    pub(crate) fn plan(&self, bytes: u64) {
+        self.planned.set(bytes);
     }
 
     pub(crate) fn group(&self) -> &File {
@@ -113,7 +120,7 @@ impl Mapped {
             let result = unsafe {
                 kernel::map(&space.container, start + offset as usize, iova + offset, page.bytes())
             };
-            result.map_err(|error| refused(&error, bytes, page.bytes()))?;
+            result.map_err(|error| refused(&error, bytes, space.planned.get(), page.bytes()))?;
             mapped.bytes = offset + page.bytes();
         }
         Ok(mapped)
@@ -151,10 +158,11 @@ impl Drop for Mapped {
     }
 }
 
-fn refused(error: &io::Error, bytes: u64, page_bytes: u64) -> Refusal {
+fn refused(error: &io::Error, bytes: u64, planned: u64, page_bytes: u64) -> Refusal {
+    let needed = bytes.max(planned);
     match (error.raw_os_error(), locked_memory_limit()) {
-        (Some(libc::ENOMEM), Some(limit)) if limit < bytes => {
-            HostError::LockedMemory { limit, needed: bytes, kib: bytes.div_ceil(1024) }.into()
+        (Some(libc::ENOMEM), Some(limit)) if limit < needed => {
+            HostError::LockedMemory { limit, needed, kib: needed.div_ceil(1024) }.into()
         }
         (Some(libc::ENOSPC), _) => {
             Refusal::TooManyMappings { page_bytes, needed: bytes / page_bytes, available: 65_535 }

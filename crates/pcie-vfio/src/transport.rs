@@ -41,6 +41,7 @@ impl Vfio {
     ) -> Result<Self, Refusal> {
         let registers = device.bar(registers, 0, None)?;
         let queue_bytes = queue_bytes.max(1).next_multiple_of(PageSize::FourKib.bytes());
+        device.space().plan(queue_bytes + buffer.borrow().bytes().len() as u64);
         let queues = Buffer::allocate(queue_bytes, PageSize::FourKib, None, &Topology::here())?;
         let queues = Rc::new(RefCell::new(queues));
         let queues = Mapped::new(device.space(), &queues, PageSize::FourKib)?;

@@ -161,12 +161,18 @@ pub struct MessageSuite {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("suite {suite}: test {position} ({family}): {key} is {value}: give {remedy}")]
 pub struct MessageSuiteError {
-    suite: String,
-    position: usize,
-    family: String,
-    key: &'static str,
-    value: f64,
-    remedy: &'static str,
+    /// Name of the suite.
+    pub suite: String,
+    /// Place of the test in it, counted from 0.
+    pub position: usize,
+    /// The test's family.
+    pub family: String,
+    /// The key.
+    pub key: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// What would be right, after "give".
+    pub remedy: &'static str,
 }
 
 const MAX_PAYLOAD_BYTES: u64 = 1 << 16;

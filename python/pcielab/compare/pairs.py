@@ -14,7 +14,7 @@ import pandas as pd
 from pcielab.compare.systems import Difference, differences
 from pcielab.connections import with_connections
 from pcielab.errors import InputError
-from pcielab.fabric.stored import flow_table
+from pcielab.flow_tables import flow_table
 from pcielab.store import Store
 
 ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from pcielab import _core
 from pcielab.devices import cpu, real, rtl
-from pcielab.devices.cuda import options as cuda
+from pcielab.devices.cuda import kind as cuda
+from pcielab.devices.cuda.options import CudaOptions
 from pcielab.errors import InputError
 from pcielab.profiles.part import Part
 from pcielab.validation import explain, suggestion
@@ -50,7 +51,7 @@ _SHIPPED = (
     ),
     Kind("nvme", real.NVME_TITLE, real.NvmeOptions, real.make_nvme, lambda: real.present("nvme")),
     Kind("pio", real.PIO_TITLE, real.PioOptions, real.make_pio, lambda: real.present("pio")),
-    Kind("cuda", cuda.TITLE, cuda.CudaOptions, cuda.make, cuda.present),
+    Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
     Kind("rtl", rtl.TITLE, rtl.RtlOptions, rtl.make, rtl.present),
     Kind(
         "fpga",

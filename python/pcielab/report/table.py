@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pcielab.connections import with_connections
-from pcielab.fabric.stored import FLOW_KEYS, flow_table
+from pcielab.flow_tables import FLOW_KEYS, flow_table
 from pcielab.report.axes import size_text
 from pcielab.report.run import PARAMETER_COLUMNS, Run
 

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab import _core, shipped
-from pcielab.errors import InputError
+from pcielab.errors import found_in
 from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.part import Count, Name, Part, Share, SizeOrNone, Title
 from pcielab.profiles.provenance import Provenance
@@ -274,8 +274,6 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     except ValidationError as error:
         raise explain(error, MessageSuiteFile, str(path)) from None
     suite = MessageSuite(file.name, file.title, tuple(file.group), file.provenance)
-    try:
+    with found_in(path):
         _core.check_message_suite(suite.to_json())
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     return suite

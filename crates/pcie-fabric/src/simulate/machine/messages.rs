@@ -2,7 +2,7 @@
 
 use pcie_time::Picoseconds;
 
-use super::{Arrival, Machine, SOURCE_TLPS, State};
+use super::{Arrival, Machine, SOURCE_TLPS, State, engine_of};
 use crate::simulate::event::Event;
 use crate::simulate::flow::Flow;
 use crate::simulate::network::{Message, Tlp};
@@ -16,7 +16,7 @@ impl Machine {
         match tlp.message() {
             Message::Command => self.command(now, number),
             Message::Completion => {
-                let done = now + self.state.flow(number).times.other_socket;
+                let done = self.state.at_host(now, number, tlp.length());
                 self.events.push(done, Event::Done(number).into());
             }
             Message::Ask => {
@@ -47,13 +47,16 @@ impl Machine {
             }
             Primitive::H2d | Primitive::D2dRead => self.take_data(now, number, bytes),
             Primitive::DmaWrite => {
+                let there = state.at_host(now, number, bytes);
                 if state.arrive(number, bytes) {
-                    let done = now + state.flow(number).times.other_socket;
-                    self.events.push(done, Event::Done(number).into());
+                    self.events.push(there, Event::Done(number).into());
                 }
             }
-            // It is done when its completion comes.
-            Primitive::D2h => drop(state.arrive(number, bytes)),
+            // It is done when its completion comes, which goes to the socket behind the data.
+            Primitive::D2h => {
+                state.at_host(now, number, bytes);
+                state.arrive(number, bytes);
+            }
             Primitive::Stream | Primitive::MmioWrite | Primitive::D2dWrite => {}
         }
         None
@@ -62,10 +65,11 @@ impl Machine {
     /// Data that a device asked for have come; the last of them complete the command.
     fn take_data(&mut self, now: Picoseconds, number: u32, bytes: u16) {
         let state = &mut self.state;
-        let (place, peer) = (state.flow(number).engine, state.flow(number).peer);
-        if let Some(engine) = &mut state.engines[place] {
-            *(if peer { &mut engine.peer_requests } else { &mut engine.host_requests }) -= 1;
-        }
+        let flow = &state.flows[state.requests[number as usize].flow as usize];
+        let engine = engine_of(&mut state.engines, flow);
+        let in_flight = if flow.peer { &mut engine.peer_requests } else { &mut engine.host_requests };
+        debug_assert!(*in_flight > 0, "data of request {number} came that nobody asked for");
+        *in_flight -= 1;
         if state.arrive(number, bytes) {
             let stored = now + state.flow(number).times.engine_memory;
             self.events.push(stored, Event::Inject(state.completion(number)).into());
@@ -81,10 +85,10 @@ impl Machine {
         if state.flow(number).primitive == Primitive::MmioWrite {
             return last.then_some(number);
         }
-        let place = state.flow(number).engine;
-        if let Some(engine) = &mut state.engines[place] {
-            engine.peer_requests -= 1;
-        }
+        let flow = &state.flows[state.requests[number as usize].flow as usize];
+        let engine = engine_of(&mut state.engines, flow);
+        debug_assert!(engine.peer_requests > 0, "request {number} wrote what no engine sent");
+        engine.peer_requests -= 1;
         if last {
             let acknowledgement = state.acknowledgement(number);
             self.inject(now, acknowledgement);
@@ -103,6 +107,14 @@ impl State {
     #[inline]
     pub(super) fn flow_mut(&mut self, request: u32) -> &mut Flow {
         &mut self.flows[self.requests[request as usize].flow as usize]
+    }
+
+    /// Whether nothing of a request is under way: all of it has been started, and has arrived. What a stream sends is on
+    /// its own.
+    pub(super) fn is_whole(&self, number: u32) -> bool {
+        let request = &self.requests[number as usize];
+        let is_stream = self.flow(number).primitive == Primitive::Stream;
+        is_stream || (request.to_start == 0 && request.to_arrive == 0)
     }
 
     /// The next TLP that an engine sends, if it has room for one, and the completion that follows the data of a D2H.
@@ -129,24 +141,37 @@ impl State {
     /// When what a read asks for has come out of its memory.
     pub(super) fn look_up(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let request = &mut self.requests[number as usize];
-        let Flow { primitive, times, bar, .. } = &self.flows[request.flow as usize];
+        let Flow { primitive, times, bar, host, .. } = &self.flows[request.flow as usize];
         match primitive {
             Primitive::MmioRead => {
                 request.at_device += times.bar_read;
                 now + times.bar_read
             }
             Primitive::D2dRead => {
-                self.bars[*bar].read(now, times.bar_read_byte.of(bytes.into())) + times.bar_read
+                self.sides[*bar].read(now, times.bar_read_byte.of(bytes.into())) + times.bar_read
             }
-            _ => now + times.host_memory_read + times.other_socket + times.other_socket,
+            _ if times.other_socket == Picoseconds::ZERO => now + times.host_memory_read,
+            _ => {
+                let there = now + times.other_socket + times.host_memory_read;
+                self.sides[*host].read(there, times.other_socket_byte.of(bytes.into())) + times.other_socket
+            }
         }
+    }
+
+    /// When what has come to a host is at the socket that it is for.
+    fn at_host(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
+        let Flow { times, host, .. } = &self.flows[self.requests[number as usize].flow as usize];
+        if times.other_socket == Picoseconds::ZERO {
+            return now;
+        }
+        self.sides[*host].write(now, times.other_socket_byte.of(bytes.into())) + times.other_socket
     }
 
     /// When a BAR has put the data of a write into the memory.
     pub(super) fn write_bar(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let request = &mut self.requests[number as usize];
         let Flow { primitive, times, bar, .. } = &self.flows[request.flow as usize];
-        let written = self.bars[*bar].write(now, times.bar_write_byte.of(bytes.into())) + times.bar_write;
+        let written = self.sides[*bar].write(now, times.bar_write_byte.of(bytes.into())) + times.bar_write;
         if *primitive == Primitive::MmioWrite {
             request.at_device = written.since(now);
         }
@@ -166,6 +191,7 @@ impl State {
             let offset = request.size_bytes - request.to_arrive;
             arrivals.push(Arrival { request: number, offset, bytes });
         }
+        debug_assert!(request.to_arrive >= u64::from(bytes), "request {number} gets more than it asked for");
         request.to_arrive -= u64::from(bytes);
         request.to_arrive == 0
     }
