@@ -23,6 +23,8 @@ HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "target" / "vm"
 ASKED = "PCIELAB_VM"
 AREA = 64 << 10
+FAILING_POSITION = 100
+"""Where the contract announces tests that are to fail."""
 
 pytestmark = pytest.mark.skipif(
     ASKED not in os.environ or bool(made.missing()),
@@ -73,7 +75,7 @@ def _stores() -> str:
     return json.dumps(suite)
 
 
-def _trial() -> str:
+def _trial(*, failing: bool) -> str:
     """What the contract is tried with."""
     suite = json.loads(_small())["tests"]
     of = {test["parameters"]["operation"]: test["parameters"] for test in reversed(suite)}
@@ -82,7 +84,8 @@ def _trial() -> str:
         {**of["bw-rd"], "size_bytes": 64},
         {**of["lat-rd"], "host_offset_bytes": 2},
     ]
-    return json.dumps({"latency": of["lat-wrrd"], "bandwidth": of["bw-rdwr"], "refused": refused})
+    trial = {"latency": of["lat-wrrd"], "bandwidth": of["bw-rdwr"], "refused": refused}
+    return json.dumps({**trial, "failing": [of["lat-rd"], of["bw-wr"]] if failing else []})
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +97,9 @@ def guest() -> Guest:
         ("small.json", _small()),
         ("many.json", _endless()),
         ("stores.json", _stores()),
-        ("trial.json", _trial()),
+        ("trial.json", _trial(failing=False)),
+        ("failing.json", _trial(failing=True)),
+        ("faults.json", json.dumps({"from": FAILING_POSITION, "failures": 1.0})),
     ):
         (FOLDER / name).write_text(content)
         files[name] = FOLDER / name

@@ -256,6 +256,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_device_says_of_parts_stands_beside_the_whole() {
+        let test = Test::random_dma(Operation::LatRd, 64, 8192, 3);
+        let mut gatherer = LatencyGatherer::new(&test, Samples::Full);
+        let _ = gatherer.take(&LatencySlice { ticks: vec![5, 6, 7], elapsed_ns: 18.0 });
+        let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
+        let part = scalar("median", "ns", 2.0);
+        let parts = vec![Scalar { subject: "command".into(), ..part }];
+        let outcome = gatherer.outcome(timer).map(|outcome| {
+            outcome.with_remarks(Remarks { parts, message: Some("said".into()), ..Remarks::default() })
+        });
+        let outcome = outcome.unwrap_or_else(Outcome::from);
+        assert_eq!((outcome.status, outcome.message.as_deref()), (Status::Ok, Some("said")));
+        let found: Vec<f64> = ["", "command"]
+            .iter()
+            .flat_map(|subject| {
+                outcome.scalars.iter().find(|one| one.subject == *subject && one.metric == "median")
+            })
+            .map(|one| one.value)
+            .collect();
+        assert_eq!(found, [6.0, 2.0]);
+    }
+
+    #[test]
     fn what_cannot_be_is_a_failure_and_no_number() {
         let test = Test::random_dma(Operation::BwRd, 64, 8192, 1_000);
         for (transactions, elapsed_ns) in [(0, 1.0), (1_001, 1.0), (10, 0.0), (10, f64::NAN), (10, -1.0)] {
