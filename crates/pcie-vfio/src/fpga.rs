@@ -59,10 +59,10 @@ impl Backend for Fpga {
 impl Fpga {
     #[cfg(target_os = "linux")]
     fn open_here(&self) -> Result<Bench, Refusal> {
-        use crate::host::VfioHost;
-        use pcie_host::{RealHost, Topology};
+        use crate::host::{VfioHost, opened};
+        use pcie_host::Topology;
         let topology = Topology::here();
-        let (inner, buffer) = RealHost::open(&self.host.host()?, topology.clone())?;
+        let (inner, buffer) = opened(&self.tree, self.address, &self.host, &topology)?;
         let device = device::FpgaDevice::open(&self.tree, self.address, &self.host, &buffer)?;
         let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
         let host = VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, device.contents());

@@ -126,9 +126,9 @@ impl Backend for Nvme {
 impl Nvme {
     #[cfg(target_os = "linux")]
     fn open_here(&self) -> Result<Bench, Refusal> {
-        use pcie_host::{RealHost, Topology};
+        use pcie_host::Topology;
         let topology = Topology::here();
-        let (inner, buffer) = RealHost::open(&self.host.host()?, topology.clone())?;
+        let (inner, buffer) = crate::host::opened(&self.tree, self.address, &self.host, &topology)?;
         let way = link::Way { address: self.address, options: self.options.clone(), host: self.host.clone() };
         let device = device::NvmeDevice::open(&self.tree, way, &topology, inner.core(), &buffer)?;
         let socket = device.function().node.and_then(|node| topology.socket_of_node(node));

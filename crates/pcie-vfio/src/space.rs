@@ -171,6 +171,14 @@ fn refused(error: &io::Error, bytes: u64, planned: u64, page_bytes: u64) -> Refu
     }
 }
 
+/// Waits until nobody has the group of a function; whether somebody had it.
+pub(crate) fn await_group(tree: &Tree, function: &Function) -> Result<bool, Refusal> {
+    let number = tree.check_group(function)?;
+    let started = Instant::now();
+    drop(open_group(&tree.path(&format!("dev/vfio/{number}")), function)?);
+    Ok(started.elapsed() >= LOOK)
+}
+
 fn open_group(path: &Path, function: &Function) -> Result<File, Refusal> {
     let started = Instant::now();
     let address = function.address;
