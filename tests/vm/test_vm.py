@@ -78,11 +78,11 @@ def _stores() -> str:
 def _trial(*, failing: bool) -> str:
     """What the contract is tried with."""
     suite = json.loads(_small())["tests"]
-    of = {test["parameters"]["operation"]: test["parameters"] for test in reversed(suite)}
+    of = {test["parameters"]["operation"]: test["parameters"] for test in suite}
     refused = [
         {**of["bw-rd"], "path": "command"},
         {**of["bw-rd"], "size_bytes": 64},
-        {**of["lat-rd"], "host_offset_bytes": 2},
+        {**of["lat-rd"], "size_bytes": 512, "host_offset_bytes": 2},
     ]
     trial = {"latency": of["lat-wrrd"], "bandwidth": of["bw-rdwr"], "refused": refused}
     return json.dumps({**trial, "failing": [of["lat-rd"], of["bw-wr"]] if failing else []})

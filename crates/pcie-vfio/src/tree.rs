@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::refusal::Refusal;
+use pcie_bench::LinkFacts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -195,6 +196,18 @@ impl Function {
         (0..6).zip(resources.lines()).filter_map(bar).collect()
     }
 
+    /// Its link at most, and the payloads that it is set to, as far as this user may see them. They are read from the kernel's file: what
+    /// VFIO shows of them is a copy.
+    #[must_use]
+    pub fn link_facts(&self) -> LinkFacts {
+        let (rate_gtps, lanes) = self.link;
+        let space = fs::read(self.folder.join("config")).unwrap_or_default();
+        let control = device_control(&space);
+        let bytes =
+            |shift: u32| control.map(|control| 128 << (control >> shift & 7)).filter(|bytes| *bytes <= 4096);
+        LinkFacts { rate_gtps, lanes, mps_bytes: bytes(5), mrrs_bytes: bytes(12) }
+    }
+
     /// Refuses one without power.
     ///
     /// # Errors
@@ -223,6 +236,25 @@ impl Function {
     }
 }
 
+/// The device control register of a function's PCI Express capability (PCI Express base specification, section 7.5.3.4).
+fn device_control(space: &[u8]) -> Option<u32> {
+    const CAPABILITIES: usize = 0x34;
+    const EXPRESS: u8 = 0x10;
+    let mut place = usize::from(*space.get(CAPABILITIES)?);
+    // Each names the next; there is room for 48 of them, and a ring of them has no end.
+    for _ in 0..48 {
+        if place < 0x40 {
+            return None;
+        }
+        if *space.get(place)? == EXPRESS {
+            let control = space.get(place + 8..)?.first_chunk()?;
+            return Some(u32::from(u16::from_le_bytes(*control)));
+        }
+        place = usize::from(*space.get(place + 1)?);
+    }
+    None
+}
+
 /// Names in a folder; none where there is none.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -244,4 +276,27 @@ pub(crate) fn number(path: &Path) -> Option<u64> {
 /// The last name of where a link leads.
 pub(crate) fn target(link: &Path) -> Option<String> {
     fs::read_link(link).ok()?.file_name()?.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_are_read_from_configuration_space_wherever_the_capability_stands() {
+        let mut space = vec![0; 256];
+        space[0x34] = 0x40;
+        space[0x40..0x42].copy_from_slice(&[0x01, 0x70]);
+        space[0x70..0x72].copy_from_slice(&[0x10, 0x00]);
+        // MPS 256, MRRS 512.
+        space[0x78..0x7a].copy_from_slice(&0x2820u16.to_le_bytes());
+        assert_eq!(device_control(&space), Some(0x2820));
+        // What only root sees, no capability, and a ring.
+        assert_eq!(device_control(&space[..64]), None);
+        space[0x70] = 0x05;
+        assert_eq!(device_control(&space), None);
+        space[0x71] = 0x40;
+        assert_eq!(device_control(&space), None);
+        assert_eq!(device_control(&[]), None);
+    }
 }

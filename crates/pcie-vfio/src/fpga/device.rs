@@ -9,8 +9,7 @@ use crate::refusal::Refusal;
 use crate::transport::Vfio;
 use crate::tree::{Function, Tree};
 use pcie_bench::{
-    BandwidthSlice, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, LinkFacts, Start, Stop,
-    TimerFacts,
+    BandwidthSlice, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop, TimerFacts,
 };
 use pcie_driver::{Core, CoreFacts, DriverError, Progress};
 use pcie_host::SharedBuffer;
@@ -126,7 +125,6 @@ fn raised(error: DriverError) -> DeviceError {
 
 impl Device for FpgaDevice {
     fn facts(&self) -> DeviceFacts {
-        let (rate_gtps, lanes) = self.function.link;
         let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
         DeviceFacts {
             name: format!("pcielab core, {} bit, {} tags", 8 * self.facts.data_bytes, self.facts.tags),
@@ -139,7 +137,7 @@ impl Device for FpgaDevice {
                 vendor_id: Some(self.function.vendor_id),
                 device_id: Some(self.function.device_id),
                 driver: Some("pcielab core, over vfio-pci".into()),
-                link: Some(LinkFacts { rate_gtps, lanes, mps_bytes: None, mrrs_bytes: None }),
+                link: Some(self.function.link_facts()),
                 operations: operations.map(|operation| format!("dma {operation}")).into(),
                 deadline_ms: Some(DEADLINE_MS),
                 ..DeviceHardware::default()

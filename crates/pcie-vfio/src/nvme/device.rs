@@ -9,8 +9,8 @@ use crate::host::{Contents, SharedContents};
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, number, text};
 use pcie_bench::{
-    BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, LinkFacts,
-    Remarks, Start, Stop,
+    BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Remarks,
+    Start, Stop,
 };
 use pcie_driver::nvme::{Completion, Data, Kind, NvmeError};
 use pcie_host::{Clock, SharedBuffer, Topology};
@@ -296,7 +296,6 @@ fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
         Noticing::Interrupt => "interrupt",
     };
     let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
-    let (rate_gtps, lanes) = link.function.link;
     DeviceFacts {
         name: identity.model.clone(),
         timer: clock.timer(),
@@ -309,7 +308,7 @@ fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
             device_id: Some(link.function.device_id),
             firmware: Some(identity.firmware.clone()),
             driver: Some("pcielab nvme, over vfio-pci".into()),
-            link: Some(LinkFacts { rate_gtps, lanes, mps_bytes: None, mrrs_bytes: None }),
+            link: Some(link.function.link_facts()),
             operations: operations.map(|operation| format!("dma {operation}")).into(),
             latency_includes: ["doorbell", "descriptor", "medium", noticed, "timer"]
                 .map(str::to_owned)

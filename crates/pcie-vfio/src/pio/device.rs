@@ -9,8 +9,7 @@ use crate::listing::ready_for_stores;
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
 use pcie_bench::{
-    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, LinkFacts, MessageDevice, MessageResult,
-    Pulse, Stop,
+    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, MessageDevice, MessageResult, Pulse, Stop,
 };
 use pcie_host::{Clock, Cold, HostOptions, PageSize, RealHost, Topology};
 use pcie_time::{Draws, Stream};
@@ -181,7 +180,6 @@ impl PioDevice {
 
     fn facts(&self) -> DeviceFacts {
         let function = &self.function;
-        let (rate_gtps, lanes) = function.link;
         DeviceFacts {
             name: format!("BAR of {:04x}:{:04x}", function.vendor_id, function.device_id),
             timer: self.clock.timer(),
@@ -192,7 +190,7 @@ impl PioDevice {
                 address: Some(function.address.to_string()),
                 vendor_id: Some(function.vendor_id),
                 device_id: Some(function.device_id),
-                link: Some(LinkFacts { rate_gtps, lanes, mps_bytes: None, mrrs_bytes: None }),
+                link: Some(function.link_facts()),
                 latency_includes: ["processor", "timer"].map(str::to_owned).into(),
                 deadline_ms: Some(DEADLINE.as_millis() as u64),
                 ..DeviceHardware::default()
