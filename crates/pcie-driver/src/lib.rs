@@ -1,9 +1,11 @@
 //! Drivers of devices that run the micro-benchmarks, over a [`Transport`]: the same driver drives the FPGA core in
-//! simulation and, once there is a transport for it, on a board.
+//! simulation and on a board. NVMe drives ([`nvme`]) need memory for their queues as well, [`Queues`].
 
 mod core;
 mod facts;
 mod messages;
+pub mod nvme;
+mod queues;
 pub mod registers;
 mod settings;
 mod transport;
@@ -11,5 +13,6 @@ mod transport;
 pub use core::{Core, DriverError, Progress};
 pub use facts::CoreFacts;
 pub use messages::{Left, Messages};
+pub use queues::Queues;
 pub use settings::{Settings, Unsupported};
 pub use transport::{Transport, TransportError};

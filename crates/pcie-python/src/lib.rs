@@ -23,6 +23,7 @@ mod statistics;
 mod stop;
 mod store;
 mod system;
+mod vfio;
 
 /// The compiled half of pcielab.
 #[pymodule]
@@ -41,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     output::register(module)?;
     store::register(module)?;
     schemas::register(module)?;
+    vfio::register(module)?;
     statistics::register(module)?;
     stop::register(module)?;
     system::register(module)?;
