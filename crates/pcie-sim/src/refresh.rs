@@ -22,16 +22,7 @@ pub(crate) struct RefreshLine {
 impl RefreshLine {
     /// Of accesses to memory.
     pub(crate) fn new(refresh: &Refresh) -> Self {
-        Self::met(refresh, refresh.share)
-    }
-
-    /// Of reads that hit the cache, seldom as it may be that they meet any.
-    pub(crate) fn of_hits(refresh: &Refresh) -> Self {
-        Self::met(refresh, refresh.share * refresh.hit_share)
-    }
-
-    fn met(refresh: &Refresh, share: f64) -> Self {
-        let interval_ns = if share > 0.0 { refresh.interval_ns / share } else { 0.0 };
+        let interval_ns = if refresh.share > 0.0 { refresh.interval_ns / refresh.share } else { 0.0 };
         Self {
             interval_ns,
             interval: Picoseconds::from_ns(interval_ns).0,
@@ -39,6 +30,11 @@ impl RefreshLine {
             caught: Picoseconds::from_ns(refresh.caught_ns).0,
             again: Picoseconds::from_ns(refresh.again_ns).0,
         }
+    }
+
+    /// Of reads that hit the cache: they have their data, and are not made again.
+    pub(crate) fn of_hits(refresh: &Refresh) -> Self {
+        Self::new(&refresh.met_by_hits())
     }
 
     /// How long an access at a time of a transaction waits for the end of a refresh, if the transaction starts at a

@@ -100,8 +100,7 @@ pub(super) struct Refreshes {
 
 impl Refreshes {
     fn new(refresh: &profile::Refresh) -> Self {
-        let of_hits = profile::Refresh { share: refresh.share * refresh.hit_share, ..refresh.clone() };
-        Self { of_memory: Refresh::new(refresh), of_hits: Refresh::new(&of_hits) }
+        Self { of_memory: Refresh::new(refresh), of_hits: Refresh::new(&refresh.met_by_hits()) }
     }
 }
 
