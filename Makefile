@@ -5,6 +5,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# The versions that all of this was tested with; `make lock` moves on to the newest.
+LOCK := requirements.lock
+export PIP_CONSTRAINT := $(LOCK)
+
+# Whatever tool chain is there will do: nothing is downloaded because it goes by another name than `rust-toolchain.toml` has.
+ifneq ($(shell command -v rustup),)
+ifeq ($(shell rustup toolchain list 2>/dev/null | grep -c '^stable'),0)
+export RUSTUP_TOOLCHAIN ?= $(firstword $(shell cd / && rustup show active-toolchain))
+endif
+endif
+
 # The published measurements are not part of the repository. Tests that need them look at PCIELAB_DATA.
 ifeq ($(origin PCIELAB_DATA), undefined)
 ifneq ($(wildcard ../shared/data/pcie-bench/README.md),)
@@ -18,7 +29,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -o -name '*.toml') Cargo.toml $
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml $(LOCK)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "pcielab needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV) || { echo "hint: on Debian and Ubuntu, apt install python3-venv" >&2; exit 1; }
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -27,7 +38,7 @@ $(VENV)/.installed: pyproject.toml
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras explore,notebook,sweep >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras all >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -50,7 +61,7 @@ rust-test: target/rtl/pcielab-rtl
 
 .PHONY: python-test
 python-test: build target/rtl/pcielab-rtl
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 $(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group rtl
@@ -127,19 +138,32 @@ fuzz: build ## Change inputs of every kind and look whether all are accepted or 
 	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
 
 .PHONY: lint
-lint: build ## Formatting, clippy, ruff, types, and that the stubs match the compiled module
+lint: build ## Formatting, clippy, ruff, types, layers, and that stubs and generated files are current
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	$(BIN)/ruff format --check python tests bench rtl
-	$(BIN)/ruff check python tests bench rtl
+	$(BIN)/ruff format --check python tests bench examples generate rtl
+	$(BIN)/ruff check python tests bench examples generate rtl
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest pcielab._core
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m generate --check
+
+.PHONY: generate
+generate: build ## Write the files that are made from code: reference pages, schemas
+	$(BIN)/python -m generate
+
+.PHONY: lock
+lock: $(VENV)/.installed ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
+	$(BIN)/python -m pip install --quiet --group lock
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --extra all --extra cuda13 \
+		--group dev --group bench --group docs --group lock --group rtl \
+		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 
 .PHONY: format
 format: $(VENV)/.installed ## Format Rust and Python
 	cargo fmt --all
-	$(BIN)/ruff format python tests bench rtl
-	$(BIN)/ruff check --fix python tests bench rtl
+	$(BIN)/ruff format python tests bench examples generate rtl
+	$(BIN)/ruff check --fix python tests bench examples generate rtl
 
 $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group bench
@@ -182,6 +206,27 @@ leave-one-out: build ## Predict each measured machine without it in the card's c
 .PHONY: calibrated-profiles
 calibrated-profiles: build ## Calibrate the shipped systems of measured machines anew, card included (needs PCIELAB_DATA)
 	$(BIN)/python bench/shipped_profiles.py --card
+
+$(VENV)/.docs-installed: $(VENV)/.installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+.PHONY: docs
+docs: $(VENV)/.docs-installed ## Build the documentation as a site, in target/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+.PHONY: rustdoc
+rustdoc: ## Build the documentation of the crates, in target/doc
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+.PHONY: wheel
+wheel: $(VENV)/.installed ## Build the wheel, in target/wheels
+	$(BIN)/maturin build --release --quiet
+
+.PHONY: audit
+audit: ## Look for unused, unlicensed and vulnerable dependencies (needs cargo-machete and cargo-deny)
+	cargo machete
+	cargo deny --all-features check
 
 .PHONY: clean
 clean: ## Remove what the build made

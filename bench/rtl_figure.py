@@ -1,6 +1,6 @@
 """Figure 4 of the paper with the FPGA core in it: its RTL and the simulated NetFPGA-SUME on one host.
 
-The grey lines are their bounds. `make rtl-figure` writes `docs/images/rtl-bandwidth-by-size.png`, which
+The grey lines are their bounds. `make rtl-figure` writes `docs/images/rtl-bandwidth-by-size.svg`, which
 `rtl/README.md` shows.
 """
 
@@ -39,7 +39,7 @@ def main() -> None:
         run_rtl(SYSTEM, suite, core)
         simulate(resolve(SYSTEM), suite, card)
         figure = figures.bandwidth_by_size([open_store(core), open_store(card)])
-        save_figure(figure, ROOT / "docs" / "images" / "rtl-bandwidth-by-size.png")
+        save_figure(figure, ROOT / "docs" / "images" / "rtl-bandwidth-by-size.svg")
 
 
 if __name__ == "__main__":

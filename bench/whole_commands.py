@@ -15,6 +15,7 @@ from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
 from estimates import EstimateCommand, estimates
 from examinations import ExaminationCommand, examinations
+from gpu_own_time import OwnTime, own_times
 from pages import Waiting, waitings
 from pcielab import __version__, profiles
 from pcielab.cli.output import Format, print_rows
@@ -73,11 +74,17 @@ def main() -> None:
     )
     waited = waitings()
     print_rows([asdict(one) for one in waited], Format.TABLE, "pcielab explore: from a slider's move, in Chromium")
+    gpu_times = own_times()
+    print_rows(
+        [asdict(one) for one in gpu_times],
+        Format.TABLE,
+        "pcielab run --device cuda: processor time beside the card, 10^6 transactions of 64 B",
+    )
     if arguments.record:
         since = arguments.since
         results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
-            line = _line(started, measured, in_rtl, ran, estimated, examined, crossed, waited, results)
+            line = _line(started, measured, in_rtl, ran, estimated, examined, crossed, waited, gpu_times, results)
             history.write(json.dumps(line) + "\n")
 
 
@@ -98,6 +105,7 @@ def _line(
     examined: list[ExaminationCommand],
     crossed: list[Bridge],
     waited: list[Waiting],
+    gpu_times: list[OwnTime],
     results: dict[str, float],
 ) -> dict[str, object]:
     """Three digits: no figure here is better than that."""
@@ -114,6 +122,7 @@ def _line(
         "examinations": [_rounded(asdict(command)) for command in examined],
         "bridge": [_rounded(asdict(way)) for way in crossed],
         "pages": [_rounded(asdict(one)) for one in waited],
+        "gpu": [_rounded(asdict(one)) for one in gpu_times],
         "criterion": _rounded(results),
     }
 

@@ -8,7 +8,7 @@ import pytest
 from pcielab import InputError, fabric, shipped
 from pcielab.importers import import_pcie_bench
 from pcielab.model import load_nic
-from pcielab.profiles.skeleton import skeleton
+from pcielab.skeleton import skeleton
 from pcielab.suites import load_message_suite, load_suite
 from shell import pcielab
 

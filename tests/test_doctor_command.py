@@ -7,8 +7,8 @@ import jsonschema
 import pytest
 
 from pcielab._core import StoreWriter
+from pcielab.doctor.examine import Examination
 from pcielab.doctor.made_machine import server, write
-from pcielab.doctor.reference import schema
 from shell import pcielab
 
 TEXTS = Path(__file__).parent / "lspci_texts"
@@ -40,7 +40,7 @@ def test_a_text_without_root_is_not_taken_for_a_virtual_machine(tmp_path: Path) 
 def test_json_is_one_object_of_its_schema() -> None:
     done = pcielab("doctor", "--lspci", SERVER, "--tree", "--format", "json")
     written = json.loads(done.stdout)
-    jsonschema.validate(written, json.loads(schema()))
+    jsonschema.validate(written, Examination.model_json_schema(mode="serialization"))
     assert written["findings"][0]["rule"] == "below-both-ends"
     assert [branch["slot"] for branch in written["tree"]][:2] == ["0000:00:01.0", "0000:01:00.0"]
 

@@ -62,6 +62,7 @@ def test_predictions_of_a_machine_are_as_close_as_they_were(tmp_path: Path) -> N
     assert found == {key: pytest.approx(value, rel=0.02) for key, value in expected.items()}
 
 
+@pytest.mark.slow
 def test_a_machine_with_idle_states_is_predicted_as_far_as_it_repeats_itself(tmp_path: Path) -> None:
     machine = folder_of("fujitsu-tx1310")
     write_pack_folder(machine, PACK, tmp_path / machine.name)

@@ -10,7 +10,7 @@ import pytest
 
 from pcielab.lspci import find, parse
 from pcielab.profiles import resolve
-from pcielab.profiles.skeleton import skeleton
+from pcielab.skeleton import skeleton
 from pcielab.suites import load_suite
 
 DATA = os.environ.get("PCIELAB_DATA", "")

@@ -41,6 +41,7 @@ def test_lists_are_rows() -> None:
         "fig7": "108",
         "fig8-fig9": "232",
         "kpio": "1432",
+        "kpio-mux": "14",
         "netfpga": "150",
         "paper": "2472",
         "quick": "81",

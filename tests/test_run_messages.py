@@ -134,3 +134,83 @@ def test_what_only_a_simulator_can_be_told_is_null_for_a_device_that_exists(suit
     simulated = json.loads(load_message_suite(str(suite)).to_json())["tests"]
     assert (simulated[0]["parameters"]["eviction"], simulated[0]["parameters"]["pressure"]) == ("in-order", 0.0)
     assert simulated[-1]["parameters"]["store_kind"] is None  # descriptors
+
+
+MUX = """
+name = "mux"
+title = "Requests beside pages"
+
+[provenance]
+source = "test"
+
+[[group]]
+family = "pages_and_requests"
+loop = ["stores-up-to"]
+ways = ["mux"]
+connections = [
+    { name = "requests", sizes = [64, 200], pace = "alone" },
+    { name = "pages", sizes = ["4K"], stores_up_to = 0 },
+]
+stores_up_to = [0, 64, 256]
+pace = "stream"
+messages = 20
+"""
+
+
+@pytest.fixture
+def mux(tmp_path: Path) -> Path:
+    (tmp_path / "mux.toml").write_text(MUX)
+    done = pcielab("run", "--suite", str(tmp_path / "mux.toml"), "-o", str(tmp_path / "mux.db"))
+    assert (done.exit_code, done.stdout) == (0, "")
+    return tmp_path / "mux.db"
+
+
+def test_a_mux_has_a_row_for_each_connection(mux: Path) -> None:
+    table = open_store(mux).frame
+    connections = table[table["connection"].notna()].set_index(["stores_up_to_bytes", "connection"])
+    assert len(table) == 3 * 3
+    requests = connections.xs("requests", level="connection")
+    assert requests["by_stores"].tolist() == [
+        0,
+        (requests["samples"] / 2).round().loc[64],
+        requests["samples"].loc[256],
+    ]
+    assert requests["median_ns"].loc[256] < requests["median_ns"].loc[0] / 2
+    assert connections.loc[(0, "pages"), "by_stores"].tolist() == [0, 0, 0]
+    assert (connections["samples"] >= 20).all()
+    assert connections.loc[(0, "pages"), "overtook"].tolist() == [0, 0, 0]
+    whole = table[table["connection"].isna()]
+    of_both = connections.groupby("id")["bandwidth_gbps"].sum()
+    assert whole["bandwidth_gbps"].tolist() == pytest.approx(of_both.tolist(), rel=1e-9)
+
+
+def test_connections_of_two_runs_are_compared_by_name(mux: Path, tmp_path: Path) -> None:
+    other = tmp_path / "faster.db"
+    suite = str(tmp_path / "mux.toml")
+    assert pcielab("run", "--suite", suite, "--set", "link.lanes=2", "-o", str(other)).exit_code == 0
+    done = pcielab("compare", str(mux), str(other), "--format", "json")
+    rows = [row for row in json.loads(done.stdout) if row.get("connection")]
+    assert [row["connection"] for row in rows] == ["requests", "pages"] * 3
+    assert all(row["median_difference_ns"] is not None for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("stores_up_to = [0, 64, 256]\n", ""), "stores_up_to: is missing for requests"),
+        (('ways = ["mux"]', 'ways = ["mux", "descriptors"]'), "give it a group of its own"),
+        (('ways = ["mux"]', 'ways = ["descriptors"]\nsizes = [64]'), "are of a mux"),
+        (('ways = ["mux"]', 'ways = ["mux"]\nsizes = [64]'), "are those of the connections"),
+        (('"pages"', '"requests"'), "names of connections is 1: give each its own"),
+        (("[64, 200]", '["128K"]'), "size_bytes is 131072: give 1 byte to 64 KiB"),
+        (("stores_up_to = 0", 'stores_up_to = "x"'), "give bytes, such as 64"),
+        (("messages = 20", "messages = 10000"), "messages is 10000"),
+    ],
+)
+def test_a_mux_that_cannot_be_is_refused(change: tuple[str, str], said: str, tmp_path: Path) -> None:
+    assert change[0] in MUX
+    (tmp_path / "mux.toml").write_text(MUX.replace(*change))
+    refused = pcielab("run", "--suite", str(tmp_path / "mux.toml"), "-o", str(tmp_path / "mux.db"))
+    assert refused.exit_code == 2
+    assert said in " ".join(refused.stderr.split())
+    assert not (tmp_path / "mux.db").exists()

@@ -30,8 +30,8 @@ def interrupted(store: Path, tests: int, *arguments: str | Path, after_seconds: 
     return Done(process.returncode, stdout, stderr), time.monotonic() - asked
 
 
-LIMIT_SECONDS = 3.0
-"""A second, and two for a busy machine to end the process in."""
+LIMIT_SECONDS = 20.0
+"""Far more than the second that a stop takes on an idle machine, far less than what is stopped would."""
 
 
 def test_a_simulation_of_a_fabric_that_would_take_minutes_is_stopped(tmp_path: Path) -> None:
@@ -46,27 +46,27 @@ def test_a_simulation_of_a_fabric_that_would_take_minutes_is_stopped(tmp_path: P
 
 MANY_MESSAGES = """
 name = "many"
-title = "One test, as long as one may be"
+title = "Tests as long as they may be"
 
 [provenance]
 source = "test"
 
 [[group]]
 family = "message_throughput_sizes"
-loop = []
+loop = ["size"]
 ways = ["write-combined"]
-sizes = [64]
+sizes = [8, 16, 24, 32, 40, 48, 56, 64]
 pace = "stream"
 messages = 262144
 """
 
 
-def test_a_test_of_many_messages_is_stopped(tmp_path: Path) -> None:
+def test_a_run_of_many_messages_is_stopped(tmp_path: Path) -> None:
     output, suite = tmp_path / "run.db", tmp_path / "many.toml"
     suite.write_text(MANY_MESSAGES)
-    done, seconds = interrupted(output, 0, "run", "--suite", suite, "-o", output)
+    done, _ = interrupted(output, 0, "run", "--suite", suite, "-o", output, after_seconds=0)
     assert done.exit_code == 130, done.stderr
-    assert seconds < LIMIT_SECONDS
+    assert len(open_store(output).tests) < 8
 
 
 def test_a_locked_store_holds_up_no_stop(tmp_path: Path) -> None:

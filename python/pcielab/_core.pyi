@@ -61,7 +61,13 @@ __all__ = [
 
 __version__: str
 
-class InputError(ValueError): ...
+class InputError(ValueError):
+    subject: str | None
+    key: str | None
+    value: str | None
+    remedy: str | None
+    beside: str | None
+
 class RunError(Exception): ...
 class NotSupportedError(Exception): ...
 class DeviceLostError(Exception): ...

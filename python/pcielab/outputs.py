@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import InputError, with_message
 
 
 def check_file(path: Path, *, overwrite: bool) -> None:
@@ -59,7 +59,7 @@ def check_name(name: str, what: str, source: Path) -> None:
     try:
         _core.check_name(name)
     except InputError as error:
-        raise InputError(f"{source}: {what} {error}") from None
+        raise with_message(error, f"{source}: {what} {error}") from None
 
 
 def write_file(path: Path, content: bytes, *, overwrite: bool) -> None:

@@ -33,12 +33,24 @@ MANIFEST = {
 
 PARAMETERS = {
     **dict.fromkeys(
-        ("operation", "path", "pattern", "cache", "way", "pace", "sharing", "eviction", "store_kind"), _TEXT
+        (
+            "operation",
+            "path",
+            "pattern",
+            "cache",
+            "way",
+            "pace",
+            "sharing",
+            "eviction",
+            "store_kind",
+            "connections",
+        ),
+        _TEXT,
     ),
     **dict.fromkeys(("size_bytes", "window_bytes", "host_offset_bytes", "device_offset_bytes"), _NUMBER),
     **dict.fromkeys(("stride_units", "outstanding", "transactions", "messages", "cores", "lanes"), _NUMBER),
     **dict.fromkeys(("generation", "pressure"), _NUMBER),
-    "store_bytes": _NUMBER,
+    **dict.fromkeys(("store_bytes", "stores_up_to_bytes"), _NUMBER),
 }
 """Kind of value of each parameter of a test."""
 _ABOVE_ZERO = frozenset({"size_bytes", "window_bytes"})

@@ -1,9 +1,12 @@
 """A store as one table: a row per test, the origin first, units in the names of the columns.
 
-Of flows through a fabric, of which a test has several, a row per flow.
+Of flows through a fabric, of which a test has several, a row per flow; behind a test of a mux, a row for each of
+its connections.
 """
 
 from typing import TYPE_CHECKING
+
+from pcielab.connections import with_connections
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +23,12 @@ COUNTS = ("B", "1")
 def table(store: "Store") -> "pd.DataFrame":
     """One row per test, in suite order: origin, test, parameters, status, metrics such as `median_ns`."""
     if store.kind == "fabric":
-        from pcielab.fabric.stored import flow_table
+        from pcielab.flow_tables import flow_table
 
         flows = flow_table(store)
         flows.insert(0, "origin", store.origin)
         return flows
-    frame = store.scalars.copy()
+    frame = with_connections(store, store.scalars.copy())
     for metric, unit in store.units.items():
         if metric in frame and unit in COUNTS and (frame[metric].dropna() % 1 == 0).all():
             frame[metric] = frame[metric].astype("Int64")

@@ -7,7 +7,7 @@ import pytest
 from pcielab.errors import InputError
 from pcielab.lspci import find, parse
 from pcielab.profiles import resolve
-from pcielab.profiles.skeleton import skeleton
+from pcielab.skeleton import skeleton
 
 PRESENT = """\
 0000:3a:00.0 PCI bridge [0604]: Intel Corporation Device [8086:352a] (rev 04) (prog-if 00 [Normal decode])

@@ -80,11 +80,18 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
         if not (detail["type"] == "missing" and _dotted(detail["loc"]) in renamed)
     ]
     if len(problems) == 1:
-        return InputError(f"{where}: {problems[0]}")
+        return _refused(details[0], where, problems[0], prefix)
     shown = problems[:_SHOWN_PROBLEMS]
     if len(problems) > len(shown):
         shown.append(f"and {len(problems) - len(shown)} more")
     return InputError(f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in shown))
+
+
+def _refused(detail: ErrorDetails, where: str, problem: str, prefix: str) -> InputError:
+    refused = InputError(f"{where}: {problem}")
+    refused.subject, refused.key = where, prefix + _dotted(detail["loc"])
+    refused.value = None if detail["type"] == "missing" else shown(detail["input"])
+    return refused
 
 
 def _in_right_unit(word: str, known: Iterable[str]) -> str | None:

@@ -1,6 +1,5 @@
 """What a card does wrong is told, never measured; and what it cannot do is refused by its limit."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -140,13 +139,11 @@ def test_a_launch_that_overruns_is_told_to_stop_and_the_next_test_works(
     assert stand_in.open_contexts == 0
 
 
-def test_a_card_that_heeds_nothing_is_lost_within_ten_seconds(
+def test_a_card_that_heeds_nothing_is_lost(
     stand_in: StandIn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stand_in.faults.hanging, stand_in.faults.deaf = ("latency_read_8",), True
-    started = time.monotonic()
     assert run(tmp_path, *LATENCY) == 1
-    assert time.monotonic() - started < 10
     assert "did not end within 3 s, nor within 1 s of being told to" in " ".join(capsys.readouterr().err.split())
 
 

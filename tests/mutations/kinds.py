@@ -31,8 +31,8 @@ from pcielab.importers import import_pcie_bench
 from pcielab.lspci import find, parse
 from pcielab.profiles import resolve
 from pcielab.profiles.resolve import check_file
-from pcielab.profiles.skeleton import skeleton
 from pcielab.quantities import parse_range
+from pcielab.skeleton import skeleton
 from pcielab.store import open_store
 from pcielab.sweeps import Point, load_sweep
 

@@ -15,7 +15,6 @@ import mutate
 from pcielab import fabric, model, profiles, simulation, suites
 from pcielab._core import StoreWriter
 from pcielab.compare import compare
-from pcielab.compare.picture import families, runs_of_comparison
 from pcielab.doctor.stores import tree_of_store
 from pcielab.explain import explain_run
 from pcielab.explain.checks import checks
@@ -23,6 +22,7 @@ from pcielab.exporters import EXPORTERS, export
 from pcielab.importers import import_pcie_bench
 from pcielab.published_values import compare_with_published
 from pcielab.report.catalogue import CATALOGUE
+from pcielab.report.comparison import families, runs_of_comparison
 from pcielab.report.doctor import machines
 from pcielab.report.provenance import provenance
 from pcielab.report.run import runs_of

@@ -100,8 +100,9 @@ def test_cores_and_evictions_are_drawn(messages: Store) -> None:
     evictions = figures.message_evictions(messages)
     assert {row["pressure"] for row in rows_of(evictions)} == {0.0, 0.5}
     [said] = findings_of(evictions)
-    assert "bandwidth at a share of 50%" in said
-    assert " -" in said
+    assert "bandwidth at a share of 50% beside that at 0%" in said
+    assert " times as much" in said
+    assert "+" not in said
 
 
 def test_which_way_is_ahead_is_computed(messages: Store) -> None:
@@ -155,3 +156,31 @@ def test_a_report_of_messages_can_be_written(messages: Store, tmp_path: Path) ->
     text = page.read_text()
     assert "Where the time of a small message goes" in text
     assert "SIMULATED" in text
+
+
+def test_a_mux_has_a_line_for_each_connection_and_says_who_overtakes(tmp_path: Path) -> None:
+    group = """
+[[group]]
+family = "mux"
+loop = ["stores-up-to"]
+ways = ["mux"]
+connections = [{ name = "short", sizes = [64], pace = "alone" }, { name = "all", sizes = [64, 2048] }]
+stores_up_to = [0, 64, "2K"]
+pace = "stream"
+messages = 20
+"""
+    (tmp_path / "mux.toml").write_text(f"{SUITE}{group}", encoding="utf-8")
+    suite = load_message_suite(str(tmp_path / "mux.toml"))
+    simulate_messages(model.load_message_profile("kpio-2012"), suite, tmp_path / "run.db")
+    figure = figures.message_mux(open_store(tmp_path / "run.db"))
+    rows = [row for row in rows_of(figure) if "limit" in row]
+    assert {(row["line"], row["limit"]) for row in rows} == {
+        (connection, limit) for connection in ("short", "all") for limit in ("none", "64", "2K")
+    }
+    assert {row["panel"].split(" · ")[1] for row in rows} == {
+        "bandwidth (Gb/s)",
+        "median latency (ns)",
+    }
+    [said] = findings_of(figure)
+    assert "short: " in said
+    assert said.count("of all messages before one sent earlier") == 1

@@ -1,11 +1,11 @@
 //! The simulator as a device that takes messages.
 
 use crate::machine::host_facts;
-use pcie_bench::{Crossed, DeviceError, MessageDevice, MessageResult, Pulse, Stop};
+use pcie_bench::{ConnectionResult, Crossed, DeviceError, MessageDevice, MessageResult, Pulse, Stop};
 use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_sim::pio::{
-    Back, DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine, MessageSystemError, Pace,
-    Sharing, StoreMessage, StorePlan, StoresRun, frame,
+    Back, Connection, DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine,
+    MessageSystemError, MuxMessage, MuxRun, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresRun, frame,
 };
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
@@ -101,12 +101,9 @@ impl MessageSystem {
             cpu_ns: messages.iter().map(|message| (message.written - message.started).as_ns()).collect(),
             crossed: Some(Crossed { downstream_bytes: outcome.wire_bytes, ..Crossed::default() }),
             dropped: Some(outcome.dropped),
-            stalls_ns: vec![
-                ("buffers", outcome.stalls.buffers.as_ns()),
-                ("queue", outcome.stalls.queue.as_ns()),
-                ("lock", outcome.stalls.lock.as_ns()),
-            ],
+            stalls_ns: stalls(&outcome.stalls),
             steps_ns,
+            ..MessageResult::default()
         })
     }
 
@@ -158,6 +155,82 @@ impl MessageSystem {
     }
 }
 
+/// Connections whose messages go by stores or by descriptors.
+impl MessageSystem {
+    fn by_mux(
+        &self,
+        machine: &MessageMachine,
+        key: TestKey,
+        test: &MessageTest,
+        plan: StorePlan,
+        stop: &Stop,
+    ) -> Result<MessageResult, DeviceError> {
+        let asked = test.connections.as_deref().unwrap_or_default();
+        let plans = asked
+            .iter()
+            .map(|connection| Connection {
+                sizes: connection.sizes.clone(),
+                stores_up_to_bytes: connection.stores_up_to_bytes.or(test.stores_up_to_bytes).unwrap_or(0),
+                pace: pace(connection.pace),
+            })
+            .collect();
+        let run = MuxRun::new(machine, plan, key, u64::from(test.messages), plans);
+        let outcome = run.run_unless(&mut || stop.is_requested()).ok_or_else(stopped)?;
+        if outcome.changed > 0 {
+            return Err(DeviceError::Failed("a message did not arrive as it was written".into()));
+        }
+        if outcome.too_many {
+            let most = "a connection would send over 200,000 messages before the slowest has done its own";
+            return Err(DeviceError::Failed(format!("{most}: give fewer messages")));
+        }
+        let connections: Vec<_> = asked
+            .iter()
+            .zip(&outcome.connections)
+            .map(|(asked, messages)| connection_result(&asked.name, messages))
+            .collect();
+        // What crossed the link is of all that was sent, what is told of them of those that arrived in time.
+        let in_time: usize = connections.iter().map(|connection| connection.latencies_ns.len()).sum();
+        let share = in_time as f64 / outcome.sent as f64;
+        let scaled = |bytes: u64| (bytes as f64 * share).round() as u64;
+        Ok(MessageResult {
+            latencies_ns: connections.iter().flat_map(|one| one.latencies_ns.clone()).collect(),
+            elapsed_ns: outcome.elapsed.as_ns(),
+            crossed: Some(Crossed {
+                downstream_bytes: scaled(outcome.downstream_bytes),
+                upstream_bytes: scaled(outcome.upstream_bytes),
+                control_bytes: scaled(outcome.control_bytes),
+            }),
+            dropped: Some(outcome.dropped),
+            stalls_ns: stalls(&outcome.stalls),
+            connections,
+            ..MessageResult::default()
+        })
+    }
+}
+
+fn connection_result(name: &str, messages: &[MuxMessage]) -> ConnectionResult {
+    let mut latest = Picoseconds::ZERO;
+    let mut overtook = 0;
+    for message in messages {
+        overtook += u64::from(message.received < latest);
+        latest = latest.max(message.received);
+    }
+    ConnectionResult {
+        name: name.to_owned(),
+        payload_bytes: messages.iter().map(|message| message.payload_bytes).sum(),
+        latencies_ns: messages
+            .iter()
+            .map(|message| message.received.since(message.taken_up).as_ns())
+            .collect(),
+        by_stores: messages.iter().filter(|message| message.by_stores).count() as u64,
+        overtook,
+    }
+}
+
+fn stalls(stalls: &Stalls) -> Vec<(&'static str, f64)> {
+    vec![("buffers", stalls.buffers.as_ns()), ("queue", stalls.queue.as_ns()), ("lock", stalls.lock.as_ns())]
+}
+
 impl MessageDevice for MessageSystem {
     fn identity(&self) -> Map<String, Value> {
         let host = host_facts(&self.system);
@@ -178,6 +251,7 @@ impl MessageDevice for MessageSystem {
         refuse_other_stores(test)?;
         let key = TestKey { seed: self.seed, test: position };
         match plan(test) {
+            Some(plan) if test.way == Way::Mux => self.by_mux(&machine, key, test, plan, stop),
             Some(plan) => self.by_stores(&machine, key, test, plan, stop),
             None => self.by_descriptors(&machine, key, test, stop),
         }
@@ -197,8 +271,7 @@ fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
     match test.store_kind {
         None | Some(StoreKind::Plain) => Ok(()),
         Some(kind) => {
-            let kind = serde_json::to_string(&kind).unwrap_or_default();
-            let reason = format!("store_kind = {kind}: the simulated core has plain stores alone");
+            let reason = format!("store_kind = {}: the simulated core has plain stores alone", json!(kind));
             Err(DeviceError::NotSupported(reason))
         }
     }
@@ -208,7 +281,7 @@ fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
 fn plan(test: &MessageTest) -> Option<StorePlan> {
     let (combine, ending) = match test.way {
         Way::Uncached => (false, Ending::Stuffed),
-        Way::WriteCombined => (true, Ending::Stuffed),
+        Way::WriteCombined | Way::Mux => (true, Ending::Stuffed),
         Way::WriteCombinedFenced => (true, Ending::Fenced),
         Way::Descriptors => return None,
     };
@@ -221,11 +294,15 @@ fn plan(test: &MessageTest) -> Option<StorePlan> {
         pressure: test.pressure.unwrap_or(0.0),
         ending,
         sharing: sharing(test),
-        pace: match test.pace {
-            MessagePace::Alone => Pace::Alone,
-            MessagePace::Stream => Pace::Stream,
-        },
+        pace: pace(test.pace),
     })
+}
+
+fn pace(pace: MessagePace) -> Pace {
+    match pace {
+        MessagePace::Alone => Pace::Alone,
+        MessagePace::Stream => Pace::Stream,
+    }
 }
 
 fn sharing(test: &MessageTest) -> Sharing {

@@ -253,7 +253,7 @@ fn refusals(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
 
 /// Whether a refusal says what of the test it is about: one of its keys, or one of its words or numbers.
 fn names_a_limit(reason: &str, test: &Test) -> bool {
-    let parameters = serde_json::to_value(test).unwrap_or_default();
+    let parameters = serde_json::json!(test);
     let told = reason.to_lowercase();
     parameters.as_object().is_some_and(|parameters| {
         parameters.iter().any(|(key, value)| {
@@ -294,6 +294,6 @@ fn recovers(bench: &mut Bench, trial: &Trial, when: &str, findings: &mut Vec<Str
 }
 
 fn named(test: &Test) -> String {
-    let operation = serde_json::to_string(&(test.operation, test.path, test.cache)).unwrap_or_default();
+    let operation = serde_json::json!([test.operation, test.path, test.cache]);
     format!("{operation} of {} bytes", test.size_bytes)
 }

@@ -31,7 +31,7 @@ pub use facts::{
 };
 pub use faults::{Faults, Faulty};
 pub use host::Host;
-pub use messages::{Crossed, MessageDevice, MessageResult, Messages};
+pub use messages::{ConnectionResult, Crossed, MessageDevice, MessageResult, Messages};
 pub use outcome::Outcome;
 pub use runner::{Options, Progress, RunError, run, run_alone};
 pub use sampling::Samples;

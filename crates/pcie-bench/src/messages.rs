@@ -1,5 +1,7 @@
 //! Suites of messages as the runner's work: what a device that takes messages must be able to do.
 
+mod connections;
+
 use crate::backend::{Backend, OpenError};
 use crate::benchmarks::described;
 use crate::device::DeviceError;
@@ -7,9 +9,10 @@ use crate::facts::Condition;
 use crate::outcome::Outcome;
 use crate::stop::Stop;
 use crate::work::{Asked, Pulse, Work, Worker};
+pub use connections::ConnectionResult;
 use pcie_statistics::percentile;
 use pcie_store::{Origin, Scalar, Status};
-use pcie_workload::{MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord};
+use pcie_workload::{MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord, Way};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,6 +70,8 @@ pub struct MessageResult {
     pub stalls_ns: Vec<(&'static str, f64)>,
     /// When each step of a message happened on average after its first packet, ns.
     pub steps_ns: Vec<(&'static str, f64)>,
+    /// What became of each connection of a mux.
+    pub connections: Vec<ConnectionResult>,
 }
 
 /// Bytes that crossed the link during a test.
@@ -174,8 +179,23 @@ impl Worker for OpenDevice {
     }
 }
 
+fn about(subject: &str, metric: &str, unit: &str, value: f64) -> Scalar {
+    Scalar { subject: subject.into(), metric: metric.into(), unit: unit.into(), value }
+}
+
 fn of_test(metric: &str, unit: &str, value: f64) -> Scalar {
-    Scalar { subject: String::new(), metric: metric.into(), unit: unit.into(), value }
+    about("", metric, unit, value)
+}
+
+/// How many messages there were, and the bytes of their payload.
+fn sent(test: &MessageTest, result: &MessageResult) -> (f64, f64) {
+    if test.way == Way::Mux {
+        let messages = result.connections.iter().map(|connection| connection.latencies_ns.len());
+        let bytes = result.connections.iter().map(|connection| connection.payload_bytes);
+        return (messages.sum::<usize>() as f64, bytes.sum::<u64>() as f64);
+    }
+    let count = f64::from(test.messages) * f64::from(test.cores);
+    (count, count * test.size_bytes as f64)
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -187,8 +207,7 @@ fn reduced(test: &MessageTest, result: &MessageResult) -> Result<Outcome, Device
     if !result.elapsed_ns.is_finite() || result.elapsed_ns <= 0.0 {
         return Err(DeviceError::Failed("the device returned a time that cannot be".into()));
     }
-    let count = f64::from(test.messages) * f64::from(test.cores);
-    let payload_bytes = count * test.size_bytes as f64;
+    let (count, payload_bytes) = sent(test, result);
     let mut scalars = vec![
         of_test("time", "ns", result.elapsed_ns),
         of_test("bytes", "B", payload_bytes),
@@ -206,14 +225,9 @@ fn reduced(test: &MessageTest, result: &MessageResult) -> Result<Outcome, Device
     if !result.cpu_ns.is_empty() {
         scalars.push(of_test("cpu", "ns", mean(&result.cpu_ns)));
     }
-    let about = |subject: &str, metric: &str, value: f64| Scalar {
-        subject: subject.into(),
-        metric: metric.into(),
-        unit: "ns".into(),
-        value,
-    };
-    scalars.extend(result.stalls_ns.iter().map(|&(cause, ns)| about(cause, "stall", ns / count)));
-    scalars.extend(result.steps_ns.iter().map(|&(step, ns)| about(step, "at", ns)));
+    scalars.extend(result.stalls_ns.iter().map(|&(cause, ns)| about(cause, "stall", "ns", ns / count)));
+    scalars.extend(result.steps_ns.iter().map(|&(step, ns)| about(step, "at", "ns", ns)));
+    scalars.extend(result.connections.iter().flat_map(|connection| connection.scalars(result.elapsed_ns)));
     Ok(Outcome { status: Status::Ok, message: None, scalars, distributions: vec![], series: vec![] })
 }
 
@@ -235,7 +249,7 @@ fn latencies(latencies_ns: &[f64]) -> Vec<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pcie_workload::{MessagePace, QueueSharing, StoreKind, Way};
+    use pcie_workload::{MessagePace, QueueSharing, StoreKind};
 
     #[test]
     fn the_median_of_messages_is_the_one_that_a_histogram_has() {
@@ -250,6 +264,7 @@ mod tests {
     #[test]
     fn a_device_that_knows_only_how_long_it_all_took_gives_no_latencies() {
         let test = MessageTest {
+            connections: None,
             cores: 2,
             eviction: None,
             generation: None,
@@ -261,6 +276,7 @@ mod tests {
             size_bytes: 64,
             store_bytes: Some(64),
             store_kind: Some(StoreKind::Direct),
+            stores_up_to_bytes: None,
             way: Way::WriteCombined,
         };
         let result = MessageResult { elapsed_ns: 1000.0, ..MessageResult::default() };

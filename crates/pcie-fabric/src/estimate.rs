@@ -26,7 +26,31 @@ pub struct Allocation {
     pub limit: Vec<Option<EdgeId>>,
 }
 
+/// Sums of a million shares are this far off, as a share of themselves.
+const ROUNDING: f64 = 1e-6;
+
 impl Allocation {
+    /// The same, which no estimator may give otherwise: each flow has a share, none of them more than it could use alone,
+    /// and no edge carries more than it can.
+    fn possible(self, capacities: &[f64], flows: &Flows) -> Self {
+        debug_assert_eq!(self.bandwidth.len(), flows.len(), "every flow has a share");
+        debug_assert!(
+            self.bandwidth
+                .iter()
+                .zip(flows.standalone())
+                .all(|(share, alone)| (0.0..=*alone).contains(share)),
+            "no flow has more than it could use alone, or nothing that is a number"
+        );
+        debug_assert!(
+            self.load(flows, capacities.len())
+                .iter()
+                .zip(capacities)
+                .all(|(load, capacity)| *load <= capacity * (1.0 + ROUNDING)),
+            "no edge carries more than it can"
+        );
+        self
+    }
+
     /// What each edge carries, GB/s.
     #[must_use]
     pub fn load(&self, flows: &Flows, edge_count: usize) -> Vec<f64> {

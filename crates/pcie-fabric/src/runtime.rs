@@ -240,7 +240,7 @@ impl Runtime {
     pub fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32, RuntimeError> {
         at_least_one("outstanding of a queue", outstanding)?;
         self.places.host(&self.topology, host)?.check_socket(socket)?;
-        let id = self.topology.node(host).unwrap_or_default();
+        let id = self.places.host_id(&self.topology, host)?;
         Ok(self.scheduler.add_queue(id, host.to_owned(), socket, outstanding))
     }
 

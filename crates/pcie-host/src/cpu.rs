@@ -5,7 +5,7 @@ use crate::topology::Topology;
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_store::Origin;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Size of the pages that a buffer is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,8 +98,7 @@ impl Backend for Cpu {
     }
 
     fn options(&self) -> Map<String, Value> {
-        let host = serde_json::to_value(&self.options).unwrap_or_default();
-        Map::from_iter([("host".to_owned(), host)])
+        Map::from_iter([("host".to_owned(), json!(self.options))])
     }
 
     fn open(&self) -> Result<Bench, OpenError> {

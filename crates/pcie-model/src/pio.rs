@@ -19,9 +19,11 @@ mod profile;
 
 pub use crossing::{Crossing, Crossings};
 pub use layout::{BUFFER_BYTES, Layout, MAX_PAYLOAD_BYTES, WORD_BYTES};
-pub use loopback::{Loopback, LoopbackTimes};
+pub use loopback::Loopback;
 use pcie_wire::{Accounting, TlpKind};
-pub use profile::{Answers, Core, DescriptorPath, MachineTimes, MessageProfile, StoreTimes, TransmitQueue};
+pub use profile::{
+    Answers, Core, DescriptorPath, LoopbackTimes, MachineTimes, MessageProfile, StoreTimes, TransmitQueue,
+};
 use serde::Serialize;
 
 use crate::{Answer, Bound, Load, Model, ModelError};

@@ -3,21 +3,18 @@
 use pcie_workload::Test;
 use pyo3::prelude::*;
 
-use crate::error::{InputError, RunError};
-use crate::run::{machine, parse};
+use crate::error::{Refusal, Result};
+use crate::json::{parse, text};
+use crate::system::machine;
 
 /// Of each test, every bound that it meets on a system, and how long a read request holds its tag; null for a test that
 /// has no bound.
 #[pyfunction]
-fn test_bounds(system: &str, tests: &str) -> PyResult<String> {
+fn test_bounds(system: &str, tests: &str) -> Result<String> {
     let machine = machine(system)?;
     let tests: Vec<Test> = parse("tests", tests)?;
-    let bounds: Vec<_> = tests
-        .iter()
-        .map(|test| machine.bounds(test))
-        .collect::<Result<_, _>>()
-        .map_err(|error| InputError::new_err(format!("system: {error}")))?;
-    serde_json::to_string(&bounds).map_err(|error| RunError::new_err(error.to_string()))
+    let bounds: std::result::Result<Vec<_>, _> = tests.iter().map(|test| machine.bounds(test)).collect();
+    text(&bounds.map_err(|error| Refusal::of(&format!("system: {error}")))?)
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

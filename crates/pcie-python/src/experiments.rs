@@ -9,8 +9,10 @@ use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::backend::Stop;
-use crate::run::{carry_out, parse};
+use crate::error::Result as Returned;
+use crate::json::parse;
+use crate::run::carry_out;
+use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_experiments, module)?)
@@ -35,7 +37,7 @@ fn run_experiments(
     overwrite: bool,
     progress: Py<PyAny>,
     repeat_damaged: bool,
-) -> PyResult<()> {
+) -> Returned<()> {
     let tests: Vec<AskedInPython> = parse("tests", tests)?;
     let tests = tests.into_iter().map(|test| Asked {
         family: test.family,
@@ -114,7 +116,7 @@ impl Worker for Experimenter {
         stop: &pcie_bench::Stop,
         _pulse: &Pulse,
     ) -> Result<Outcome, DeviceError> {
-        let found: PyResult<Numbers> = Python::attach(|py| {
+        let found: Returned<Numbers> = Python::attach(|py| {
             let stop = Py::new(py, Stop { inner: stop.clone() })?;
             let json: String = self.function.call1(py, (position, stop))?.extract(py)?;
             parse("numbers", &json)
@@ -124,7 +126,7 @@ impl Worker for Experimenter {
                 Ok(Outcome { status: Status::Ok, message: None, scalars, distributions, series })
             }
             Err(_) if stop.is_requested() => Ok(Outcome::interrupted("stopped before it was complete")),
-            Err(error) => Err(DeviceError::Failed(error.to_string())),
+            Err(error) => Err(DeviceError::Failed(PyErr::from(error).to_string())),
         }
     }
 }

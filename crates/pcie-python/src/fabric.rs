@@ -1,19 +1,15 @@
 //! `pcie-fabric` for Python. Fabrics come as JSON; flows, of which there may be a million, as arrays in native byte order.
 
 use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_min};
-use std::time::{Duration, Instant};
-
 use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::backend::Stop;
-use crate::error::{InputError, RunError};
-
-/// How often signals are looked for while something is simulated.
-const LOOK_FOR_SIGNALS: Duration = Duration::from_millis(50);
+use crate::error::{Result, refused};
+use crate::json::{parse, text};
+use crate::progress::Watched;
+use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FabricShares>()?;
@@ -77,24 +73,24 @@ struct InfluenceRow {
 
 /// Refuses a fabric that cannot exist.
 #[pyfunction]
-fn fabric_check(fabric: &str) -> PyResult<()> {
+fn fabric_check(fabric: &str) -> Result<()> {
     topology(fabric).map(drop)
 }
 
 /// Refuses flows that cannot exist on a fabric.
 #[pyfunction]
-fn fabric_check_traffic(fabric: &str, traffic: &str) -> PyResult<()> {
-    check(&topology(fabric)?, &read::<Vec<Traffic>>(traffic)?).map_err(input_error)
+fn fabric_check_traffic(fabric: &str, traffic: &str) -> Result<()> {
+    Ok(check(&topology(fabric)?, &parse::<Vec<Traffic>>("", traffic)?)?)
 }
 
 /// The edges of a fabric with their capacities, by their numbers.
 #[pyfunction]
-fn fabric_edges(fabric: &str) -> PyResult<String> {
+fn fabric_edges(fabric: &str) -> Result<String> {
     let topology = topology(fabric)?;
     let rows = (0..)
         .zip(topology.capacities())
         .map(|(edge, capacity)| EdgeRow { edge: topology.edge_name(edge), capacity_gbytes_per_s: *capacity });
-    write(&rows.collect::<Vec<_>>())
+    text(&rows.collect::<Vec<_>>())
 }
 
 /// What each flow gets.
@@ -107,7 +103,7 @@ fn fabric_estimate(
     standalone: &[u8],
     names: Bound<'_, PyAny>,
     method: &str,
-) -> PyResult<FabricShares> {
+) -> Result<FabricShares> {
     let topology = topology(fabric)?;
     let flows = flows(&topology, sources, destinations, standalone, &names)?;
     let method = estimator(method)?;
@@ -140,7 +136,7 @@ fn fabric_rounds(
     destinations: &[u8],
     standalone: &[u8],
     names: Bound<'_, PyAny>,
-) -> PyResult<String> {
+) -> Result<String> {
     let topology = topology(fabric)?;
     let flows = flows(&topology, sources, destinations, standalone, &names)?;
     let names: Vec<String> = names.extract()?;
@@ -167,7 +163,7 @@ fn fabric_rounds(
             .collect(),
         gbytes_per_s: round.bandwidth,
     });
-    write(&rounds.collect::<Vec<_>>())
+    text(&rounds.collect::<Vec<_>>())
 }
 
 /// What would change if one flow stopped, or one limiting edge were twice as wide.
@@ -179,7 +175,7 @@ fn fabric_influence(
     standalone: &[u8],
     names: Bound<'_, PyAny>,
     method: &str,
-) -> PyResult<String> {
+) -> Result<String> {
     let topology = topology(fabric)?;
     let flows = flows(&topology, sources, destinations, standalone, &names)?;
     let names: Vec<String> = names.extract()?;
@@ -196,7 +192,7 @@ fn fabric_influence(
             then_gbytes_per_s: one.after_gbytes_per_s,
         }
     });
-    write(&rows.collect::<Vec<_>>())
+    text(&rows.collect::<Vec<_>>())
 }
 
 /// What a simulation found: bandwidths by flow and loads by edge as doubles in native byte order; of each flow, likewise,
@@ -219,28 +215,19 @@ fn fabric_simulate(
     traffic: &str,
     options: &str,
     stop: Option<Bound<'_, Stop>>,
-) -> PyResult<FabricRun> {
+) -> Result<FabricRun> {
     let topology = topology(fabric)?;
-    let traffic: Vec<Traffic> = read(traffic)?;
-    let options: Options = read(options)?;
+    let traffic: Vec<Traffic> = parse("", traffic)?;
+    let options: Options = parse("", options)?;
     let stop = stop.map(|stop| stop.get().inner.clone());
-    let mut signal = None;
+    let mut watched = Watched::new();
     let outcome = py.detach(|| {
-        let mut looked = Instant::now();
         simulate_unless(&topology, &traffic, options, &mut || match &stop {
             Some(stop) => stop.is_requested(),
-            None if looked.elapsed() < LOOK_FOR_SIGNALS => false,
-            None => {
-                looked = Instant::now();
-                signal = Python::attach(|py| py.check_signals()).err();
-                signal.is_some()
-            }
+            None => watched.is_signalled(),
         })
     });
-    if let Some(signal) = signal {
-        return Err(signal);
-    }
-    let outcome = outcome.map_err(input_error)?;
+    let outcome = watched.result(outcome)?;
     let bandwidth: Vec<f64> = outcome.flows.iter().map(|flow| flow.gbytes_per_s).collect();
     let requests = outcome.flows.iter().map(|flow| {
         let times = flow.requests.iter().flat_map(|one| {
@@ -257,20 +244,15 @@ fn fabric_simulate(
     })
 }
 
-pub(crate) fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(input_error)?;
-    serde_path_to_error::deserialize(value).map_err(input_error)
+pub(crate) fn topology(fabric: &str) -> Result<Topology> {
+    Ok(Topology::new(parse::<FabricParameters>("", fabric)?)?)
 }
 
-pub(crate) fn topology(fabric: &str) -> PyResult<Topology> {
-    Topology::new(read::<FabricParameters>(fabric)?).map_err(input_error)
-}
-
-fn estimator(method: &str) -> PyResult<fn(&[f64], &Flows) -> Allocation> {
+fn estimator(method: &str) -> Result<fn(&[f64], &Flows) -> Allocation> {
     match method {
         "ecr" => Ok(ecr),
         "max-min" => Ok(max_min),
-        other => Err(InputError::new_err(format!("method {other}: unknown: give ecr or max-min"))),
+        other => Err(refused(format!("method {other}: unknown: give ecr or max-min"))),
     }
 }
 
@@ -280,32 +262,21 @@ fn flows(
     destinations: &[u8],
     standalone: &[u8],
     names: &Bound<'_, PyAny>,
-) -> PyResult<Flows> {
+) -> Result<Flows> {
     let (sources, _) = sources.as_chunks();
     let (destinations, _) = destinations.as_chunks();
     let (standalone, _) = standalone.as_chunks();
     let counted = (sources.len(), destinations.len(), standalone.len());
     if names.len()? != counted.0 || counted.0 != counted.1 || counted.1 != counted.2 {
-        return Err(InputError::new_err(format!(
-            "flows: {counted:?} and {} names: give as many of each",
-            names.len()?
-        )));
+        return Err(refused(format!("flows: {counted:?} and {} names: give as many of each", names.len()?)));
     }
     let nodes = |bytes: &[[u8; 4]]| bytes.iter().map(|word| u32::from_ne_bytes(*word)).collect::<Vec<_>>();
     let standalone: Vec<f64> = standalone.iter().map(|word| f64::from_ne_bytes(*word)).collect();
     let name =
         |flow: usize| names.get_item(flow).map_or_else(|_| format!("number {flow}"), |name| name.to_string());
-    Flows::new(topology, &nodes(sources), &nodes(destinations), &standalone, name).map_err(input_error)
+    Ok(Flows::new(topology, &nodes(sources), &nodes(destinations), &standalone, name)?)
 }
 
 fn doubles(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_ne_bytes()).collect()
-}
-
-fn write<T: Serialize>(value: &T) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| RunError::new_err(error.to_string()))
-}
-
-fn input_error(error: impl std::fmt::Display) -> PyErr {
-    InputError::new_err(error.to_string())
 }

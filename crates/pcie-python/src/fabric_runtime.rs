@@ -10,7 +10,8 @@ use pcie_fabric::{BarParameters, NodeId, Topology};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::InputError;
+use crate::error::{Error, Result, refused};
+use crate::json::word;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FabricRuntime>()?;
@@ -99,49 +100,49 @@ impl From<&Waiting> for FabricWaiting {
 #[pymethods]
 impl FabricRuntime {
     #[new]
-    fn new(fabric: &str, discipline: &str, policy: Bound<'_, PyAny>, outstanding: u32) -> PyResult<Self> {
+    fn new(fabric: &str, discipline: &str, policy: Bound<'_, PyAny>, outstanding: u32) -> Result<Self> {
         let topology: Topology = crate::fabric::topology(fabric)?;
-        let discipline: Discipline = crate::fabric::read(&format!("\"{discipline}\""))?;
+        let discipline: Discipline = word("discipline", discipline)?;
         let raised = Raised::default();
         let policy = policies(policy, &raised)?;
-        let runtime = Runtime::new(topology, discipline, policy, outstanding).map_err(refused)?;
+        let runtime = Runtime::new(topology, discipline, policy, outstanding)?;
         Ok(Self { runtime, raised })
     }
 
-    fn device_init(&mut self, device: &str) -> PyResult<()> {
-        self.runtime.device_init(device).map_err(refused)
+    fn device_init(&mut self, device: &str) -> Result<()> {
+        Ok(self.runtime.device_init(device)?)
     }
 
-    fn map_bar(&mut self, device: &str, region: &str, address: u64, size_bytes: u64) -> PyResult<()> {
-        self.runtime.map_bar(device, region, BarParameters { address, size_bytes }).map_err(refused)
+    fn map_bar(&mut self, device: &str, region: &str, address: u64, size_bytes: u64) -> Result<()> {
+        Ok(self.runtime.map_bar(device, region, BarParameters { address, size_bytes })?)
     }
 
-    fn memory_init(&mut self, device: &str, region: &str) -> PyResult<()> {
-        self.runtime.memory_init(device, region).map_err(refused)
+    fn memory_init(&mut self, device: &str, region: &str) -> Result<()> {
+        Ok(self.runtime.memory_init(device, region)?)
     }
 
-    fn setup_mapping(&mut self, device: &str, region: &str, host: &str, host_address: u64) -> PyResult<()> {
-        self.runtime.setup_mapping(device, region, host, host_address).map_err(refused)
+    fn setup_mapping(&mut self, device: &str, region: &str, host: &str, host_address: u64) -> Result<()> {
+        Ok(self.runtime.setup_mapping(device, region, host, host_address)?)
     }
 
-    fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> PyResult<u64> {
-        self.runtime.memory_alloc(device, region, size_bytes).map_err(refused)
+    fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> Result<u64> {
+        Ok(self.runtime.memory_alloc(device, region, size_bytes)?)
     }
 
-    fn memory_free(&mut self, device: &str, device_address: u64) -> PyResult<()> {
-        self.runtime.memory_free(device, device_address).map_err(refused)
+    fn memory_free(&mut self, device: &str, device_address: u64) -> Result<()> {
+        Ok(self.runtime.memory_free(device, device_address)?)
     }
 
-    fn memory_address(&mut self, device: &str, device_address: u64, host: &str) -> PyResult<u64> {
-        self.runtime.memory_address(device, device_address, host).map_err(refused)
+    fn memory_address(&mut self, device: &str, device_address: u64, host: &str) -> Result<u64> {
+        Ok(self.runtime.memory_address(device, device_address, host)?)
     }
 
-    fn device_address(&mut self, device: &str, host_address: u64, host: &str) -> PyResult<u64> {
-        self.runtime.device_address(device, host_address, host).map_err(refused)
+    fn device_address(&mut self, device: &str, host_address: u64, host: &str) -> Result<u64> {
+        Ok(self.runtime.device_address(device, host_address, host)?)
     }
 
-    fn write_bytes(&mut self, place: &str, address: u64, content: &[u8]) -> PyResult<()> {
-        self.runtime.write_bytes(place, address, content).map_err(refused)
+    fn write_bytes(&mut self, place: &str, address: u64, content: &[u8]) -> Result<()> {
+        Ok(self.runtime.write_bytes(place, address, content)?)
     }
 
     fn read_bytes<'py>(
@@ -150,21 +151,21 @@ impl FabricRuntime {
         place: &str,
         address: u64,
         size_bytes: u64,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let read = self.runtime.read_bytes(place, address, size_bytes).map_err(refused)?;
+    ) -> Result<Bound<'py, PyBytes>> {
+        let read = self.runtime.read_bytes(place, address, size_bytes)?;
         Ok(PyBytes::new(py, &read))
     }
 
-    fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> PyResult<u64> {
-        self.runtime.host_memory_alloc(host, size_bytes).map_err(refused)
+    fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> Result<u64> {
+        Ok(self.runtime.host_memory_alloc(host, size_bytes)?)
     }
 
-    fn host_memory_free(&mut self, host: &str, host_address: u64) -> PyResult<()> {
-        self.runtime.host_memory_free(host, host_address).map_err(refused)
+    fn host_memory_free(&mut self, host: &str, host_address: u64) -> Result<()> {
+        Ok(self.runtime.host_memory_free(host, host_address)?)
     }
 
-    fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> PyResult<u32> {
-        self.runtime.add_queue(host, socket, outstanding).map_err(refused)
+    fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32> {
+        Ok(self.runtime.add_queue(host, socket, outstanding)?)
     }
 
     /// `transfers` are device address, other address and size of each.
@@ -174,7 +175,7 @@ impl FabricRuntime {
         queue: u32,
         device: &str,
         transfers: Vec<(u64, u64, u64)>,
-    ) -> PyResult<u64> {
+    ) -> Result<u64> {
         let list: Vec<Transfer> = transfers
             .into_iter()
             .map(|(device_address, other_address, size_bytes)| Transfer {
@@ -184,7 +185,7 @@ impl FabricRuntime {
             })
             .collect();
         let runtime = &mut self.runtime;
-        let submitted = match crate::fabric::read(&format!("\"{primitive}\""))? {
+        let submitted = match word("primitive", primitive)? {
             Primitive::MmioRead => runtime.mmio_read(queue, device, &list),
             Primitive::MmioWrite => runtime.mmio_write(queue, device, &list),
             Primitive::H2d => runtime.h2d(queue, device, &list),
@@ -192,19 +193,19 @@ impl FabricRuntime {
             Primitive::D2dRead => runtime.dev2dev_read(queue, device, &list),
             Primitive::D2dWrite => runtime.dev2dev_write(queue, device, &list),
             Primitive::Stream | Primitive::DmaWrite => {
-                return Err(InputError::new_err(format!("{primitive}: is no primitive of the runtime")));
+                return Err(refused(format!("{primitive}: is no primitive of the runtime")));
             }
         };
         self.raised_or(submitted)
     }
 
-    fn run(&mut self, py: Python<'_>) -> PyResult<()> {
+    fn run(&mut self, py: Python<'_>) -> Result<()> {
         let runtime = &mut self.runtime;
         let ran = py.detach(|| runtime.run());
         self.raised_or(ran)
     }
 
-    fn run_until(&mut self, py: Python<'_>, end_ns: f64) -> PyResult<()> {
+    fn run_until(&mut self, py: Python<'_>, end_ns: f64) -> Result<()> {
         let runtime = &mut self.runtime;
         let ran = py.detach(|| runtime.run_until(end_ns));
         self.raised_or(ran)
@@ -244,10 +245,10 @@ impl FabricRuntime {
 }
 
 impl FabricRuntime {
-    fn raised_or<T>(&self, result: Result<T, RuntimeError>) -> PyResult<T> {
+    fn raised_or<T>(&self, result: std::result::Result<T, RuntimeError>) -> Result<T> {
         match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => result.map_err(refused),
+            Some(error) => Err(Error::Raised(error)),
+            None => Ok(result?),
         }
     }
 }
@@ -256,7 +257,7 @@ impl FabricRuntime {
 type Policies = Box<dyn Fn() -> Box<dyn Policy>>;
 
 /// A policy by its name, each host with its own, or an object that has `choose`, which all hosts ask.
-fn policies(policy: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Policies> {
+fn policies(policy: Bound<'_, PyAny>, raised: &Raised) -> Result<Policies> {
     let Ok(name) = policy.extract::<String>() else {
         let (policy, raised) = (Arc::new(policy.unbind()), Arc::clone(raised));
         return Ok(Box::new(move || {
@@ -267,7 +268,7 @@ fn policies(policy: Bound<'_, PyAny>, raised: &Raised) -> PyResult<Policies> {
         "fifo" => Ok(Box::new(|| Box::new(Fifo))),
         "round-robin" => Ok(Box::new(|| Box::<RoundRobin>::default())),
         "shortest-first" => Ok(Box::new(|| Box::new(ShortestFirst))),
-        other => Err(InputError::new_err(format!(
+        other => Err(refused(format!(
             "policy {other}: unknown: give fifo, round-robin, shortest-first, or an object with a method choose"
         ))),
     }
@@ -284,8 +285,4 @@ fn name(primitive: Primitive) -> &'static str {
         Primitive::D2dRead => "d2d-read",
         Primitive::D2dWrite => "d2d-write",
     }
-}
-
-fn refused(error: RuntimeError) -> PyErr {
-    InputError::new_err(error.to_string())
 }

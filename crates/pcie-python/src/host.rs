@@ -1,13 +1,13 @@
 //! The real host for back ends that are written in Python.
 
-use pcie_bench::{DeviceError, Host, Start};
+use pcie_bench::{Host, Start};
 use pcie_host::{RealHost as Inner, SharedBuffer, Topology};
 use pcie_workload::{Operation, Test};
 use pyo3::prelude::*;
 
-use crate::backend::Stop;
-use crate::error::{NotSupportedError, RunError, UnavailableError};
-use crate::run::parse;
+use crate::error::Result;
+use crate::json::{parse, text};
+use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<RealHost>()
@@ -24,9 +24,8 @@ pub(crate) struct RealHost {
 impl RealHost {
     /// Pins this thread and allocates the buffer, as the options say, a JSON object.
     #[new]
-    fn new(options: &str) -> PyResult<Self> {
-        let (inner, buffer) = Inner::open(&parse("host", options)?, Topology::here())
-            .map_err(|error| UnavailableError::new_err(error.to_string()))?;
+    fn new(options: &str) -> Result<Self> {
+        let (inner, buffer) = Inner::open(&parse("host", options)?, Topology::here())?;
         Ok(Self { inner, buffer })
     }
 
@@ -43,18 +42,18 @@ impl RealHost {
     }
 
     /// Keeps every page of the buffer where it is.
-    fn lock(&self) -> PyResult<()> {
-        self.buffer.borrow().lock().map_err(|error| UnavailableError::new_err(error.to_string()))
+    fn lock(&self) -> Result<()> {
+        Ok(self.buffer.borrow().lock()?)
     }
 
     /// What the host is, as JSON.
-    fn facts(&self) -> PyResult<String> {
-        serde_json::to_string(&self.inner.facts()).map_err(|error| RunError::new_err(error.to_string()))
+    fn facts(&self) -> Result<String> {
+        text(&self.inner.facts())
     }
 
     /// What changes about it, as JSON.
-    fn conditions(&mut self) -> PyResult<String> {
-        serde_json::to_string(&self.inner.conditions()).map_err(|error| RunError::new_err(error.to_string()))
+    fn conditions(&mut self) -> Result<String> {
+        text(&self.inner.conditions())
     }
 
     /// Announces a test over the first `window_bytes` of the buffer, which nobody waits for once `stop` is requested.
@@ -64,19 +63,12 @@ impl RealHost {
     }
 
     /// Makes the caches cold for the test that was announced.
-    fn thrash(&mut self) -> PyResult<()> {
-        self.inner.thrash().map_err(raised)
+    fn thrash(&mut self) -> Result<()> {
+        Ok(self.inner.thrash()?)
     }
 
     /// Writes the first `window_bytes` of the buffer, in whole pages, four times.
-    fn warm(&mut self, window_bytes: u64) -> PyResult<()> {
-        self.inner.warm(window_bytes).map_err(raised)
-    }
-}
-
-fn raised(error: DeviceError) -> PyErr {
-    match error {
-        DeviceError::NotSupported(limit) => NotSupportedError::new_err(limit),
-        error => RunError::new_err(error.to_string()),
+    fn warm(&mut self, window_bytes: u64) -> Result<()> {
+        Ok(self.inner.warm(window_bytes)?)
     }
 }

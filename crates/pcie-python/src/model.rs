@@ -5,7 +5,8 @@ use pcie_model::{Ethernet, Interactions, Model, ModelError, ModelParameters, Tra
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{InputError, RunError};
+use crate::error::Result;
+use crate::json::{parse, text};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,9 +47,9 @@ struct MessagesQuestion {
 
 /// The highest bandwidth of DMA transfers of each size.
 #[pyfunction]
-fn model_bandwidth(question: &str) -> PyResult<String> {
-    let question: BandwidthQuestion = read(question)?;
-    let model = Model::try_from(question.model).map_err(input_error)?;
+fn model_bandwidth(question: &str) -> Result<String> {
+    let question: BandwidthQuestion = parse("", question)?;
+    let model = Model::try_from(question.model)?;
     let BandwidthQuestion { offset_bytes, completion_bytes, .. } = question;
     let rows = question
         .sizes_bytes
@@ -59,15 +60,15 @@ fn model_bandwidth(question: &str) -> PyResult<String> {
 
 /// Whether a device described as data can exist.
 #[pyfunction]
-fn model_check_nic(device: &str) -> PyResult<()> {
-    read::<Interactions>(device)?.check().map_err(input_error)
+fn model_check_nic(device: &str) -> Result<()> {
+    Ok(parse::<Interactions>("", device)?.check()?)
 }
 
 /// The packet rates that a device described as data reaches with frames of each size.
 #[pyfunction]
-fn model_nic(question: &str) -> PyResult<String> {
-    let question: NicQuestion = read(question)?;
-    let model = Model::try_from(question.model).map_err(input_error)?;
+fn model_nic(question: &str) -> Result<String> {
+    let question: NicQuestion = parse("", question)?;
+    let model = Model::try_from(question.model)?;
     let rows = question
         .frames_bytes
         .iter()
@@ -77,8 +78,8 @@ fn model_nic(question: &str) -> PyResult<String> {
 
 /// The DMAs in flight and the cycle budget that a line asks of a device.
 #[pyfunction]
-fn model_sizing(question: &str) -> PyResult<String> {
-    let question: SizingQuestion = read(question)?;
+fn model_sizing(question: &str) -> Result<String> {
+    let question: SizingQuestion = parse("", question)?;
     let rows = question.frames_bytes.iter().flat_map(|&frame_bytes| {
         let question = &question;
         question.latencies_ns.iter().map(move |&latency_ns| {
@@ -90,32 +91,33 @@ fn model_sizing(question: &str) -> PyResult<String> {
 
 /// Messages of each size, by stores and by descriptors.
 #[pyfunction]
-fn model_messages(py: Python<'_>, question: &str) -> PyResult<String> {
-    let MessagesQuestion { model, profile, payloads_bytes, flushes } = read(question)?;
-    let model = Model::try_from(model).map_err(input_error)?;
+fn model_messages(py: Python<'_>, question: &str) -> Result<String> {
+    let MessagesQuestion { model, profile, payloads_bytes, flushes } = parse("", question)?;
+    let model = Model::try_from(model)?;
     py.detach(|| write(payloads_bytes.iter().map(|&bytes| model.messages(&profile, bytes, flushes))))
 }
 
 /// From which size on descriptor DMA beats stores.
 #[pyfunction]
-fn model_message_crossings(py: Python<'_>, question: &str) -> PyResult<String> {
-    let MessagesQuestion { model, profile, .. } = read(question)?;
-    let model = Model::try_from(model).map_err(input_error)?;
+fn model_message_crossings(py: Python<'_>, question: &str) -> Result<String> {
+    let MessagesQuestion { model, profile, .. } = parse("", question)?;
+    let model = Model::try_from(model)?;
     py.detach(|| write(std::iter::once(model.crossings(&profile))))
 }
 
 /// The loopback latency of packets of each size.
 #[pyfunction]
-fn model_loopback(question: &str) -> PyResult<String> {
-    let MessagesQuestion { model, profile, payloads_bytes, .. } = read(question)?;
-    let model = Model::try_from(model).map_err(input_error)?;
+fn model_loopback(question: &str) -> Result<String> {
+    let MessagesQuestion { model, profile, payloads_bytes, .. } = parse("", question)?;
+    let model = Model::try_from(model)?;
     write(payloads_bytes.iter().map(|&bytes| model.loopback(&profile, bytes)))
 }
 
 /// Whether a profile of messages can be.
 #[pyfunction]
-fn model_check_messages(profile: &str) -> PyResult<()> {
-    read::<MessageProfile>(profile)?.machine_times().map(drop).map_err(input_error)
+fn model_check_messages(profile: &str) -> Result<()> {
+    parse::<MessageProfile>("", profile)?.machine_times()?;
+    Ok(())
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -129,17 +131,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model_sizing, module)?)
 }
 
-/// Through a JSON value, so that messages name the path instead of a line and column that nobody typed.
-fn read<'de, T: Deserialize<'de>>(text: &str) -> PyResult<T> {
-    let value: serde_json::Value = serde_json::from_str(text).map_err(input_error)?;
-    serde_path_to_error::deserialize(value).map_err(input_error)
-}
-
-fn write<T: Serialize>(rows: impl Iterator<Item = Result<T, ModelError>>) -> PyResult<String> {
-    let rows = rows.collect::<Result<Vec<_>, _>>().map_err(input_error)?;
-    serde_json::to_string(&rows).map_err(|error| RunError::new_err(error.to_string()))
-}
-
-fn input_error(error: impl std::fmt::Display) -> PyErr {
-    InputError::new_err(error.to_string())
+fn write<T: Serialize>(rows: impl Iterator<Item = std::result::Result<T, ModelError>>) -> Result<String> {
+    text(&rows.collect::<std::result::Result<Vec<_>, _>>()?)
 }

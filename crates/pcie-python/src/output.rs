@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use pcie_output::{Beside, Error, Found, Target};
+use pcie_output::{Beside, Found, Target};
 use pyo3::prelude::*;
 
-use crate::error::InputError;
+use crate::error::{Result, refused};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_file, module)?)?;
@@ -19,31 +19,31 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Refuses a place where no file could be written, by trying to.
 #[pyfunction]
 #[pyo3(signature = (path, *, overwrite))]
-fn check_file(path: PathBuf, overwrite: bool) -> PyResult<()> {
+fn check_file(path: PathBuf, overwrite: bool) -> Result<()> {
     try_out(file_target(path, overwrite)?)
 }
 
 /// Refuses a place where no folder could be written, by trying to.
 #[pyfunction]
 #[pyo3(signature = (path, *, overwrite, mark))]
-fn check_folder(path: PathBuf, overwrite: bool, mark: &str) -> PyResult<()> {
-    let target = Target::find(&path).map_err(raised)?;
-    target.accept_folder(overwrite, mark).map_err(raised)?;
+fn check_folder(path: PathBuf, overwrite: bool, mark: &str) -> Result<()> {
+    let target = Target::find(&path)?;
+    target.accept_folder(overwrite, mark)?;
     try_out(target)
 }
 
 /// Refuses a name that is not the plain name of a file.
 #[pyfunction]
-fn check_name(name: &str) -> PyResult<()> {
-    pcie_output::plain_file_name(name).map_err(raised)
+fn check_name(name: &str) -> Result<()> {
+    Ok(pcie_output::plain_file_name(name)?)
 }
 
 /// Writes a file.
 #[pyfunction]
 #[pyo3(signature = (path, content, *, overwrite))]
-fn write_file(py: Python<'_>, path: PathBuf, content: &[u8], overwrite: bool) -> PyResult<()> {
+fn write_file(py: Python<'_>, path: PathBuf, content: &[u8], overwrite: bool) -> Result<()> {
     file_target(path.clone(), overwrite)?;
-    py.detach(|| pcie_output::write_file(&path, content, overwrite)).map_err(raised)
+    Ok(py.detach(|| pcie_output::write_file(&path, content, overwrite))?)
 }
 
 /// Writes a folder of files.
@@ -55,17 +55,17 @@ fn write_folder(
     files: BTreeMap<String, Vec<u8>>,
     overwrite: bool,
     mark: &str,
-) -> PyResult<()> {
-    py.detach(|| pcie_output::write_folder(&path, &files, overwrite, mark)).map_err(raised)
+) -> Result<()> {
+    Ok(py.detach(|| pcie_output::write_folder(&path, &files, overwrite, mark))?)
 }
 
 /// The place of a file that is no store: hours of work are not replaced by a picture of them.
-fn file_target(path: PathBuf, overwrite: bool) -> PyResult<Target> {
-    let target = Target::find(&path).map_err(raised)?;
-    target.accept_file(overwrite).map_err(raised)?;
+fn file_target(path: PathBuf, overwrite: bool) -> Result<Target> {
+    let target = Target::find(&path)?;
+    target.accept_file(overwrite)?;
     if pcie_store::is_store(&target.place) && matches!(target.found, Found::File(_)) {
         let shown = path.display();
-        return Err(InputError::new_err(format!(
+        return Err(refused(format!(
             "{shown}: is a store, and is replaced only by another: choose another name"
         )));
     }
@@ -73,13 +73,9 @@ fn file_target(path: PathBuf, overwrite: bool) -> PyResult<Target> {
 }
 
 /// Tries whether something can be put beside a place.
-pub(crate) fn try_out(target: Target) -> PyResult<()> {
+pub(crate) fn try_out(target: Target) -> Result<()> {
     match target.found {
         Found::Stream | Found::Stdout => Ok(()),
-        _ => Beside::new(target).map(drop).map_err(raised),
+        _ => Ok(Beside::new(target).map(drop)?),
     }
-}
-
-fn raised(error: Error) -> PyErr {
-    crate::store::raised(error.into())
 }

@@ -14,11 +14,11 @@ use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::backend::Stop;
 use crate::error::{DeviceLostError, NotSupportedError, UnavailableError};
-use crate::run::parse;
+use crate::json::parse;
+use crate::stop::Stop;
 
 /// A back end that is written in Python.
 pub(crate) struct PythonBackend {
@@ -38,7 +38,7 @@ impl PythonBackend {
         // The manifest knows the words for origins, and refuses others.
         let origin = pcie_store::Manifest::from_entries(manifest)
             .and_then(|manifest| manifest.origin())
-            .map_err(crate::store::raised)?;
+            .map_err(crate::error::Error::from)?;
         Ok(Self {
             kind: text("kind")?,
             origin,
@@ -165,7 +165,7 @@ impl PythonBench {
 }
 
 fn text_as<T: DeserializeOwned>(bench: &Bound<'_, PyAny>, name: &str) -> PyResult<T> {
-    parse(name, &bench.call_method0(name)?.extract::<String>()?)
+    Ok(parse(name, &bench.call_method0(name)?.extract::<String>()?)?)
 }
 
 fn raised(py: Python<'_>, error: &PyErr) -> DeviceError {
@@ -207,7 +207,7 @@ impl Device for PythonDevice {
     }
 
     fn begin(&mut self, start: Start<'_>) {
-        let json = serde_json::to_string(start.test).unwrap_or_default();
+        let json = json!(start.test).to_string();
         let stop = Stop { inner: start.stop.clone() };
         self.begun = self.bench.attached(|py, bench| {
             let stop = Py::new(py, stop)?;

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use pcie_store::{Contents, Damage, Error, Manifest, Store, TestRecord};
+use pcie_store::{Contents, Damage, Manifest, Store, TestRecord};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::error::{InputError, RunError};
+use crate::error::{Error, Refusal, Result};
+use crate::json::text;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StoreWriter>()?;
@@ -32,30 +33,29 @@ impl StoreWriter {
     /// Creates the store. `manifest` is a JSON object with at least `origin`.
     #[staticmethod]
     #[pyo3(signature = (path, manifest, *, overwrite = false))]
-    fn create(path: PathBuf, manifest: &str, overwrite: bool) -> PyResult<Self> {
+    fn create(path: PathBuf, manifest: &str, overwrite: bool) -> Result<Self> {
         let entries = serde_json::from_str(manifest)
-            .map_err(|error| InputError::new_err(format!("manifest: {error}: it must be a JSON object")))?;
+            .map_err(|error| Refusal::of(&format!("manifest: {error}: it must be a JSON object")))?;
         let store = Manifest::from_entries(entries)
-            .and_then(|manifest| Store::create_beside(path, &manifest, overwrite))
-            .map_err(raised)?;
+            .and_then(|manifest| Store::create_beside(path, &manifest, overwrite))?;
         Ok(Self { store: Mutex::new(Some(store)) })
     }
 
     /// Appends a test, as the JSON of a test record.
-    fn write_test(&self, record: &str) -> PyResult<()> {
-        let record: TestRecord = serde_json::from_str(record)
-            .map_err(|error| InputError::new_err(format!("test record: {error}")))?;
+    fn write_test(&self, record: &str) -> Result<()> {
+        let record: TestRecord =
+            serde_json::from_str(record).map_err(|error| Refusal::of(&format!("test record: {error}")))?;
         self.with(|store| store.write_test(&record))
     }
 
     /// Keeps a text beside the numbers.
-    fn attach(&self, name: &str, content: &str) -> PyResult<()> {
+    fn attach(&self, name: &str, content: &str) -> Result<()> {
         self.with(|store| store.attach(name, content))
     }
 
     /// Puts the store in its place. Closing twice does nothing.
-    fn close(&self) -> PyResult<()> {
-        self.take().map_or(Ok(()), Store::close).map_err(raised)
+    fn close(&self) -> Result<()> {
+        Ok(self.take().map_or(Ok(()), Store::close)?)
     }
 
     fn __enter__(this: Py<Self>) -> Py<Self> {
@@ -67,7 +67,7 @@ impl StoreWriter {
         exception: Option<Py<PyAny>>,
         _value: Option<Py<PyAny>>,
         _traceback: Option<Py<PyAny>>,
-    ) -> PyResult<()> {
+    ) -> Result<()> {
         match exception {
             None => self.close(),
             Some(_) => {
@@ -83,10 +83,10 @@ impl StoreWriter {
         self.store.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn with(&self, write: impl FnOnce(&mut Store) -> pcie_store::Result<()>) -> PyResult<()> {
+    fn with(&self, write: impl FnOnce(&mut Store) -> pcie_store::Result<()>) -> Result<()> {
         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        let store = store.as_mut().ok_or_else(|| RunError::new_err("the store is closed"))?;
-        write(store).map_err(raised)
+        let store = store.as_mut().ok_or_else(|| Error::Failed("the store is closed".into()))?;
+        Ok(write(store)?)
     }
 }
 
@@ -158,9 +158,8 @@ impl StoreContents {
     }
 
     /// Each test whole, as JSON, in suite order.
-    fn records(&self) -> PyResult<Vec<String>> {
-        let records = self.contents.tests.iter().map(serde_json::to_string).collect::<Result<_, _>>();
-        records.map_err(|error| RunError::new_err(error.to_string()))
+    fn records(&self) -> Result<Vec<String>> {
+        self.contents.tests.iter().map(text).collect()
     }
 }
 
@@ -172,35 +171,35 @@ impl StoreContents {
 
 /// Reads a store, all of it.
 #[pyfunction]
-fn read_store(py: Python<'_>, path: PathBuf) -> PyResult<StoreContents> {
-    let contents = py.detach(|| pcie_store::read(path)).map_err(raised)?;
+fn read_store(py: Python<'_>, path: PathBuf) -> Result<StoreContents> {
+    let contents = py.detach(|| pcie_store::read(path))?;
     let positions = contents.tests.iter().enumerate().map(|(position, test)| (test.id, position)).collect();
     Ok(StoreContents { contents, positions })
 }
 
 /// Reads the manifest of a store, as a JSON object.
 #[pyfunction]
-fn read_manifest(path: PathBuf) -> PyResult<String> {
-    pcie_store::read_manifest(path).map(|manifest| json_of(&manifest)).map_err(raised)
+fn read_manifest(path: PathBuf) -> Result<String> {
+    Ok(json_of(&pcie_store::read_manifest(path)?))
 }
 
 /// The damaged tests of a store, in words; an error if more than tests is damaged.
 #[pyfunction]
-fn damaged_tests(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
+fn damaged_tests(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
     match py.detach(|| pcie_store::read(path)) {
         Ok(_) => Ok(Vec::new()),
-        Err(Error::Damaged { damage, .. }) if damage.iter().all(Damage::is_of_tests) => {
+        Err(pcie_store::Error::Damaged { damage, .. }) if damage.iter().all(Damage::is_of_tests) => {
             Ok(damage.iter().map(ToString::to_string).collect())
         }
-        Err(error) => Err(raised(error)),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Refuses a place where no store could be put, before the work for it is done.
 #[pyfunction]
 #[pyo3(signature = (path, *, overwrite))]
-fn check_new_store(path: PathBuf, overwrite: bool) -> PyResult<()> {
-    let target = pcie_store::accept(&path, overwrite).map_err(raised)?;
+fn check_new_store(path: PathBuf, overwrite: bool) -> Result<()> {
+    let target = pcie_store::accept(&path, overwrite)?;
     crate::output::try_out(target)
 }
 
@@ -208,12 +207,4 @@ fn json_of(manifest: &Manifest) -> String {
     let entries: Map<String, Value> =
         manifest.iter().map(|(key, value)| (key.to_owned(), value.clone())).collect();
     Value::Object(entries).to_string()
-}
-
-pub(crate) fn raised(error: Error) -> PyErr {
-    if error.is_input() {
-        InputError::new_err(error.to_string())
-    } else {
-        RunError::new_err(error.to_string())
-    }
 }

@@ -12,6 +12,7 @@ mod engine;
 mod fast;
 mod pending;
 pub(crate) mod slots;
+mod start;
 mod times;
 mod walks;
 
@@ -23,6 +24,9 @@ use fast::{ReadRun, ReadWriteRun, WriteRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
 use serde::{Deserialize, Serialize};
+use start::Start;
+
+pub use start::Completion;
 
 /// What simulates bandwidth tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,26 +37,6 @@ pub enum Engine {
     Fast,
     /// Goes from event to event.
     Reference,
-}
-
-/// A transaction that is complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Completion {
-    /// Its number in the test.
-    pub transaction: u64,
-    /// When it was complete, counted from the start of the run.
-    pub time: Picoseconds,
-}
-
-/// What an engine starts from: see [`BandwidthRun::new`].
-#[derive(Debug)]
-struct Start<'a> {
-    machine: &'a Machine,
-    test: &'a Test,
-    list: &'a AddressList,
-    key: TestKey,
-    state: State,
-    first: u64,
 }
 
 /// A bandwidth test going on.
@@ -84,6 +68,8 @@ impl<'a> BandwidthRun<'a> {
         state: State,
         first: u64,
     ) -> Self {
+        debug_assert!(!test.operation.is_latency(), "a latency test is no run of bandwidth");
+        debug_assert!(first < test.transactions, "transaction {first} is not one of the test");
         let stalls = match (&machine.system.host.idle, test.operation) {
             (Some(idle), Operation::BwWr) => Some(StallsOfTest::new(&idle.stalls, key)),
             _ => None,
@@ -108,7 +94,10 @@ impl<'a> BandwidthRun<'a> {
     /// The same, and the completions one by one, earliest first.
     pub fn completions(&mut self, count: u64) -> Vec<Completion> {
         let mut noted = Vec::new();
-        self.go_on(count, Some(&mut noted));
+        let last = self.go_on(count, Some(&mut noted));
+        debug_assert!(noted.is_sorted_by_key(|completion| completion.time), "completions come in order");
+        debug_assert!(noted.len() as u64 <= count, "no more are complete than were asked for");
+        debug_assert!(noted.iter().all(|completion| completion.time <= last), "none is after the last");
         for completion in &mut noted {
             completion.time = self.with_stalls(completion.time);
         }

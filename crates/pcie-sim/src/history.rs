@@ -187,7 +187,7 @@ mod tests {
 
     /// The state after every transaction was really made, one by one.
     fn replayed(machine: &Machine, mut state: State, test: &Test, list: &AddressList) -> State {
-        let footprint = Footprint::new(&machine.lines, test, list);
+        let footprint = Footprint::new(machine.lines(), test, list);
         for transaction in 0..test.transactions {
             let lines = footprint.lines(transaction);
             if let Some(page) = state.io_tlb.page(lines.start) {
@@ -195,7 +195,7 @@ mod tests {
             }
             if AddressList::writes(test.operation, transaction, test.transactions) {
                 for line in lines {
-                    state.caches.write(&machine.lines, line);
+                    state.caches.write(machine.lines(), line);
                 }
             }
         }
@@ -203,9 +203,9 @@ mod tests {
     }
 
     fn assert_same(machine: &Machine, one: &mut State, other: &mut State, context: &str) {
-        for line in 0..machine.lines.buffer_lines() {
+        for line in 0..machine.lines().buffer_lines() {
             let (first, second) =
-                (one.caches.find(&machine.lines, line), other.caches.find(&machine.lines, line));
+                (one.caches.find(machine.lines(), line), other.caches.find(machine.lines(), line));
             assert_eq!(first, second, "{context}: line {line}");
         }
         if one.io_tlb.page_count() > 0 {
@@ -235,8 +235,8 @@ mod tests {
                 let mut expected = replayed(&machine, before.clone(), &test, &list);
                 let mut settled = before;
                 // In two parts, because sampling goes through a test in parts.
-                settled.advance(&machine.lines, &test, &list, 0..transactions / 3);
-                settled.advance(&machine.lines, &test, &list, transactions / 3..transactions);
+                settled.advance(machine.lines(), &test, &list, 0..transactions / 3);
+                settled.advance(machine.lines(), &test, &list, transactions / 3..transactions);
                 assert_same(
                     &machine,
                     &mut settled,
@@ -261,7 +261,7 @@ mod tests {
                 0..write.transactions,
             );
             state.thrash_from_host();
-            let found = state.caches.find(&machine.lines, 5);
+            let found = state.caches.find(machine.lines(), 5);
             assert_eq!(found == crate::caches::Found::DeviceLine, device_lines_survive);
         }
     }

@@ -70,6 +70,8 @@ impl<'a> LatencyRun<'a> {
         state: State,
         first: u64,
     ) -> Self {
+        debug_assert!(test.operation.is_latency(), "a bandwidth test is no run of latencies");
+        debug_assert!(first < test.transactions, "transaction {first} is not one of the test");
         let system = &machine.system;
         let (uplink, downlink) = machine.ports();
         let command = system.device.command.as_ref().filter(|_| test.path == Path::Command);
@@ -86,7 +88,7 @@ impl<'a> LatencyRun<'a> {
             machine,
             test,
             offsets: Offsets::new(list, first),
-            footprint: Footprint::new(&machine.lines, test, list),
+            footprint: Footprint::new(machine.lines(), test, list),
             next: first,
             draws: key.draws(Stream::Transaction),
             sleeper: system.host.idle.as_ref().map(|states| Sleeper::new(states, key)),
@@ -132,6 +134,8 @@ impl<'a> LatencyRun<'a> {
             }
             None => fast,
         };
+        debug_assert!(latency >= fast, "sleeping saves no time");
+        debug_assert!(fast > on_card, "no answer comes before it was asked for");
         let ticks = self.machine.tick.ticks(latency, chance.timer_phase());
         Sample { latency, ticks, period: latency + loop_time }
     }

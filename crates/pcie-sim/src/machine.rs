@@ -16,7 +16,7 @@ use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
 use pcie_workload::{AddressList, LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use thiserror::Error;
 
 /// Why a system cannot be simulated.
@@ -123,7 +123,8 @@ pub(crate) struct Written {
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub(crate) system: System,
-    pub(crate) lines: Arc<Lines>,
+    /// Numbered when first asked for: who only asks what bounds a test never needs them.
+    lines: Arc<OnceLock<Lines>>,
     narrow: LinkConfiguration,
     wide: LinkConfiguration,
     asked_for: AskedFor,
@@ -136,15 +137,14 @@ impl Machine {
     /// # Errors
     /// Names the first key whose value cannot be simulated.
     pub fn new(system: System) -> Result<Self, SystemError> {
-        Self::with_lines(system, None)
+        Self::with_lines(system, Arc::default())
     }
 
-    /// With lines that are numbered already, where they are.
-    fn with_lines(system: System, lines: Option<Arc<Lines>>) -> Result<Self, SystemError> {
+    /// With lines of the same shape, which another machine may have numbered already.
+    fn with_lines(system: System, lines: Arc<OnceLock<Lines>>) -> Result<Self, SystemError> {
         let (narrow, wide) = checked_links(&system)?;
         let timer = system.device.timer;
         let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
-        let lines = lines.unwrap_or_else(|| Arc::new(Lines::new(&system)));
         let asked_for = AskedFor::of(&wide, &system.device, &system.host.root_complex);
         Ok(Self { lines, narrow, wide, asked_for, tick, system })
     }
@@ -163,36 +163,42 @@ impl Machine {
         &self.system
     }
 
+    /// The cache lines that its tests can touch.
+    #[inline]
+    pub(crate) fn lines(&self) -> &Lines {
+        self.lines.get_or_init(|| Lines::new(&self.system))
+    }
+
     /// What the machine's state takes, bytes.
     #[must_use]
     pub fn state_bytes(&self) -> u64 {
-        Caches::size_bytes(&self.system, &self.lines)
+        Caches::size_bytes(&self.system, self.lines())
     }
 
     /// The machine after boot.
     #[must_use]
     pub fn boot(&self) -> State {
-        State::boot(&self.system, &self.lines)
+        State::boot(&self.system, self.lines())
     }
 
     /// The card writes random lines over the whole buffer.
     pub fn thrash_from_device(&self, state: &mut State, key: TestKey) {
-        state.thrash_from_device(&self.system, &self.lines, key);
+        state.thrash_from_device(&self.system, self.lines(), key);
     }
 
     /// The card writes the window, twice.
     pub fn warm_from_device(&self, state: &mut State, window_bytes: u64) {
-        state.warm_from_device(&self.system, &self.lines, window_bytes);
+        state.warm_from_device(&self.system, self.lines(), window_bytes);
     }
 
     /// The CPU writes the window, four times.
     pub fn warm_from_host(&self, state: &mut State, window_bytes: u64, key: TestKey) {
-        state.warm_from_host(&self.system, &self.lines, window_bytes, key);
+        state.warm_from_host(&self.system, self.lines(), window_bytes, key);
     }
 
     /// Brings a state from after the first `done.start` transactions of a test to after the first `done.end`.
     pub fn advance(&self, state: &mut State, test: &Test, list: &AddressList, done: std::ops::Range<u64>) {
-        state.advance(&self.lines, test, list, done);
+        state.advance(self.lines(), test, list, done);
     }
 
     /// Whether the transactions of a test leave anything behind.
@@ -338,7 +344,7 @@ impl Machine {
                 *cost = ReadCost { time: self.read_cost(found, busy), memory };
             }
         }
-        ReadCosts { costs, buffer_lines: self.lines.buffer_lines() }
+        ReadCosts { costs, buffer_lines: self.lines().buffer_lines() }
     }
 
     /// What writing a line costs before a read behind it may go on.
@@ -364,7 +370,7 @@ impl Machine {
         for nth in 0..count {
             let from = (nth * LINE_BYTES).max(lead);
             let to = ((nth + 1) * LINE_BYTES).min(lead + bytes);
-            let found = caches.write(&self.lines, first + nth as Line);
+            let found = caches.write(self.lines(), first + nth as Line);
             let whole_line = to - from == LINE_BYTES;
             written.cost = written.cost.max(self.write_cost(found, whole_line));
             written.from_memory |= matches!(found, Found::Memory { .. }) && !whole_line;

@@ -17,11 +17,13 @@
 mod descriptors;
 mod filter;
 mod frame;
+mod mux;
 mod queue;
 mod stores;
 
 pub use descriptors::{DescriptorMessage, DescriptorsOutcome, DescriptorsRun};
 pub use frame::{SIGNATURE, frame};
+pub use mux::{Connection, MuxMessage, MuxOutcome, MuxRun};
 pub use stores::{
     Back, Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
     StoresRun,

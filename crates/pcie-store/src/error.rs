@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::read::Damage;
+use crate::damage::Damage;
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf, absolute};
 use pcie_output::{Found, Target};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::damage::Damage;
 use crate::error::{Error, Result};
-use crate::read::Damage;
 use crate::schema::{APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
 
 /// The first bytes of an SQLite file, as <https://sqlite.org/fileformat2.html> describes them.

@@ -5,6 +5,7 @@
 //! reads them back, checked against the digests that stand beside the numbers. It does not interpret what it stores.
 //! `docs/reference/store.md` is the contract for the file.
 
+mod damage;
 mod digest;
 mod error;
 mod file;
@@ -14,10 +15,11 @@ mod record;
 mod schema;
 mod store;
 
+pub use damage::Damage;
 pub use error::{Error, Result};
 pub use file::{accept, is_store};
 pub use manifest::{Manifest, Origin};
-pub use read::{Contents, Damage, read, read_manifest};
+pub use read::{Contents, read, read_manifest};
 pub use record::{Distribution, Scalar, Series, Status, TestRecord};
 pub use schema::{APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
 pub use store::{Resumed, Store};

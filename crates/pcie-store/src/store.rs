@@ -8,10 +8,11 @@ use pcie_output::Beside;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
+use crate::damage::Damage;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::manifest::{Manifest, TESTS};
-use crate::read::{self, Contents, Damage};
+use crate::read::{self, Contents};
 use crate::record::{Status, TestRecord};
 
 mod rows;

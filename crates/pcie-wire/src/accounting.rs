@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::generation::SKP_SHARE;
 use crate::sigcomm18;
 use crate::{DllpIntervals, FLIT_BYTES, FLIT_TLP_BYTES, LinkConfiguration, Piece, TlpKind};
-
-/// Share of the symbols that are SKP ordered sets: 4 in 1538.
-pub(crate) const SKP_SHARE: f64 = 4.0 / 1538.0;
 
 /// Which arithmetic to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -2,6 +2,9 @@
 
 use crate::ConfigurationError;
 
+/// Share of the symbols that are SKP ordered sets: 4 in 1538.
+pub(crate) const SKP_SHARE: f64 = 4.0 / 1538.0;
+
 /// A generation of PCI Express, 1 to 7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Generation {

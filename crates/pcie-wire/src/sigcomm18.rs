@@ -8,8 +8,8 @@
 //! * Generations 6 and 7 are a guess: 242 of 256 bytes of a flit, with DLLPs and 8 bytes for each TLP besides.
 //! * Data are counted in bytes, not in the double words that TLPs carry.
 
-use crate::accounting::SKP_SHARE;
 use crate::dllp::latency_limit_symbols;
+use crate::generation::SKP_SHARE;
 use crate::{DLLP_BYTES, Generation, LinkConfiguration, TlpKind};
 
 /// Bytes of a 256 B flit that the model guesses to be left.

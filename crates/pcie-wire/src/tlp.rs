@@ -9,10 +9,6 @@ use crate::{AddressWidth, LinkConfiguration, Piece};
 
 /// Framing, sequence number and LCRC of one TLP outside flit mode.
 pub const LINK_BYTES_PER_TLP: u32 = 8;
-/// Bytes of a flit.
-pub const FLIT_BYTES: u64 = 256;
-/// Bytes of a flit that TLPs fill; the others are 6 of DLLP content, 8 of CRC and 6 of FEC.
-pub const FLIT_TLP_BYTES: u64 = 236;
 
 const ECRC_BYTES: u32 = 4;
 const COMPLETION_HEADER_BYTES: u32 = 12;

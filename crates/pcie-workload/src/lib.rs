@@ -12,8 +12,8 @@ mod units;
 
 pub use addresses::{AddressList, LIST_LENGTH, Offsets};
 pub use messages::{
-    BufferEviction, MessagePace, MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord,
-    QueueSharing, StoreKind, Way,
+    BufferEviction, MessageConnection, MessagePace, MessageSuite, MessageSuiteError, MessageTest,
+    MessageTestRecord, QueueSharing, StoreKind, Way,
 };
 pub use suite::{Suite, SuiteError};
 pub use test::{

@@ -1,5 +1,7 @@
 //! Messages from cores to a device: what a row of a suite of messages asks for.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -15,6 +17,8 @@ pub enum Way {
     WriteCombinedFenced,
     /// Doorbell, descriptor and DMA.
     Descriptors,
+    /// Each connection's messages by stores up to a size, through write-combining buffers, and by descriptors above it.
+    Mux,
 }
 
 /// How several cores use the device.
@@ -59,11 +63,28 @@ pub enum StoreKind {
     Direct,
 }
 
+/// A connection, with a core to itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessageConnection {
+    /// Unique name.
+    pub name: String,
+    /// Time between its messages.
+    pub pace: MessagePace,
+    /// Payloads of its messages, which it sends one after another, over and over.
+    pub sizes: Vec<u64>,
+    /// The longest payload that goes by stores: 0 for none; null for what the test says.
+    pub stores_up_to_bytes: Option<u64>,
+}
+
 /// A test of messages. As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be
 /// told (`eviction`, `pressure`) is null for a device that exists.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTest {
+    /// What each core sends, where the way is a mux, as JSON text; null for the same of each.
+    #[serde(with = "as_text")]
+    pub connections: Option<Vec<MessageConnection>>,
     /// Cores that send.
     pub cores: u32,
     /// Order of eviction; null for the core's own.
@@ -72,7 +93,7 @@ pub struct MessageTest {
     pub generation: Option<u32>,
     /// Lanes of the link; null for the system's own.
     pub lanes: Option<u32>,
-    /// Messages of each core.
+    /// Messages of each core; at least, where the way is a mux.
     pub messages: u32,
     /// Time between messages.
     pub pace: MessagePace,
@@ -80,14 +101,36 @@ pub struct MessageTest {
     pub pressure: Option<f64>,
     /// Queues.
     pub sharing: QueueSharing,
-    /// Payload of a message.
+    /// Payload of a message; the longest, where the way is a mux.
     pub size_bytes: u64,
     /// Width of a store: 4, 8, 16, 32 or 64; null for the device's own, and where messages go by descriptors.
     pub store_bytes: Option<u32>,
     /// The instruction that stores; null likewise.
     pub store_kind: Option<StoreKind>,
+    /// The longest payload that goes by stores, of connections that do not say; null where the way is no mux.
+    pub stores_up_to_bytes: Option<u64>,
     /// The way.
     pub way: Way,
+}
+
+/// Connections as a text of JSON: parameters of a test are plain values.
+mod as_text {
+    use super::MessageConnection;
+    use serde::de::Error as _;
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    type Connections = Option<Vec<MessageConnection>>;
+
+    pub(super) fn serialize<S: Serializer>(connections: &Connections, to: S) -> Result<S::Ok, S::Error> {
+        let text = connections.as_ref().map(serde_json::to_string).transpose();
+        text.map_err(S::Error::custom)?.serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Connections, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| serde_json::from_str(&text).map_err(D::Error::custom)).transpose()
+    }
 }
 
 /// A test as it stands in a suite.
@@ -118,12 +161,18 @@ pub struct MessageSuite {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("suite {suite}: test {position} ({family}): {key} is {value}: give {remedy}")]
 pub struct MessageSuiteError {
-    suite: String,
-    position: usize,
-    family: String,
-    key: &'static str,
-    value: f64,
-    remedy: &'static str,
+    /// Name of the suite.
+    pub suite: String,
+    /// Place of the test in it, counted from 0.
+    pub position: usize,
+    /// The test's family.
+    pub family: String,
+    /// The key.
+    pub key: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// What would be right, after "give".
+    pub remedy: &'static str,
 }
 
 const MAX_PAYLOAD_BYTES: u64 = 1 << 16;
@@ -155,6 +204,48 @@ impl MessageTest {
                 pressure.map(|pressure| ("pressure", pressure, "a share, 0 to 1"))
             })
             .or_else(|| self.store_problem())
+            .or_else(|| self.connection_problem())
+    }
+
+    /// What of the connections cannot be.
+    fn connection_problem(&self) -> Option<(&'static str, f64, &'static str)> {
+        let connections = self.connections.as_deref().unwrap_or_default();
+        if self.way != Way::Mux {
+            let count = connections.len() as f64;
+            return self.connections.is_some().then_some(("connections", count, "none: only a mux has them"));
+        }
+        if connections.len() != self.cores as usize {
+            return Some((
+                "cores",
+                f64::from(self.cores),
+                "as many as connections, each of which has a core",
+            ));
+        }
+        let names: BTreeSet<_> = connections.iter().map(|connection| &connection.name).collect();
+        if names.len() < connections.len() {
+            return Some(("names of connections", names.len() as f64, "each its own"));
+        }
+        if self.sharing != QueueSharing::OwnQueues {
+            return Some(("sharing", 1.0, "own-queues: each connection of a mux has its own"));
+        }
+        let sizes = || connections.iter().flat_map(|connection| &connection.sizes);
+        if connections.iter().any(|connection| connection.sizes.is_empty()) {
+            return Some(("sizes", 0.0, "one or more to each connection"));
+        }
+        if let Some(size) = sizes().find(|size| !(1..=MAX_PAYLOAD_BYTES).contains(*size)) {
+            return Some(("sizes", *size as f64, "1 byte to 64 KiB"));
+        }
+        if sizes().max() != Some(&self.size_bytes) {
+            return Some(("size_bytes", self.size_bytes as f64, "the longest message of a connection"));
+        }
+        let undecided =
+            connections.iter().filter(|connection| connection.stores_up_to_bytes.is_none()).count();
+        let remedy = "it to the test, or to each connection";
+        (undecided > 0 && self.stores_up_to_bytes.is_none()).then_some((
+            "connections without stores_up_to_bytes",
+            undecided as f64,
+            remedy,
+        ))
     }
 
     /// What of the stores cannot be.
@@ -196,6 +287,7 @@ mod tests {
     #[test]
     fn impossible_tests_are_named_with_their_key() {
         let test = MessageTest {
+            connections: None,
             cores: 1,
             eviction: Some(BufferEviction::InOrder),
             generation: None,
@@ -207,6 +299,7 @@ mod tests {
             size_bytes: 64,
             store_bytes: Some(8),
             store_kind: None,
+            stores_up_to_bytes: None,
             way: Way::WriteCombined,
         };
         let message = |parameters: MessageTest| {
@@ -214,7 +307,18 @@ mod tests {
             let suite = MessageSuite { name: "mine".into(), title: "t".into(), tests: vec![record] };
             suite.validate().map_err(|error| error.to_string())
         };
+        let mux = |sizes: &[u64], stores_up_to_bytes| MessageTest {
+            connections: Some(vec![MessageConnection {
+                name: "requests".into(),
+                pace: MessagePace::Alone,
+                sizes: sizes.to_vec(),
+                stores_up_to_bytes,
+            }]),
+            way: Way::Mux,
+            ..test.clone()
+        };
         assert_eq!(message(test.clone()), Ok(()));
+        assert_eq!(message(mux(&[64, 8], Some(0))), Ok(()));
         for (wrong, key) in [
             (
                 MessageTest { size_bytes: 65_537, ..test.clone() },
@@ -234,6 +338,12 @@ mod tests {
                 MessageTest { store_kind: Some(StoreKind::Direct), ..test.clone() },
                 "store_bytes is 8: give 64",
             ),
+            (MessageTest { connections: Some(vec![]), ..test.clone() }, "connections is 0: give none"),
+            (MessageTest { way: Way::Mux, ..test.clone() }, "cores is 1: give as many as connections"),
+            (mux(&[64], None), "connections without stores_up_to_bytes is 1: give it to the test"),
+            (mux(&[64, 1 << 17], Some(0)), "sizes is 131072: give 1 byte to 64 KiB"),
+            (mux(&[], Some(0)), "sizes is 0: give one or more"),
+            (mux(&[8], Some(0)), "size_bytes is 64: give the longest message"),
         ] {
             let found = message(wrong).unwrap_err();
             assert!(found.starts_with("suite mine: test 0 (f): ") && found.contains(key), "{found}");

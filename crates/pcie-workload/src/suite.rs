@@ -20,11 +20,16 @@ pub struct Suite {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("suite {suite}: test {position} ({family}, {name}): {error}")]
 pub struct SuiteError {
-    suite: String,
-    position: usize,
-    family: String,
-    name: String,
-    error: TestError,
+    /// Name of the suite.
+    pub suite: String,
+    /// Place of the test in it, counted from 0.
+    pub position: usize,
+    /// The test's family.
+    pub family: String,
+    /// Its published name.
+    pub name: String,
+    /// What is wrong with it.
+    pub error: TestError,
 }
 
 impl Suite {

@@ -11,7 +11,12 @@ of a few is tried (`structure`), and the rest is fitted jointly (`fit`), against
 history that it has in the suite `paper`.
 """
 
-from pcielab.calibrate.machine import Calibration, calibrate
-from pcielab.calibrate.measured import Measured, read_measured, read_pack
+from pcielab.extras import require
+
+require(("scipy",), "calibrate")
+
+# What follows imports it, and whoever lacks it should read what to install.
+from pcielab.calibrate.machine import Calibration, calibrate  # noqa: E402
+from pcielab.calibrate.measured import Measured, read_measured, read_pack  # noqa: E402
 
 __all__ = ["Calibration", "Measured", "calibrate", "read_measured", "read_pack"]

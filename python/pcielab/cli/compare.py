@@ -30,8 +30,8 @@ def compare(
 ) -> None:
     """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary."""
     from pcielab.compare import compare as compare_stores
-    from pcielab.compare import draw
     from pcielab.outputs import check_file, write_file
+    from pcielab.report.comparison import draw
 
     if output is not None:
         check_file(output, overwrite=overwrite)

@@ -248,8 +248,8 @@ def explain(
 
 
 def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, overwrite: bool) -> None:
-    from pcielab.fabric.picture import tree
     from pcielab.report import save_figure
+    from pcielab.report.fabric_tree import tree
 
     save_figure(tree(chosen, found), path, theme=theme.value, overwrite=overwrite)
     typer.echo(f"wrote {path}", err=True)

@@ -5,7 +5,6 @@ They are declared once; `takes_model_options` adds them to a command, which gets
 
 import functools
 import inspect
-import re
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -13,7 +12,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, with_message
 from pcielab.model.link import Accounting, Limits, Link
 from pcielab.quantities import parse_bytes
 
@@ -153,16 +152,19 @@ _OPTION_OF_KEY = {
 
 @contextmanager
 def errors_name_options() -> Any:
-    """Put the options that people type in the place of the library's keys, in messages that start with a key."""
+    """Put the options that people type in the place of the library's keys."""
     try:
         yield
     except InputError as error:
-        path, colon, rest = str(error).partition(": ")
-        key = re.sub(r"\[\d+\]$", "", path).rpartition(".")[2]
-        if key not in _OPTION_OF_KEY:
+        place = error.key or ""
+        key = place.rpartition(".")[2].partition("[")[0]  # such as `model.mps_bytes`, or `sizes_bytes[2]`
+        if error.subject or key not in _OPTION_OF_KEY:  # of a file, whose keys they are
             raise
-        rest = re.sub(r"\b[a-z]+(_[a-z]+)+\b", lambda word: _OPTION_OF_KEY.get(word[0], word[0]), rest)
-        raise InputError(f"{_OPTION_OF_KEY[key]}{colon}{rest}") from error
+        told = str(error).removeprefix(f"{place}: ")
+        for named in (key, error.beside or ""):
+            if "_" in named:  # and is no word of the sentence, as `generation` is
+                told = told.replace(named, _OPTION_OF_KEY.get(named, named))
+        raise with_message(error, f"{_OPTION_OF_KEY[key]}: {told}") from error
 
 
 def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:

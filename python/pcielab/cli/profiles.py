@@ -106,7 +106,7 @@ def make_skeleton(
 ) -> None:
     """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
     from pcielab.outputs import check_file, write_file
-    from pcielab.profiles.skeleton import skeleton
+    from pcielab.skeleton import skeleton
 
     text = read_text_roughly(lspci)
     check_file(output, overwrite=overwrite)

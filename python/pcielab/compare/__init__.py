@@ -1,4 +1,4 @@
-"""Two runs side by side: what pairs with what, how far apart they are, and a picture of it.
+"""Two runs side by side: what pairs with what, and how far apart they are.
 
 from pcielab import open_store
 from pcielab.compare import compare
@@ -8,7 +8,6 @@ comparison.summary
 """
 
 from pcielab.compare.pairs import Comparison, compare
-from pcielab.compare.picture import draw
 from pcielab.compare.systems import Difference, differences
 
-__all__ = ["Comparison", "Difference", "compare", "differences", "draw"]
+__all__ = ["Comparison", "Difference", "compare", "differences"]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from pcielab.compare.systems import Difference, differences
+from pcielab.connections import with_connections
 from pcielab.errors import InputError
-from pcielab.fabric.stored import flow_table
+from pcielab.flow_tables import flow_table
 from pcielab.store import Store
 
 ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
@@ -21,7 +22,7 @@ NAMED = ["family", "name", *ASKED]
 UNNAMED = ["operation", "path", *ASKED, "stride_units", "outstanding"]
 MESSAGES = [
     *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
-    *("store_bytes", "store_kind"),
+    *("store_bytes", "store_kind", "stores_up_to_bytes", "connections", "connection"),
 ]
 """What tests of messages ask for besides the size; theirs have none of the parameters of transfers."""
 _UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
@@ -125,7 +126,9 @@ def compare(a: Store, b: Store) -> Comparison:
 
 
 def _finished(store: Store) -> pd.DataFrame:
-    frame = store.scalars
+    frame = with_connections(store, store.scalars)
+    if "connection" in frame:
+        frame = frame.rename(columns={"id": "test"}).assign(id=range(len(frame)))
     missing = [column for column in {*NAMED, *UNNAMED, *METRICS} if column not in frame]
     frame = frame.assign(**dict.fromkeys(missing))
     frame = frame.assign(outstanding=frame["outstanding"].astype("Float64").fillna(-1.0))

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from pcielab import _core
 from pcielab.devices import cpu, rtl
-from pcielab.devices.cuda import options as cuda
+from pcielab.devices.cuda import kind as cuda
+from pcielab.devices.cuda.options import CudaOptions
 from pcielab.errors import InputError
 from pcielab.profiles.part import Part
 from pcielab.validation import explain, suggestion
@@ -48,7 +49,7 @@ _SHIPPED = (
     Kind(
         "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
     ),
-    Kind("cuda", cuda.TITLE, cuda.CudaOptions, cuda.make, cuda.present),
+    Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
     Kind("rtl", rtl.TITLE, rtl.RtlOptions, rtl.make, rtl.present),
     Kind(
         "fpga",

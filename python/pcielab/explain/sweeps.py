@@ -17,6 +17,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pcielab.extras import needed
+
 Holds: TypeAlias = Literal["wire", "issue-rate", "in-flight"]
 """What holds the rate where more in flight gains nothing."""
 
@@ -103,8 +105,8 @@ def _model(
 
 
 def _fitted(group: Sequence[Mapping[str, Any]]) -> Sweep | None:
-    from scipy.optimize import curve_fit
-    from scipy.stats import t
+    curve_fit = needed("scipy.optimize", "calibrate").curve_fit
+    t = needed("scipy.stats", "calibrate").t
 
     in_flight = np.array([float(record["parameters"]["outstanding"]) for record in group])
     per_ns = np.array([(_rate(record) or 0.0) / 1e9 for record in group])

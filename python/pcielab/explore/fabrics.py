@@ -10,7 +10,7 @@ from pcielab import fabric, shipped
 from pcielab.errors import InputError
 from pcielab.fabric.files import Flow
 from pcielab.fabric.flows import flows_of, frame_of
-from pcielab.fabric.picture import places_of
+from pcielab.report.fabric_tree import places_of
 from pcielab.validation import explain, suggestion
 from pcielab.wording import shown
 

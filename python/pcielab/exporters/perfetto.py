@@ -26,7 +26,7 @@ _ROUNDING_NS = 0.0005
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
-    from pcielab.fabric.stored import request_table
+    from pcielab.flow_tables import request_table
 
     check_file(output, overwrite=overwrite)
     events = list(_events(request_table(store)))

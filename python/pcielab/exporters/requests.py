@@ -9,7 +9,7 @@ from pcielab.store import Store
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
-    from pcielab.fabric.stored import request_table
+    from pcielab.flow_tables import request_table
 
     check_file(output, overwrite=overwrite)
     table = request_table(store)

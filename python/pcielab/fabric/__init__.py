@@ -13,13 +13,12 @@ from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influen
 from pcielab.fabric.experiments import FabricSuite, Point, load_fabric_suite, suite_names
 from pcielab.fabric.files import FabricFile, Flow, json_schema
 from pcielab.fabric.load import Fabric, check_ends, load, names
-from pcielab.fabric.requests import PHASES
 from pcielab.fabric.run import flow_set, run
 from pcielab.fabric.runtime import POLICIES, Hold, Policy, PolicyName, Runtime, Waiting
 from pcielab.fabric.simulate import DISCIPLINES, Discipline, Simulated, simulate
 from pcielab.fabric.standalone import check_by_simulation, excessive, simulated_standalones
-from pcielab.fabric.stored import flow_table, request_table
 from pcielab.fabric.trace import Trace
+from pcielab.flow_tables import PHASES, flow_table, request_table
 
 __all__ = [
     "DISCIPLINES",

@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from pcielab import _core, shipped
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.fabric.files import FabricFile
 from pcielab.fabric.flows import frame_of, read_flows
 from pcielab.input_files import given_path, is_there, read_toml
@@ -90,10 +90,8 @@ def load(name_or_path: str) -> Fabric:
     except ValidationError as error:
         raise explain(error, FabricFile, str(path)) from None
     fabric = Fabric(file, path)
-    try:
+    with found_in(path):
         _core.fabric_check(fabric.to_json())
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     return fabric
 
 

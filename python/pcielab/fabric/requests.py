@@ -7,12 +7,8 @@ when the command came to the device (NaN for MMIO, which has none); the three ph
 import numpy as np
 import pandas as pd
 
+from pcielab.flow_tables import PHASES, TIMES
 from pcielab.percentiles import percentile
-
-PHASES = ("host", "fabric", "device")
-"""Where a request spends its time: queued at the host, in the fabric, executed at the device."""
-TIMES = ("submitted", "reached", *PHASES)
-"""What is known of each request."""
 
 
 def requests_of(times: bytes) -> pd.DataFrame:

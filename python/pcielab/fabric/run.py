@@ -10,7 +10,7 @@ import pandas as pd
 
 from pcielab import __version__, _core
 from pcielab.devices.running import Progress, check_outputs, kept_when_interrupted, no_progress, this_computer
-from pcielab.errors import InputError
+from pcielab.errors import found_in
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.flows import flows_of
 from pcielab.fabric.load import Fabric
@@ -112,11 +112,9 @@ def _check(fabric: Fabric, points: Sequence[Point], seed: int) -> None:
     """Refuse what cannot be simulated before anything is written."""
     for point in points:
         experiment = point.experiment
-        try:
+        with found_in(f"{experiment.family}, {experiment.series}"):
             check_options(experiment.duration_us, experiment.warm_up_us, seed)
             check_flows(fabric, point.frame())
-        except InputError as error:
-            raise InputError(f"{experiment.family}, {experiment.series}: {error}") from None
 
 
 def flow_set(flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float) -> list[Point]:

@@ -1,38 +1,18 @@
-"""What a store has of flows through a fabric: as it is written, and as tables of it are read.
+"""What a store gets of flows through a fabric; `pcielab.flow_tables` reads it.
 
 Of each flow `bandwidth`, `requests` and latencies are scalars under the subject `flow NAME`, and the average and
 99th percentile of its phases under `phase PHASE of NAME`; histograms of whole requests and of each phase are
 distributions; the times of each request, where they were kept, are series.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pcielab.errors import InputError
-from pcielab.fabric.requests import PHASES, TIMES
+from pcielab.flow_tables import PHASES, TIMES
 from pcielab.percentiles import percentile
-from pcielab.store import Store
-
-_METRICS = {"bandwidth": "gbytes_per_s", "requests": "requests"}
-"""Metrics of flows that have other names in tables; all others are latencies, in ns."""
-FLOW_KEYS = (
-    "source",
-    "destination",
-    "primitive",
-    "size_bytes",
-    "outstanding",
-    "standalone_gbytes_per_s",
-    "arrivals",
-    "socket",
-    "queue",
-    "memory",
-)
-"""What tables say of a flow besides what was found."""
-_ORDER = ("gbytes_per_s", "requests", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
 
 
 def scalars_of(
@@ -85,108 +65,3 @@ def series_of(requests: Mapping[str, pd.DataFrame]) -> list[dict[str, Any]]:
         for time in TIMES
         if len(rows) and rows[time].notna().all()
     ]
-
-
-def flow_table(store: Store) -> pd.DataFrame:
-    """One row per test and flow, in suite order: what was asked, and bandwidth, latencies and phases found.
-
-    The columns are id, family, experiment, what was swept with its value, discipline, flow and its keys, status,
-    message, gbytes_per_s, requests, average_ns, p50_ns, p90_ns, p99_ns, reached_ns (from submission until the
-    command is at the device), host_ns, fabric_ns, device_ns; what no row has is left out. A test that has no
-    result has its rows without numbers.
-    """
-    store.require_kind("fabric", "a table of flows")
-    asked = pd.DataFrame(list(_asked(store)))
-    scalars = store.scalar_rows
-    found = pd.concat([_wide(scalars, "flow "), _phase_averages(scalars)], axis=1)
-    table = asked.join(found, on=["id", "flow"])
-    columns = [*asked.columns, *(name for name in (*_ORDER, *(f"{one}_ns" for one in PHASES)) if name in table)]
-    table = table[columns].dropna(axis="columns", how="all")
-    return table.astype({"requests": "Int64"}) if "requests" in table else table
-
-
-def _asked(store: Store) -> Iterator[dict[str, Any]]:
-    for test in store.tests.to_dict("records"):
-        for flow in _flows(store, test):
-            yield {
-                "id": test["id"],
-                "family": test["family"],
-                "experiment": test["name"],
-                "sweep": test.get("sweep"),
-                "value": test.get("value"),
-                "discipline": test.get("discipline"),
-                "flow": str(flow.get("name")),
-                **{key: flow.get(key) for key in FLOW_KEYS},
-                "status": test["status"],
-                "message": test["message"] or None,
-            }
-
-
-def _flows(store: Store, test: Mapping[Any, Any]) -> list[dict[str, Any]]:
-    """The flows of a test, as its parameters have them."""
-    try:
-        flows = json.loads(str(test.get("flows")))
-    except ValueError:
-        flows = None
-    if not isinstance(flows, list) or not all(isinstance(flow, dict) for flow in flows):
-        raise InputError(f"{store.path}: test {test['id']}: `flows` is no JSON list of flows")
-    return flows
-
-
-def _wide(scalars: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The scalars of a kind of subject by test and name of the flow, metrics as columns."""
-    rows = scalars[scalars["subject"].str.startswith(kind)]
-    names = rows["subject"].str.removeprefix(kind).rename("flow")
-    wide = rows.assign(flow=names).pivot(index=["test", "flow"], columns="metric", values="value")
-    return wide.rename(columns=lambda metric: _METRICS.get(metric, f"{metric}_ns"))
-
-
-def _phase_averages(scalars: pd.DataFrame) -> pd.DataFrame:
-    """The average of each phase by test and name of the flow."""
-    rows = scalars[scalars["subject"].str.startswith("phase ") & (scalars["metric"] == "average")]
-    parts = rows["subject"].str.extract(r"^phase (\w+) of (.*)$")
-    rows = rows.assign(phase=parts[0] + "_ns", flow=parts[1])
-    return rows.pivot(index=["test", "flow"], columns="phase", values="value")
-
-
-def request_table(store: Store) -> pd.DataFrame:
-    """One row per request that was kept: its test, flow and place in it, and its times in ns.
-
-    The columns are id, family, experiment, value (where something is swept), flow, request, submitted_ns,
-    reached_ns (empty where there is no command), host_ns, fabric_ns, device_ns, total_ns. Requests of a flow are
-    in the order in which they were done.
-
-    Raises:
-        InputError: None were kept.
-    """
-    store.require_kind("fabric", "a table of requests")
-    kept = [
-        _requests(store, test, str(flow.get("name")))
-        for test in store.tests.to_dict("records")
-        for flow in _flows(store, test)
-    ]
-    kept = [one for one in kept if len(one)]
-    if not kept:
-        raise InputError(
-            f"{store.path}: has no requests one by one: keep them with `pcielab fabric run --trace`, or save a "
-            "program's trace"
-        )
-    table = pd.concat(kept, ignore_index=True)
-    return table if table["value"].notna().any() else table.drop(columns="value")
-
-
-def _requests(store: Store, test: Mapping[Any, Any], flow: str) -> pd.DataFrame:
-    times = {time: store.series(test["id"], f"{time} of {flow}")["value"] for time in TIMES}
-    frame = pd.DataFrame({f"{time}_ns": values for time, values in times.items()}).dropna(subset=["submitted_ns"])
-    frame["total_ns"] = frame[[f"{phase}_ns" for phase in PHASES]].sum(axis=1)
-    place = {
-        "id": test["id"],
-        "family": test["family"],
-        "experiment": test["name"],
-        "value": test.get("value"),
-        "flow": flow,
-        "request": range(len(frame)),
-    }
-    for number, (column, value) in enumerate(place.items()):
-        frame.insert(number, column, value)
-    return frame

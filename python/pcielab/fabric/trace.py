@@ -13,10 +13,11 @@ from pcielab import _core
 from pcielab.devices.running import this_computer
 from pcielab.errors import InputError
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.requests import PHASES, summary_of
+from pcielab.fabric.requests import summary_of
 from pcielab.fabric.run import manifest_of
 from pcielab.fabric.simulate import Discipline
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
+from pcielab.flow_tables import PHASES
 from pcielab.percentiles import percentile
 
 Phase: TypeAlias = Literal["host", "fabric", "device", "total"]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from pcielab import _core, shipped
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.input_files import given_path, read_toml
 from pcielab.model.link import Link
 from pcielab.profiles import ResolvedSystem, resolve
@@ -199,9 +199,8 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     content = read_toml(path)
     try:
         profile = MessageProfile.model_validate(content)
-        _core.model_check_messages(json.dumps(profile.as_question()))
     except ValidationError as error:
         raise explain(error, MessageProfile, str(path)) from error
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    with found_in(path):
+        _core.model_check_messages(json.dumps(profile.as_question()))
     return profile

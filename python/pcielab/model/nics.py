@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from pcielab import _core, shipped
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.input_files import given_path, read_toml
 from pcielab.validation import explain
 from pcielab.wording import shown
@@ -95,9 +95,8 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     content = read_toml(path)
     try:
         profile = NicProfile.model_validate(content)
-        _core.model_check_nic(json.dumps(profile.as_question()))
     except ValidationError as error:
         raise explain(error, NicProfile, str(path)) from error
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+    with found_in(path):
+        _core.model_check_nic(json.dumps(profile.as_question()))
     return profile

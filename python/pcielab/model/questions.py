@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import out_of_range
 from pcielab.model.answers import Bandwidth, NicThroughput, Sizing
 from pcielab.model.link import Accounting, Ethernet, Limits, Link
 
@@ -106,6 +106,6 @@ def _check_numbers(value: Any, key: str = "") -> None:
         for inner in value:
             _check_numbers(inner, key)
     elif isinstance(value, float) and not math.isfinite(value):
-        raise InputError(f"{key}: {value} is out of range: give a finite number")
+        raise out_of_range(key, value, "a finite number")
     elif isinstance(value, int) and not 0 <= value < _INTEGERS:
-        raise InputError(f"{key}: {value} is out of range: give a whole number above 0, below {_INTEGERS}")
+        raise out_of_range(key, value, f"a whole number above 0, below {_INTEGERS}")

@@ -1,17 +1,14 @@
 """Changes to single values by dotted key: the `[set]` table of a system file, and `--set KEY=VALUE`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
-
-from pydantic import BaseModel
 
 from pcielab.errors import InputError
 from pcielab.input_files import parse_toml
-from pcielab.profiles.read import Table
+from pcielab.profiles.nested import Table, is_index, known_keys, replaced
 from pcielab.profiles.system import System
-from pcielab.validation import closest, submodel, suggestion
-from pcielab.wording import named, shown
+from pcielab.validation import closest, suggestion
+from pcielab.wording import named
 
 _MOST_LETTERS = 200
 """Twice as many as the longest key has."""
@@ -41,23 +38,8 @@ def apply(raw: Table, changes: Mapping[str, object], where: str) -> Table:
     for key, value in changes.items():
         steps = key.split(".")
         _check(key, steps, where)
-        raw = _with(raw, steps, value, key, where)
+        raw = replaced(raw, key, value, where)
     return raw
-
-
-def replaced(table: Table, key: str, value: object) -> Table:
-    """A copy of nested tables with the value of a dotted key replaced."""
-    changed: Table = _with(table, key.split("."), value, key, "")
-    return changed
-
-
-def known_keys(model: type[BaseModel] = System, prefix: str = "") -> Iterator[str]:
-    """Every dotted key that a system has."""
-    for name, field in model.model_fields.items():
-        inner = submodel(field.annotation)
-        yield prefix + name
-        if inner is not None:
-            yield from known_keys(inner, f"{prefix}{name}.")
 
 
 def _value(value: object) -> object:
@@ -74,7 +56,7 @@ def _value(value: object) -> object:
 
 @cache
 def _known() -> list[str]:
-    return list(known_keys())
+    return list(known_keys(System))
 
 
 def _check(key: str, steps: Sequence[str], where: str) -> None:
@@ -82,7 +64,7 @@ def _check(key: str, steps: Sequence[str], where: str) -> None:
         raise InputError(
             f"{where}{named(key)}: no such key: the longest ones have fewer than {_MOST_LETTERS} letters"
         )
-    wanted = ".".join(step for step in steps if not _is_index(step))
+    wanted = ".".join(step for step in steps if not is_index(step))
     known = _known()
     if wanted in known:
         return
@@ -97,21 +79,3 @@ def _check(key: str, steps: Sequence[str], where: str) -> None:
         nearest = closest(wanted, known)
         remedy = f"did you mean {nearest}?" if nearest else suggestion(last, siblings or list(System.model_fields))
     raise InputError(f"{where}{named(key)}: no such key: {remedy}")
-
-
-def _with(table: Any, steps: Sequence[str], value: object, key: str, where: str) -> Any:
-    """A copy of a nested table or list with one value replaced."""
-    step, rest = steps[0], steps[1:]
-    if isinstance(table, list):
-        if not _is_index(step) or int(step) >= len(table):
-            raise InputError(f"{where}{named(key)}: {shown(step)} is not an index of a list of {len(table)}")
-        new = _with(table[int(step)], rest, value, key, where) if rest else value
-        return [*table[: int(step)], new, *table[int(step) + 1 :]]
-    if not isinstance(table, dict):
-        table = {}
-    return {**table, step: _with(table.get(step), rest, value, key, where) if rest else value}
-
-
-def _is_index(step: str) -> bool:
-    """Whether a part of a key counts the entries of a list."""
-    return step.isascii() and step.isdigit()

@@ -2,12 +2,15 @@
 
 from html import escape
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from pcielab.profiles.keys import Key, keys_of, text_of
-from pcielab.profiles.resolve import ResolvedSystem
+
+if TYPE_CHECKING:
+    from pcielab.profiles.resolve import ResolvedSystem
 
 
-def html_of(system: ResolvedSystem) -> str:
+def html_of(system: "ResolvedSystem") -> str:
     """The system as HTML: a table for each part, folded away but for what was changed."""
     changes = "".join(
         f"<li><code>{escape(key)} = {escape(str(value))}</code></li>" for key, value in system.overrides.items()

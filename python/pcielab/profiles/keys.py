@@ -7,13 +7,15 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pydantic import BaseModel
 
-from pcielab.profiles.resolve import ResolvedSystem
 from pcielab.profiles.system import System
 from pcielab.validation import submodel
+
+if TYPE_CHECKING:
+    from pcielab.profiles.resolve import ResolvedSystem
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -53,7 +55,7 @@ class Key:
         return self.key.rpartition(".")[0]
 
 
-def keys_of(system: ResolvedSystem) -> list[Key]:
+def keys_of(system: "ResolvedSystem") -> list[Key]:
     """Every key of a system that has a single value, in the order of the reference."""
     values = system.system.model_dump(mode="json")
     return [

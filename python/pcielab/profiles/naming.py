@@ -10,8 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pcielab.errors import InputError
-from pcielab.profiles.changes import known_keys, replaced
-from pcielab.profiles.system import System
+from pcielab.profiles.nested import known_keys, replaced
 from pcielab.validation import explain, suggestion
 from pcielab.wording import named
 
@@ -20,7 +19,7 @@ _SHOWN = 8
 _Part = TypeVar("_Part", bound=BaseModel)
 
 
-def key_of(name: str, model: type[BaseModel] = System) -> str:
+def key_of(name: str, model: type[BaseModel]) -> str:
     """The dotted key that a name means; one that has dots is taken as it is.
 
     Args:

@@ -73,6 +73,8 @@ Count = Annotated[int, Field(ge=1, le=MOST_COUNT)]
 Amount = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 Padding = Annotated[int, Field(ge=0, le=4096)]
 Size = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_BYTES)]
+SizeOrNone = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=0, le=MOST_BYTES)]
+"""A size, or 0."""
 Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_COUNT)]
 Quantum = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=4096)]
 HeaderCredits = Annotated[int | Literal["infinite"], _credits(1 << 16)]

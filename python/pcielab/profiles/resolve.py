@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import found_in
 from pcielab.machine import changed_title
 from pcielab.profiles import changes, read
 from pcielab.profiles.card import Card
@@ -17,9 +17,9 @@ from pcielab.profiles.files import FILE_MODELS, PARTS, Document, Kind
 from pcielab.profiles.host import Host
 from pcielab.profiles.link import Link
 from pcielab.profiles.naming import key_of
+from pcielab.profiles.nested import Table
 from pcielab.profiles.part import Part
 from pcielab.profiles.provenance import Provenance
-from pcielab.profiles.read import Table
 from pcielab.profiles.system import System
 from pcielab.validation import explain
 
@@ -77,7 +77,7 @@ class ResolvedSystem:
         Raises:
             InputError: No key is called so, several are, or the value cannot be.
         """
-        named = {key_of(name): value for name, value in changes_by_name.items()}
+        named = {key_of(name, System): value for name, value in changes_by_name.items()}
         asked = {**(changes_by_key or {}), **named}
         single = {key: value for key, value in asked.items() if not isinstance(value, Part)}
         parts = {
@@ -181,11 +181,8 @@ def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:
 
 def _check(resolved: ResolvedSystem) -> None:
     """Refuse what can be said but not be simulated."""
-    try:
+    with found_in(f"{resolved.files['system']}" + (" with --set" if resolved.overrides else "")):
         _core.check_system(resolved.to_json())
-    except InputError as error:
-        where = f"{resolved.files['system']}" + (" with --set" if resolved.overrides else "")
-        raise InputError(f"{where}: {error}") from None
 
 
 def check_file(kind: Kind, path: Path) -> Document:

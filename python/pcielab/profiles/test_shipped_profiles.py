@@ -9,8 +9,10 @@ import pytest
 from pcielab import _core, profiles, shipped
 from pcielab.errors import InputError
 from pcielab.input_files import read_toml
-from pcielab.profiles import changes, files, read
+from pcielab.profiles import files, read
 from pcielab.profiles.files import Kind
+from pcielab.profiles.nested import known_keys
+from pcielab.profiles.system import System
 
 SYSTEMS = profiles.names("system")
 MEASURED = [
@@ -37,7 +39,7 @@ def test_a_file_is_called_by_its_name(kind: Kind, path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
 def test_a_note_names_a_key_that_exists(kind: Kind, path: Path) -> None:
-    known = set(changes.known_keys())
+    known = set(known_keys(System))
     prefix = "" if kind == "system" else f"{kind}."
     assert {prefix + key for key in profiles.check_file(kind, path).provenance.keys} <= known
 
@@ -98,7 +100,7 @@ def test_the_simulator_takes_a_shipped_system(name: str) -> None:
 def test_the_simulator_knows_no_other_keys() -> None:
     """Every key is known to both sides: one that is left out, and one too many, are refused there."""
     content = json.loads(profiles.resolve("e3").to_json())
-    for path in [key for key in changes.known_keys() if "clusters" not in key]:
+    for path in [key for key in known_keys(System) if "clusters" not in key]:
         for change in ("drop", "add"):
             copy = json.loads(json.dumps(content))
             *parents, last = path.split(".")

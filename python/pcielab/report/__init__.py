@@ -10,8 +10,13 @@ PNG, SVG, PDF or HTML. Everything is made from stores alone, and every picture a
 come from.
 """
 
-from pcielab.report import figures
-from pcielab.report.save import save_figure
-from pcielab.report.write import write_report
+from pcielab.extras import require
+
+require(("altair", "jinja2", "vl_convert"), "report")
+
+# What follows imports these, and whoever lacks them should read what to install.
+from pcielab.report import figures  # noqa: E402
+from pcielab.report.save import save_figure  # noqa: E402
+from pcielab.report.write import write_report  # noqa: E402
 
 __all__ = ["figures", "save_figure", "write_report"]

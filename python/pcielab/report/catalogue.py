@@ -314,6 +314,13 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda runs, measured: figures.message_evictions(_all_runs(runs, measured)),
     ),
     Entry(
+        "message-mux",
+        "Messages",
+        "Connections whose messages go by stores up to a size and by descriptors above it, all on one link (the "
+        "MUX of the kPIO+WC paper).",
+        lambda runs, measured: figures.message_mux(_all_runs(runs, measured)),
+    ),
+    Entry(
         "fig2-loopback",
         "Messages",
         "A packet written by stores, looped back by the NIC and returned by DMA, and what of its latency is PCIe.",

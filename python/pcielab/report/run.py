@@ -45,6 +45,8 @@ PARAMETER_COLUMNS = (
     "store_bytes",
     "store_kind",
     "pace",
+    "stores_up_to_bytes",
+    "connection",
 )
 _EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pcielab.fabric.stored import FLOW_KEYS, flow_table
+from pcielab.connections import with_connections
+from pcielab.flow_tables import FLOW_KEYS, flow_table
 from pcielab.report.axes import size_text
 from pcielab.report.run import PARAMETER_COLUMNS, Run
 
@@ -31,6 +32,8 @@ _HEADS: Mapping[str, str] = {
     "store_bytes": "store (B)",
     "store_kind": "stores",
     "pace": "pace",
+    "stores_up_to_bytes": "stores up to (B)",
+    "connection": "connection",
     "experiment": "experiment",
     "sweep": "swept",
     "value": "value",
@@ -78,6 +81,8 @@ _METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("upstream_bytes", "bytes up", 1, 1.0),
     ("control_share", "control (%)", 1, 0.01),
     ("outliers", "outliers", 0, 1.0),
+    ("by_stores", "by stores", 0, 1.0),
+    ("overtook", "overtook", 0, 1.0),
     ("samples", "samples", 0, 1.0),
 )
 _SIZES = ("window_bytes",)
@@ -127,7 +132,7 @@ def family_tables(run: Run) -> Iterator[FamilyTable]:
     rows, parameters, metrics = (
         (flow_table(run.store), _FLOW_PARAMETERS, _FLOW_METRICS)
         if of_flows
-        else (run.rows, PARAMETER_COLUMNS, _METRICS)
+        else (with_connections(run.store, run.rows), PARAMETER_COLUMNS, _METRICS)
     )
     for family, of_family in rows.groupby("family", sort=False):
         known = [column for column in parameters if column in of_family]

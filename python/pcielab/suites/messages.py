@@ -12,19 +12,20 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab import _core, shipped
-from pcielab.errors import InputError
+from pcielab.errors import found_in
 from pcielab.input_files import given_path, is_there, read_toml
-from pcielab.profiles.part import Count, Name, Part, Share, Title
+from pcielab.profiles.part import Count, Name, Part, Share, SizeOrNone, Title
 from pcielab.profiles.provenance import Provenance
 from pcielab.suites.files import Sizes, check_count, check_loop, count
 from pcielab.validation import explain
 
-Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors"]
+Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors", "mux"]
+Pace: TypeAlias = Literal["alone", "stream"]
 StoreBytes: TypeAlias = Literal[4, 8, 16, 32, 64]
 StoreKind: TypeAlias = Literal["plain", "non-temporal", "direct"]
 Eviction: TypeAlias = Literal["in-order", "random"]
 Axis: TypeAlias = Literal[
-    "way", "size", "link", "cores", "sharing", "eviction", "pressure", "store-bytes", "store-kind"
+    "way", "size", "link", "cores", "sharing", "eviction", "pressure", "store-bytes", "store-kind", "stores-up-to"
 ]
 AXES: tuple[Axis, ...] = (
     "link",
@@ -35,6 +36,7 @@ AXES: tuple[Axis, ...] = (
     "pressure",
     "store-kind",
     "store-bytes",
+    "stores-up-to",
     "size",
 )
 _NAMES: dict[Way, str] = {
@@ -42,6 +44,7 @@ _NAMES: dict[Way, str] = {
     "write-combined": "WC",
     "write-combined-fenced": "WC_FENCE",
     "descriptors": "DMA",
+    "mux": "MUX",
 }
 _LINK = re.compile(r"gen([1-7])-x(1|2|4|8|12|16|32)")
 
@@ -55,6 +58,29 @@ def _link(value: object) -> object:
 LinkName = Annotated[str, BeforeValidator(_link)]
 
 
+class Connection(Part):
+    """What a core of a mux sends."""
+
+    name: Name
+    """Unique name."""
+    sizes: Sizes
+    """Payloads of its messages, which it sends one after another, over and over."""
+    pace: Pace | None = None
+    """When it sends its next message; as the group, where absent."""
+    stores_up_to: SizeOrNone | None = None
+    """The longest payload that goes by stores, longer ones by descriptors: 0 for none by stores; as the group,
+    where absent."""
+
+    def asked(self, pace: Pace) -> dict[str, Any]:
+        """It as the simulator takes it."""
+        return {
+            "name": self.name,
+            "pace": self.pace or pace,
+            "sizes": list(self.sizes),
+            "stores_up_to_bytes": self.stores_up_to,
+        }
+
+
 class MessageGroup(Part):
     """Tests that share a family, as lists that are combined with each other."""
 
@@ -64,8 +90,12 @@ class MessageGroup(Part):
     """What varies, outermost first: every list with more than one entry must be named."""
     ways: list[Way] = Field(min_length=1)
     """How messages go to the device."""
-    sizes: Sizes
-    """Payload: bytes, `"4K"`, or a range such as `"32:1504:16"`, both ends included."""
+    sizes: Sizes | None = None
+    """Payload: bytes, `"4K"`, or a range such as `"32:1504:16"`, both ends included; not of a mux."""
+    connections: list[Connection] = Field(default=[])
+    """What the cores of a mux send, one each."""
+    stores_up_to: list[SizeOrNone] = Field(default=[])
+    """Of a mux: longest payloads that go by stores, of connections that do not say."""
     links: list[LinkName] = Field(default=[])
     """Links, such as `gen3-x8`; without any, the one of the profile's system."""
     cores: list[Count] = Field(default=[1], min_length=1)
@@ -83,13 +113,14 @@ class MessageGroup(Part):
     store_kinds: list[StoreKind] = Field(default=["plain"], min_length=1)
     """Instructions that store: `plain`, `non-temporal`, or `direct`, which are 64 bytes in one piece. A simulated
     core has `plain`."""
-    pace: Literal["alone", "stream"]
+    pace: Pace
     """A core sends its next message once the one before is done, or at once."""
     messages: Count
-    """Messages of each core."""
+    """Messages of each core; of a mux at least so many, since all send until the last has sent its own."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
+        self._check_mux()
         check_loop(self.loop, self._axes())
         if "descriptors" in self.ways and max(len(self.store_bytes), len(self.store_kinds)) > 1:
             raise ValueError(
@@ -97,6 +128,24 @@ class MessageGroup(Part):
                 "give them a group of their own"
             )
         return self
+
+    def _check_mux(self) -> None:
+        """Refuse what only a mux has in a group without one, and the other way round."""
+        if "mux" not in self.ways:
+            if self.connections or self.stores_up_to:
+                raise ValueError('connections and stores_up_to: are of a mux: give ways = ["mux"]')
+            if self.sizes is None:
+                raise ValueError('sizes: is missing: give payloads, such as [64, "4K"]')
+            return
+        if len(self.ways) > 1 or not self.connections:
+            raise ValueError("ways = mux: give it a group of its own, with connections")
+        if self.sizes is not None or self.cores != [1] or self.sharing != ["own-queues"]:
+            raise ValueError("sizes, cores, sharing: are those of the connections of a mux: leave them out")
+        undecided = [connection.name for connection in self.connections if connection.stores_up_to is None]
+        if undecided and not self.stores_up_to:
+            raise ValueError(
+                f"stores_up_to: is missing for {', '.join(undecided)}: give it there, or to the group"
+            )
 
     @property
     def count(self) -> int:
@@ -106,7 +155,7 @@ class MessageGroup(Part):
     def _axes(self) -> dict[Axis, list[Any]]:
         return {
             "way": list(self.ways),
-            "size": list(self.sizes),
+            "size": list(self.sizes or [max(size for one in self.connections for size in one.sizes)]),
             "link": list(self.links) or [None],
             "cores": list(self.cores),
             "sharing": list(self.sharing),
@@ -114,6 +163,7 @@ class MessageGroup(Part):
             "pressure": list(self.pressures) or [None],
             "store-bytes": list(self.store_bytes),
             "store-kind": list(self.store_kinds),
+            "stores-up-to": list(self.stores_up_to) or [None],
         }
 
     def unfold(self, *, simulated: bool) -> Iterator[dict[str, Any]]:
@@ -131,8 +181,10 @@ class MessageGroup(Part):
             at = dict(zip(order, values, strict=True))
             link = _LINK.fullmatch(at["link"]) if at["link"] else None
             stores = at["way"] != "descriptors"
+            connections = [connection.asked(self.pace) for connection in self.connections]
             parameters = {
-                "cores": at["cores"],
+                "connections": json.dumps(connections, separators=(",", ":")) if connections else None,
+                "cores": len(connections) or at["cores"],
                 "eviction": at["eviction"],
                 "generation": int(link[1]) if link else None,
                 "lanes": int(link[2]) if link else None,
@@ -143,9 +195,10 @@ class MessageGroup(Part):
                 "size_bytes": at["size"],
                 "store_bytes": at["store-bytes"] if stores else None,
                 "store_kind": at["store-kind"] if stores else None,
+                "stores_up_to_bytes": at["stores-up-to"],
                 "way": at["way"],
             }
-            name = f"{_NAMES[at['way']]}_{self.pace.upper()}"
+            name = _NAMES["mux"] if connections else f"{_NAMES[at['way']]}_{self.pace.upper()}"
             yield {"family": self.family, "name": name, "parameters": parameters}
 
 
@@ -221,8 +274,6 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
     except ValidationError as error:
         raise explain(error, MessageSuiteFile, str(path)) from None
     suite = MessageSuite(file.name, file.title, tuple(file.group), file.provenance)
-    try:
+    with found_in(path):
         _core.check_message_suite(suite.to_json())
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     return suite

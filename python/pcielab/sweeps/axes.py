@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab.errors import InputError
 from pcielab.profiles.naming import key_of
+from pcielab.profiles.system import System
 from pcielab.wording import named, shown
 
 Scale: TypeAlias = Literal["linear", "log"]
@@ -97,7 +98,7 @@ def axes_of(given: Mapping[str, object]) -> list[Axis]:
     """
     axes: list[Axis] = []
     for name, value in given.items():
-        key = name if name in TEST_COLUMNS or name == SYSTEM else key_of(name)
+        key = name if name in TEST_COLUMNS or name == SYSTEM else key_of(name, System)
         if key in (other.key for other in axes):
             raise InputError(f"{named(name)}: given twice: give one list of values for {named(key)}")
         axes.append(

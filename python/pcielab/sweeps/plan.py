@@ -116,8 +116,7 @@ class Plan:
         if not self.ranges:
             return [()]
         if self.draws.method == "hypercube":
-            from scipy.stats import qmc
-
+            qmc = needed("scipy.stats", "sweep").qmc
             hypercube = qmc.LatinHypercube(d=len(self.ranges), rng=self.draws.seed)
             return [[float(share) for share in row] for row in hypercube.random(self.draws.count)]
         if self.draws.count & (self.draws.count - 1):

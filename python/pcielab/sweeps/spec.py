@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, found_in
 from pcielab.input_files import given_path, read_toml
 from pcielab.profiles import resolve
 from pcielab.profiles.part import Name, Part, Title
@@ -73,10 +73,8 @@ def load_sweep(path: str | Path) -> Plan:
         reference = str(given_path(reference, place.parent))
     draw = file.draw
     ranges = {name: Between(one.low, one.high, one.scale) for name, one in (draw.between if draw else {}).items()}
-    try:
+    with found_in(place):
         axes = axes_of(_once(file.test, file.grid, ranges))
-    except InputError as error:
-        raise InputError(f"{place}: {error}") from None
     draws = Draws(draw.method, draw.count, draw.seed) if draw else Draws()
     return Plan(resolve(reference, file.set_), axes, draws)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from pcielab.compare import draw
+from pcielab.report.comparison import draw
 from pcielab.validate.scores import Score
 
 _FAMILIES_DRAWN = 8

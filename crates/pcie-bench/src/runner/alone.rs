@@ -1,6 +1,7 @@
 //! A test by itself: what a sweep over many systems, or a live question, asks for. No store is written.
 
-use super::{RunError, recorder};
+use super::error::RunError;
+use super::recorder;
 use crate::outcome::Outcome;
 use crate::stop::Stop;
 use crate::work::{Pulse, Work};

@@ -1,6 +1,6 @@
 //! Whether a store is of the run that is to go on: what was asked, of what, and on what.
 
-use super::RunError;
+use super::error::RunError;
 use crate::work::Asked;
 use pcie_store::Manifest;
 use serde_json::Value;

@@ -1,12 +1,13 @@
 //! The beginning of a run: the first worker is opened, what it says of itself goes into the manifest, and the store is
 //! created or, where it is of the same run, gone on with.
 
+use super::error::RunError;
 use super::events::Event;
 use super::identity;
 use super::job::{Ending, Job, Share};
+use super::options::{Options, Progress, TICK};
 use super::pulse::Pulse;
 use super::recorder::Entry;
-use super::{Options, Progress, RunError, TICK};
 use crate::backend::OpenError;
 use crate::facts::Condition;
 use crate::stop::Stop;

@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
 use super::*;
+use crate::backend::OpenError;
 use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::outcome::Outcome;
@@ -268,7 +269,8 @@ fn more_jobs_than_benches_are_refused() {
 #[test]
 fn results_wait_for_a_slow_store_no_more_than_jobs_allow_and_a_stop_does_not_wait_for_it() {
     let (_directory, path) = place();
-    let work = Rigged::new(&[Happens::Works; 200]);
+    // More than can be written before the lock is taken, however late that is.
+    let work = Rigged::new(&[Happens::Works; 20_000]);
     let carried_out = Arc::clone(&work.carried_out);
     let mut lock = None;
     let mut stopped_at = None;

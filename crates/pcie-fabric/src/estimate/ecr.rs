@@ -31,7 +31,7 @@ pub fn ecr(capacities: &[f64], flows: &Flows) -> Allocation {
         bandwidth.push(least);
         limit.push(by);
     }
-    Allocation { bandwidth, limit }
+    Allocation { bandwidth, limit }.possible(capacities, flows)
 }
 
 /// The paper's Algorithm 1: the share that one edge leaves to those who ask for more than it, with demands that rise;

@@ -37,7 +37,7 @@ pub fn max_min(capacities: &[f64], flows: &Flows) -> Allocation {
             None => filling.stop(next, alone, flows.limit_alone(next as usize)),
         }
     }
-    filling.allocation
+    filling.allocation.possible(capacities, flows)
 }
 
 #[derive(Clone, Copy)]

@@ -79,6 +79,11 @@ impl Places {
         host.ok_or_else(|| unknown("host", name, topology, |node| node.host.is_some()))
     }
 
+    pub fn host_id(&self, topology: &Topology, name: &str) -> Result<NodeId, RuntimeError> {
+        let host = topology.node(name).filter(|id| self.hosts.contains_key(id));
+        host.ok_or_else(|| unknown("host", name, topology, |node| node.host.is_some()))
+    }
+
     pub fn device_init(&mut self, topology: &Topology, name: &str) -> Result<(), RuntimeError> {
         let (id, device) = device(topology, name)?;
         if self.devices.contains_key(&id) {
@@ -177,9 +182,8 @@ impl Places {
         let taken = taken.chain([(first, end - first, place.name.as_str())]);
         apart(&format!("{label} at {host}"), (host_address, bar.size_bytes), taken)?;
         place.mapped.push((host_address, bar.size_bytes, label));
-        if let Some(host) = topology.node(host) {
-            self.region_at(id, number).seen_at.insert(host, host_address);
-        }
+        let host = self.host_id(topology, host)?;
+        self.region_at(id, number).seen_at.insert(host, host_address);
         Ok(())
     }
 
@@ -226,9 +230,8 @@ impl Places {
         host_address: u64,
         host: &str,
     ) -> Result<u64, RuntimeError> {
-        self.host(topology, host)?;
+        let host_id = self.host_id(topology, host)?;
         let (id, _) = device(topology, name)?;
-        let host_id = topology.node(host).unwrap_or_default();
         let found = self.initialised(id, name)?.iter().find_map(|region| {
             let (bar, at) = (region.bar?, region.seen_at.get(&host_id)?);
             let offset = host_address.checked_sub(*at).filter(|offset| *offset < bar.size_bytes)?;
@@ -314,7 +317,7 @@ impl Places {
             }
             _ => {}
         }
-        let host = topology.node(host_name).unwrap_or_default();
+        let host = self.host_id(topology, host_name)?;
         let other = peer.map_or(host, |(peer, _)| peer);
         if other == device {
             let problem = "both ends are this device: give the address of another one".to_owned();
@@ -407,8 +410,13 @@ impl Places {
     }
 
     /// A region that was found before.
+    #[expect(
+        clippy::expect_used,
+        reason = "who has its numbers has them from an initialised device, and none is taken away"
+    )]
     fn region_at(&mut self, id: NodeId, number: usize) -> &mut Region {
-        &mut self.devices.entry(id).or_default()[number]
+        let regions = self.devices.get_mut(&id).expect("the device is initialised");
+        &mut regions[number]
     }
 }
 

@@ -73,6 +73,15 @@ pub(crate) struct Arrival {
     pub bytes: u16,
 }
 
+/// The engine that executes the commands of a flow and moves its data.
+#[expect(
+    clippy::expect_used,
+    reason = "flows with commands are placed on devices only, and each has its engines"
+)]
+fn engine_of<'a>(engines: &'a mut [Option<Engine>], flow: &Flow) -> &'a mut Engine {
+    engines[flow.engine].as_mut().expect("only a device is sent commands")
+}
+
 /// A simulation under way.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -184,6 +193,7 @@ impl Machine {
     pub fn run_until(&mut self, end: Picoseconds) -> Option<(Picoseconds, u32)> {
         while let Some((now, event)) = self.events.pop_until(end) {
             if let Some(done) = self.handle(now, event.into()) {
+                debug_assert!(self.state.is_whole(done), "request {done} is done, and bytes of it are not");
                 return Some((now, done));
             }
         }
@@ -212,6 +222,7 @@ impl Machine {
 
     fn begin(&mut self, now: Picoseconds, number: u32) -> Option<u32> {
         let state = &mut self.state;
+        debug_assert!(state.is_whole(number), "request {number} is submitted while it is under way");
         let request = &mut state.requests[number as usize];
         (request.submitted, request.sent, request.at_device) = (now, now, Picoseconds::ZERO);
         request.reached = None;
@@ -279,7 +290,7 @@ impl Machine {
         let request = &mut state.requests[number as usize];
         request.reached = Some(now);
         let flow = &state.flows[request.flow as usize];
-        let Some(engine) = &mut state.engines[flow.engine] else { return };
+        let engine = engine_of(&mut state.engines, flow);
         let fetch = if flow.writes { flow.times.engine_memory } else { Picoseconds::ZERO };
         let whole = [request.size_bytes];
         let segments = if request.segments.is_empty() { &whole[..] } else { &request.segments };
@@ -297,9 +308,7 @@ impl Machine {
         let request = &mut state.requests[number as usize];
         let size_bytes = request.next_segment();
         let flow = &state.flows[request.flow as usize];
-        if let Some(engine) = &mut state.engines[flow.engine] {
-            engine.executed(flow.queue, number, size_bytes);
-        }
+        engine_of(&mut state.engines, flow).executed(flow.queue, number, size_bytes);
         self.transfer(now, number);
     }
 

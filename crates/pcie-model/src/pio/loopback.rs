@@ -4,7 +4,7 @@
 //! (a kernel-bypass NIC; the PCIe part was measured inside its firmware).
 
 use pcie_wire::Accounting;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{MessageProfile, Question};
 use crate::error::above_zero;
@@ -12,20 +12,6 @@ use crate::{Load, Model, ModelError};
 
 /// Preamble and frame check sequence, which a frame has on the line only.
 const LINE_BYTES: u64 = 12;
-
-/// A loopback measured at one size; what the link, the stores and the line take of it grows with the size, the rest stays.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoopbackTimes {
-    /// Size of the packet measured.
-    pub measured_packet_bytes: u32,
-    /// From the first store until the packet is back in memory.
-    pub total_ns: f64,
-    /// PCIe's part of it.
-    pub pcie_ns: f64,
-    /// The line that the packet crosses.
-    pub line_gbps: f64,
-}
 
 /// The latency of a looped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

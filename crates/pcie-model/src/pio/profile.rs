@@ -29,9 +29,23 @@ pub struct MessageProfile {
     /// The descriptor path.
     pub descriptors: DescriptorPath,
     /// A loopback through the device, where one was measured.
-    pub loopback: Option<super::LoopbackTimes>,
+    pub loopback: Option<LoopbackTimes>,
     /// What comes back on the link, where traces show it; the simulator's only.
     pub answers: Option<Answers>,
+}
+
+/// A loopback measured at one size; what the link, the stores and the line take of it grows with the size, the rest stays.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoopbackTimes {
+    /// Size of the packet measured.
+    pub measured_packet_bytes: u32,
+    /// From the first store until the packet is back in memory.
+    pub total_ns: f64,
+    /// PCIe's part of it.
+    pub pcie_ns: f64,
+    /// The line that the packet crosses.
+    pub line_gbps: f64,
 }
 
 /// A core and its write-combining buffers.

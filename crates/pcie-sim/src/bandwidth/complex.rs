@@ -112,14 +112,14 @@ impl<'a> Complex<'a> {
 
     #[inline]
     fn lines(machine: &Machine, piece: Piece) -> Range<Line> {
-        let first = machine.lines.by_dma(piece.address);
+        let first = machine.lines().by_dma(piece.address);
         first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
     }
 
     /// The CPU writes some bytes of the buffer.
     pub(crate) fn written_by_host(&mut self, piece: Piece) {
         for line in Self::lines(self.machine, piece) {
-            self.state.caches.write_from_host(&self.machine.lines, line);
+            self.state.caches.write_from_host(self.machine.lines(), line);
         }
     }
 
@@ -130,7 +130,7 @@ impl<'a> Complex<'a> {
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
         let translated = self.translate(piece, admitted);
         for line in lines {
-            self.state.caches.write(&self.machine.lines, line);
+            self.state.caches.write(self.machine.lines(), line);
         }
         // Posted writes go through in order.
         self.posted_done = self.posted_done.max(translated);
@@ -154,7 +154,7 @@ impl<'a> Complex<'a> {
     /// When the address of a TLP that was admitted at `at` is translated.
     #[inline(always)]
     fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
-        match self.state.io_tlb.page(self.machine.lines.by_dma(piece.address)) {
+        match self.state.io_tlb.page(self.machine.lines().by_dma(piece.address)) {
             Some(page) => self.translate_page(page, at),
             None => at,
         }

@@ -6,7 +6,7 @@
 use super::card::{Credits, Tags};
 use super::complex::Complex;
 use super::slots::Slots;
-use super::{Completion, Start};
+use super::start::{Completion, Start};
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::{EventQueue, Picoseconds};

@@ -13,8 +13,8 @@ impl Machine {
     /// # Errors
     /// Names the first key whose value cannot be simulated.
     pub fn variant(&self, system: System) -> Result<Self, SystemError> {
-        let lines = Shape::of(&system) == Shape::of(&self.system);
-        Self::with_lines(system, lines.then(|| Arc::clone(&self.lines)))
+        let same = Shape::of(&system) == Shape::of(&self.system);
+        Self::with_lines(system, if same { Arc::clone(&self.lines) } else { Arc::default() })
     }
 
     /// Whether a state of the other machine can be gone on with here: both have the same lines, sets and pages.

@@ -12,6 +12,7 @@ use pcie_model::pio::DescriptorPath;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{CompletionPolicy, Piece, SplitAt, TlpKind};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -92,9 +93,14 @@ struct Request {
     message: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Open {
+/// Messages of a core that share a doorbell.
+#[derive(Clone, Debug)]
+struct Group {
+    core: u32,
+    messages: Range<u32>,
+    /// Requests for its descriptors that are not answered.
     requests: u32,
+    /// Messages whose payloads have not arrived.
     payloads: u32,
 }
 
@@ -103,9 +109,6 @@ struct Open {
 pub struct DescriptorsRun<'a> {
     machine: &'a MessageMachine,
     path: DescriptorPath,
-    frame_bytes: u64,
-    /// Messages of each core.
-    count: u32,
     sharing: Sharing,
     /// Who held the lock of a shared queue last.
     last_core: Option<u32>,
@@ -118,11 +121,13 @@ pub struct DescriptorsRun<'a> {
     requests: Vec<Request>,
     waiting: VecDeque<u32>,
     tags: u32,
-    open: Vec<Open>,
+    groups: Vec<Group>,
     /// Bytes of each message that are still to come.
     to_come: Vec<u64>,
     /// Of each queue, groups that are still to be rung for, as they will be.
     to_ring: Vec<VecDeque<u32>>,
+    /// Of each queue, groups that may be rung for before another is done.
+    room: Vec<u32>,
     outcome: DescriptorsOutcome,
 }
 
@@ -140,12 +145,16 @@ impl<'a> DescriptorsRun<'a> {
         count: u32,
         frame_bytes: u64,
     ) -> Self {
-        let system = &machine.machine;
-        let mut state = system.boot();
-        system.warm_from_host(&mut state, HOST_BYTES, key);
-        let path = machine.profile.descriptors;
-        let groups = count.div_ceil(path.messages_per_doorbell);
-        let to_ring = match sharing {
+        let mut run = Self::idle(machine, key, (cores, sharing));
+        let batch = run.path.messages_per_doorbell as usize;
+        let frames = vec![frame_bytes; count as usize];
+        for core in 0..cores {
+            for batch in frames.chunks(batch) {
+                run.add_group(core, batch);
+            }
+        }
+        let groups = count.div_ceil(run.path.messages_per_doorbell);
+        run.to_ring = match sharing {
             Sharing::OwnQueues => {
                 (0..cores).map(|core| (core * groups..(core + 1) * groups).collect()).collect()
             }
@@ -154,11 +163,27 @@ impl<'a> DescriptorsRun<'a> {
                 vec![(0..groups).flat_map(|nth| (0..cores).map(move |core| core * groups + nth)).collect()]
             }
         };
-        let mut run = Self {
+        for _ in 0..run.room[0] {
+            for queue in 0..run.to_ring.len() {
+                run.ring_next(queue);
+            }
+        }
+        run
+    }
+
+    /// Cores that have nothing to send yet.
+    pub(super) fn idle(machine: &'a MessageMachine, key: TestKey, (cores, sharing): (u32, Sharing)) -> Self {
+        let system = &machine.machine;
+        let mut state = system.boot();
+        system.warm_from_host(&mut state, HOST_BYTES, key);
+        let path = machine.profile.descriptors;
+        let queues = match sharing {
+            Sharing::OwnQueues => cores as usize,
+            Sharing::OneQueue => 1,
+        };
+        Self {
             machine,
             path,
-            frame_bytes,
-            count,
             sharing,
             last_core: None,
             events: EventQueue::default(),
@@ -170,21 +195,39 @@ impl<'a> DescriptorsRun<'a> {
             requests: Vec::new(),
             waiting: VecDeque::new(),
             tags: system.system.link.tags,
-            open: vec![Open::default(); (cores * groups) as usize],
-            to_come: vec![frame_bytes; (cores * count) as usize],
-            to_ring,
+            groups: Vec::new(),
+            to_come: Vec::new(),
+            to_ring: vec![VecDeque::new(); queues],
+            room: vec![(path.messages_in_flight / path.messages_per_doorbell).max(1); queues],
             outcome: DescriptorsOutcome {
-                messages: vec![DescriptorMessage::default(); (cores * count) as usize],
                 measured_payload: measured_payload(machine),
                 ..DescriptorsOutcome::default()
             },
-        };
-        for _ in 0..(path.messages_in_flight / path.messages_per_doorbell).max(1) {
-            for queue in 0..run.to_ring.len() {
-                run.ring_next(queue);
-            }
         }
-        run
+    }
+
+    /// Adds messages of a core that share a doorbell, with these bytes of each, headers included.
+    fn add_group(&mut self, core: u32, frame_bytes: &[u64]) -> u32 {
+        let first = self.to_come.len() as u32;
+        self.to_come.extend(frame_bytes);
+        let messages = first..self.to_come.len() as u32;
+        self.outcome.messages.resize(self.to_come.len(), DescriptorMessage::default());
+        self.groups.push(Group { core, messages, requests: 0, payloads: frame_bytes.len() as u32 });
+        self.groups.len() as u32 - 1
+    }
+
+    /// Has a core ring for messages now, or as soon as there is room; says which they are.
+    pub(super) fn offer(&mut self, now: Picoseconds, core: u32, frame_bytes: &[u64]) -> Range<u32> {
+        self.now = now;
+        let group = self.add_group(core, frame_bytes);
+        self.to_ring[core as usize].push_back(group);
+        self.ring_next(core as usize);
+        self.group(group)
+    }
+
+    /// Whether a core with a queue of its own may ring for messages.
+    pub(super) fn has_room(&self, core: u32) -> bool {
+        self.room[core as usize] > 0
     }
 
     /// Simulates until every message is written back.
@@ -200,11 +243,24 @@ impl<'a> DescriptorsRun<'a> {
     }
 
     /// Lets the next thing happen; false once nothing is left.
-    fn next_event(&mut self) -> bool {
+    pub(super) fn next_event(&mut self) -> bool {
         let Some((time, event)) = self.events.pop() else { return false };
         self.now = time;
         self.handle(event);
         true
+    }
+
+    /// When that will be.
+    pub(super) fn next_time(&self) -> Option<Picoseconds> {
+        self.events.next_time()
+    }
+
+    pub(super) fn downlink_mut(&mut self) -> &mut Port {
+        &mut self.downlink
+    }
+
+    pub(super) fn outcome(&self) -> &DescriptorsOutcome {
+        &self.outcome
     }
 
     fn finished(mut self) -> DescriptorsOutcome {
@@ -222,8 +278,7 @@ impl<'a> DescriptorsRun<'a> {
             }
             Event::AskPayloads(group) => {
                 for message in self.group(group) {
-                    self.open[group as usize].payloads += 1;
-                    self.ask(group, Some(message), PAYLOAD_OFFSET, self.frame_bytes);
+                    self.ask(group, Some(message), PAYLOAD_OFFSET, self.to_come[message as usize]);
                 }
             }
             Event::Request(request) => {
@@ -245,22 +300,18 @@ impl<'a> DescriptorsRun<'a> {
     }
 
     /// The messages of a group.
-    fn group(&self, group: u32) -> std::ops::Range<u32> {
-        let batch = self.path.messages_per_doorbell;
-        let first = self.core(group) * self.count;
-        let nth = group % self.count.div_ceil(batch);
-        first + nth * batch..first + ((nth + 1) * batch).min(self.count)
-    }
-
-    /// The core whose messages a group is.
-    fn core(&self, group: u32) -> u32 {
-        group / self.count.div_ceil(self.path.messages_per_doorbell)
+    fn group(&self, group: u32) -> Range<u32> {
+        self.groups[group as usize].messages.clone()
     }
 
     /// Rings for the next group of a queue; a shared one's lock has to come from the core that held it.
     fn ring_next(&mut self, queue: usize) {
+        if self.room[queue] == 0 {
+            return;
+        }
         let Some(group) = self.to_ring[queue].pop_front() else { return };
-        let core = self.core(group);
+        self.room[queue] -= 1;
+        let core = self.groups[group as usize].core;
         let moves = self.sharing == Sharing::OneQueue
             && self.last_core.replace(core).is_some_and(|last| last != core);
         let lock_ns = if moves { self.machine.profile.core.lock_ns } else { 0.0 };
@@ -285,7 +336,7 @@ impl<'a> DescriptorsRun<'a> {
     /// Makes the requests of a read, and sends them as far as there are tags.
     fn ask(&mut self, group: u32, message: Option<u32>, offset: u64, bytes: u64) {
         for piece in self.machine.link.read_requests(offset, bytes, SplitAt::AlignedAddress) {
-            self.open[group as usize].requests += u32::from(message.is_none());
+            self.groups[group as usize].requests += u32::from(message.is_none());
             self.requests.push(Request { piece, group, message });
             self.waiting.push_back(self.requests.len() as u32 - 1);
         }
@@ -358,7 +409,7 @@ impl<'a> DescriptorsRun<'a> {
         let request = self.requests[number as usize];
         match request.message {
             None => {
-                let open = &mut self.open[request.group as usize];
+                let open = &mut self.groups[request.group as usize];
                 open.requests -= 1;
                 if open.requests == 0 {
                     let parsed = Picoseconds::from_ns(self.machine.times.parse_ns);
@@ -377,7 +428,7 @@ impl<'a> DescriptorsRun<'a> {
         if *to_come > 0 {
             return;
         }
-        let open = &mut self.open[request.group as usize];
+        let open = &mut self.groups[request.group as usize];
         open.payloads -= 1;
         if open.payloads == 0 {
             self.events.push(self.now, Event::Done(request.group));
@@ -400,7 +451,9 @@ impl<'a> DescriptorsRun<'a> {
         for message in messages {
             self.outcome.messages[message as usize].written_back = left;
         }
-        self.ring_next(if self.to_ring.len() > 1 { self.core(group) as usize } else { 0 });
+        let queue = if self.to_ring.len() > 1 { self.groups[group as usize].core as usize } else { 0 };
+        self.room[queue] += 1;
+        self.ring_next(queue);
     }
 
     fn write(&mut self, piece: Piece, is_control: bool) -> Picoseconds {

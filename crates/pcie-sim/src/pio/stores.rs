@@ -76,6 +76,7 @@ struct CoreState {
     /// When its next buffer may leave: the gap behind the one before is the core's, and the link is free in it.
     next_send: Picoseconds,
     waiting: Option<(Waiting, Picoseconds)>,
+    pace: Pace,
     /// It may start a message: it holds the lock, or needs none.
     admitted: bool,
 }
@@ -149,11 +150,12 @@ impl<'a> StoresRun<'a> {
                 flushed: VecDeque::new(),
                 next_send: Picoseconds::ZERO,
                 waiting: None,
+                pace: plan.pace,
                 admitted: plan.sharing == Sharing::OwnQueues,
             })
             .collect();
         let mut events = EventQueue::default();
-        for core in 0..cores.len() {
+        for (core, _) in cores.iter().enumerate().filter(|(_, state)| !state.todo.is_empty()) {
             events.push(Picoseconds::ZERO, Event::Step(core));
         }
         Self {
@@ -193,11 +195,46 @@ impl<'a> StoresRun<'a> {
     }
 
     /// Lets the next thing happen; false once nothing is left.
-    fn next_event(&mut self) -> bool {
+    pub(super) fn next_event(&mut self) -> bool {
         let Some((time, event)) = self.events.pop() else { return false };
         self.now = time;
         self.handle(event);
         true
+    }
+
+    /// When that will be.
+    pub(super) fn next_time(&self) -> Option<Picoseconds> {
+        self.events.next_time()
+    }
+
+    pub(super) fn downlink_mut(&mut self) -> &mut Port {
+        &mut self.port
+    }
+
+    /// Has a core that is free write a message; says which one it is.
+    pub(super) fn offer(&mut self, now: Picoseconds, core: usize, pace: Pace, frame: Vec<u8>) -> usize {
+        self.now = now;
+        let message = self.outcome.messages.len();
+        self.outcome.messages.push(StoreMessage::default());
+        self.cores[core].pace = pace;
+        self.cores[core].todo.push_back((message, frame));
+        self.step(core);
+        message
+    }
+
+    /// Whether a core has written what it was given and, where it is to, has waited until that was done.
+    pub(super) fn is_free(&self, core: usize) -> bool {
+        let core = &self.cores[core];
+        core.todo.is_empty() && core.writing.is_none() && core.waiting.is_none()
+    }
+
+    pub(super) fn outcome(&self) -> &StoresOutcome {
+        &self.outcome
+    }
+
+    /// Frames that have left since this was last asked.
+    pub(super) fn take_delivered(&mut self) -> Vec<Delivered> {
+        std::mem::take(&mut self.outcome.delivered)
     }
 
     fn finished(mut self) -> StoresOutcome {
@@ -352,7 +389,7 @@ impl<'a> StoresRun<'a> {
             ns += times.fence_ns;
         }
         let mut end = self.now + Picoseconds::from_ns(ns);
-        if self.plan.pace == Pace::Alone && self.plan.combine && is_second {
+        if state.pace == Pace::Alone && self.plan.combine && is_second {
             // The first two buffers of a message by itself are further apart; what holds up the second is not known.
             let follows = state.next_send + Picoseconds::from_ns(self.machine.times.first_store_ns);
             end = end.max(follows);
@@ -367,7 +404,7 @@ impl<'a> StoresRun<'a> {
         if let Some(writing) = self.cores[core].writing.take_if(done) {
             self.outcome.messages[writing.message].written = self.now;
             self.release_lock(core);
-            if self.plan.pace == Pace::Alone {
+            if self.cores[core].pace == Pace::Alone {
                 self.wait(core, Waiting::Delivery);
                 return;
             }

@@ -14,7 +14,7 @@ fn profile() -> MessageProfile {
     serde_json::from_str(include_str!("../../../pcie-model/tests/fixtures/kpio-2012.json")).unwrap()
 }
 
-fn machine_with(change: impl FnOnce(&mut MessageProfile)) -> MessageMachine {
+pub(super) fn machine_with(change: impl FnOnce(&mut MessageProfile)) -> MessageMachine {
     let system = serde_json::from_str(include_str!("../../tests/fixtures/kpio-2012.json")).unwrap();
     let mut profile = profile();
     change(&mut profile);

@@ -1,15 +1,12 @@
-"""`cuda` as a kind of device: its options, how it is made, and what is present."""
+"""What `--device cuda` can be told, and the card that is meant."""
 
 from pydantic import Field
 
 from pcielab import _core
 from pcielab.devices.cpu import HostOptions
 from pcielab.devices.cuda.compiler import BULK_FROM, ReadForm
-from pcielab.devices.cuda.driver import Card, Driver, DriverError, NoDriverError
-from pcielab.errors import InputError
+from pcielab.devices.cuda.driver import Card, Driver
 from pcielab.profiles.part import Part, Size
-
-TITLE = "An NVIDIA GPU: its processors as the path command, its copy engines as the path dma"
 
 
 class CudaHostOptions(HostOptions):
@@ -33,29 +30,6 @@ class CudaOptions(Part):
     """The card's side."""
     host: CudaHostOptions = Field(default=CudaHostOptions())
     """The host's side."""
-
-
-def make(options: CudaOptions, address: str | None) -> _core.Backend:
-    """The back end; an address is the number of a card, as the driver counts them."""
-    from pcielab.devices.bridge import bridged
-    from pcielab.devices.cuda.backend import CudaBackend
-
-    if address is not None and (not (address.isascii() and address.isdigit()) or len(address) > len("1023")):
-        raise InputError(f"--device cuda:{address}: give the number of a card, such as cuda:0; see devices list")
-    return bridged(CudaBackend(options, int(address or 0)))
-
-
-def present() -> list[tuple[str, str]]:
-    """The cards here, and what is missing to measure with them."""
-    from pcielab.devices.cuda.bindings import load_driver
-
-    try:
-        cards = load_driver().cards()
-    except (NoDriverError, DriverError) as error:
-        return [("an NVIDIA GPU", str(error))]
-    if not cards:
-        return [("an NVIDIA GPU", "the CUDA driver sees no card")]
-    return [(f"cuda:{card.number} {card.name} at {card.address}", unusable(card) or "") for card in cards]
 
 
 def chosen(driver: Driver, number: int) -> Card:

@@ -33,6 +33,7 @@ from pcielab.report.figures.message import (
     message_latency_by_size,
 )
 from pcielab.report.figures.message_contention import message_cores, message_evictions
+from pcielab.report.figures.message_mux import message_mux
 from pcielab.report.figures.message_steps import message_steps
 from pcielab.report.figures.nic import nic_throughput
 from pcielab.report.figures.offset import bandwidth_by_offset, latency_by_offset
@@ -71,6 +72,7 @@ __all__ = [
     "message_evictions",
     "message_latency_by_link",
     "message_latency_by_size",
+    "message_mux",
     "message_steps",
     "modelled_interactions",
     "modelled_loopback",

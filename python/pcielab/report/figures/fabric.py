@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from pcielab.fabric.requests import PHASES
+from pcielab.flow_tables import PHASES
 from pcielab.published_values import FlowSelection, compare_with_published, deviations, published_values
 from pcielab.report.figures.fabric_findings import sweep_findings
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped

@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pcielab.fabric.stored import flow_table
+from pcielab.flow_tables import flow_table
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError

@@ -1,7 +1,7 @@
 """What stands in the way of messages by stores: other cores, and evictions of buffers that are not full yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 import pandas as pd
@@ -16,7 +16,7 @@ from pcielab.report.series import Dimension, Series, label_rows
 _WAYS = WAYS | {"write-combined-fenced": "stores, write-combined, fenced"}
 _SHARINGS = {"own-queues": "a queue for each core", "one-queue": "one queue"}
 _EVICTIONS = {"in-order": "the oldest buffer leaves", "random": "any buffer leaves"}
-_NOTICED_PERCENT = 1.0
+_NOTICED = 0.01
 _BANDWIDTH = {"bandwidth": "bandwidth (Gb/s)"}
 
 
@@ -37,8 +37,8 @@ def message_cores(sources: Sources) -> Figure:
     x = alt.X(
         "cores:Q", title="cores", scale=alt.Scale(type="log", base=2, nice=False), axis=alt.Axis(values=cores)
     )
-    findings = [*_change_findings(data, "cores", "bandwidth", "{:.0f} cores")]
-    figure = _panels(runs, data, x, _BANDWIDTH | {"median": "latency (ns)"})
+    findings = [*_change_findings(data, "cores", "with {:.0f} cores", "with {:.0f}")]
+    figure = panels_of_metrics(runs, data, x, _BANDWIDTH | {"median": "latency (ns)"})
     return titled(figure, "Messages from several cores", runs, findings=findings)
 
 
@@ -56,8 +56,10 @@ def message_evictions(sources: Sources) -> Figure:
     if data.empty:
         raise MissingDataError("tests of messages with evictions (pcielab run --suite kpio)")
     x = alt.X("pressure:Q", title="share of the stores with an eviction", axis=alt.Axis(format=".0%"))
-    findings = [*_change_findings(data, "pressure", "bandwidth", "a share of {:.0%}")]
-    figure = _panels(runs, data, x, _BANDWIDTH | {"downstream_bytes": "bytes to the device for a message"})
+    findings = [*_change_findings(data, "pressure", "at a share of {:.0%}", "at {:.0%}")]
+    figure = panels_of_metrics(
+        runs, data, x, _BANDWIDTH | {"downstream_bytes": "bytes to the device for a message"}
+    )
     return titled(figure, "Buffers evicted before they are full", runs, findings=findings)
 
 
@@ -74,7 +76,7 @@ def _cores(run: Run) -> pd.DataFrame:
     rows = rows[(rows["pressure"] == 0) & (rows["eviction"] == "in-order")]
     alike = ["way", "size_bytes", "sharing", "generation", "lanes"]
     rows = rows[rows.groupby(alike, dropna=False)["cores"].transform("nunique") > 1] if len(rows) else rows
-    links = [_link(run, test) for test in rows.to_dict("records")]
+    links = [link_of_test(run, test) for test in rows.to_dict("records")]
     lines = [
         f"{_WAYS[way]}, {size} B, {_SHARINGS.get(sharing, sharing)}"
         for way, size, sharing in zip(rows["way"], rows["size_bytes"], rows["sharing"], strict=True)
@@ -88,7 +90,7 @@ def _evictions(run: Run) -> pd.DataFrame:
     rows = rows[rows["cores"] == 1] if len(rows) else rows
     alike = ["way", "size_bytes", "eviction", "generation", "lanes"]
     rows = rows[rows.groupby(alike, dropna=False)["pressure"].transform("nunique") > 1] if len(rows) else rows
-    links = [f"{_link(run, test)}, {test['size_bytes']} B" for test in rows.to_dict("records")]
+    links = [f"{link_of_test(run, test)}, {test['size_bytes']} B" for test in rows.to_dict("records")]
     lines = [
         f"{_WAYS[way]}, {_EVICTIONS.get(eviction, eviction)}"
         for way, eviction in zip(rows["way"], rows["eviction"], strict=True)
@@ -96,7 +98,7 @@ def _evictions(run: Run) -> pd.DataFrame:
     return rows.assign(place=links, line=lines).sort_values("pressure", kind="stable")
 
 
-def _link(run: Run, test: Mapping[Any, Any]) -> str:
+def link_of_test(run: Run, test: Mapping[Any, Any]) -> str:
     """The link that a message crosses: the one that its test names, or its system's own."""
     named, own = link_name(test["generation"], test["lanes"]), link_of(run)
     if named:
@@ -104,15 +106,31 @@ def _link(run: Run, test: Mapping[Any, Any]) -> str:
     return f"Gen{own.generation} x{own.lanes}" if own is not None else "the system's own link"
 
 
-def _panels(runs: Sequence[Run], data: pd.DataFrame, x: alt.X, metrics: Mapping[str, str]) -> Figure:
-    """A panel for each metric and place; lines have the same colour in all of them."""
-    lines = list(dict.fromkeys(data["line"]))
-    series = Series(runs, Dimension("line", "messages", lines))
+def panels_of_metrics(
+    runs: Sequence[Run],
+    data: pd.DataFrame,
+    x: alt.X,
+    metrics: Mapping[str, str],
+    *,
+    lines: str = "messages",
+    scale: Literal["linear", "log"] = "linear",
+) -> Figure:
+    """A panel for each metric and place; lines have the same colour in all of them.
+
+    Args:
+        runs: whose rows they are.
+        data: what is drawn, with the columns `place` and `line`, that of `x`, and those of the metrics.
+        x: horizontal axis.
+        metrics: columns, with their titles.
+        lines: what lines are, for the legend.
+        scale: of the metrics.
+    """
+    series = Series(runs, Dimension("line", lines, list(dict.fromkeys(data["line"]))))
     folded = pd.concat(
         [data.assign(value=data[metric], panel=data["place"] + " · " + title) for metric, title in metrics.items()]
     )
     names = [f"{place} · {title}" for place in sorted(set(data["place"])) for title in metrics.values()]
-    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True))
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(type=scale, zero=scale == "linear"))
     swept = str(x.shorthand).partition(":")[0]
     kept = [swept, "line", "value", "panel", "run", "role"]
     tooltip = [alt.Tooltip(f"{name}:N") for name in ("run", "line", swept)]
@@ -120,13 +138,13 @@ def _panels(runs: Sequence[Run], data: pd.DataFrame, x: alt.X, metrics: Mapping[
     return wrapped(layers, folded[kept], "panel", names)
 
 
-def _change_findings(data: pd.DataFrame, swept: str, metric: str, place: str) -> Iterator[str]:
-    """What the last of what is swept leaves of the first, for each line."""
+def _change_findings(data: pd.DataFrame, swept: str, last: str, first: str) -> Iterator[str]:
+    """What bandwidth the last of what is swept has beside the first, for each line."""
     for (run, where), drawn in data.groupby(["run", "place"], sort=False):
         told = []
         for line, rows in drawn.groupby("line", sort=False):
-            first, last = rows.iloc[0], rows.iloc[-1]
-            change = 100 * (last[metric] / first[metric] - 1)
-            told.append(f"{line}: {change:+.0f} %" if abs(change) >= _NOTICED_PERCENT else f"{line}: the same")
-        last_place = place.format(drawn[swept].max())
-        yield f"{run}, {where}, {metric} at {last_place} against the first point, within 1 %: {'; '.join(told)}."
+            times = rows["bandwidth"].iloc[-1] / rows["bandwidth"].iloc[0]
+            same = abs(times - 1) < _NOTICED
+            told.append(f"{line}: {'the same, within 1 %' if same else f'{times:.2f} times as much'}")
+        places = last.format(drawn[swept].max()), first.format(drawn[swept].min())
+        yield f"{run}, {where}, bandwidth {places[0]} beside that {places[1]}: {'; '.join(told)}."

@@ -2,7 +2,7 @@
 
 use pcie_time::Picoseconds;
 
-use super::{Arrival, Machine, SOURCE_TLPS, State};
+use super::{Arrival, Machine, SOURCE_TLPS, State, engine_of};
 use crate::simulate::event::Event;
 use crate::simulate::flow::Flow;
 use crate::simulate::network::{Message, Tlp};
@@ -62,10 +62,11 @@ impl Machine {
     /// Data that a device asked for have come; the last of them complete the command.
     fn take_data(&mut self, now: Picoseconds, number: u32, bytes: u16) {
         let state = &mut self.state;
-        let (place, peer) = (state.flow(number).engine, state.flow(number).peer);
-        if let Some(engine) = &mut state.engines[place] {
-            *(if peer { &mut engine.peer_requests } else { &mut engine.host_requests }) -= 1;
-        }
+        let flow = &state.flows[state.requests[number as usize].flow as usize];
+        let engine = engine_of(&mut state.engines, flow);
+        let in_flight = if flow.peer { &mut engine.peer_requests } else { &mut engine.host_requests };
+        debug_assert!(*in_flight > 0, "data of request {number} came that nobody asked for");
+        *in_flight -= 1;
         if state.arrive(number, bytes) {
             let stored = now + state.flow(number).times.engine_memory;
             self.events.push(stored, Event::Inject(state.completion(number)).into());
@@ -81,10 +82,10 @@ impl Machine {
         if state.flow(number).primitive == Primitive::MmioWrite {
             return last.then_some(number);
         }
-        let place = state.flow(number).engine;
-        if let Some(engine) = &mut state.engines[place] {
-            engine.peer_requests -= 1;
-        }
+        let flow = &state.flows[state.requests[number as usize].flow as usize];
+        let engine = engine_of(&mut state.engines, flow);
+        debug_assert!(engine.peer_requests > 0, "request {number} wrote what no engine sent");
+        engine.peer_requests -= 1;
         if last {
             let acknowledgement = state.acknowledgement(number);
             self.inject(now, acknowledgement);
@@ -103,6 +104,14 @@ impl State {
     #[inline]
     pub(super) fn flow_mut(&mut self, request: u32) -> &mut Flow {
         &mut self.flows[self.requests[request as usize].flow as usize]
+    }
+
+    /// Whether nothing of a request is under way: all of it has been started, and has arrived. What a stream sends is on
+    /// its own.
+    pub(super) fn is_whole(&self, number: u32) -> bool {
+        let request = &self.requests[number as usize];
+        let is_stream = self.flow(number).primitive == Primitive::Stream;
+        is_stream || (request.to_start == 0 && request.to_arrive == 0)
     }
 
     /// The next TLP that an engine sends, if it has room for one, and the completion that follows the data of a D2H.
@@ -166,6 +175,7 @@ impl State {
             let offset = request.size_bytes - request.to_arrive;
             arrivals.push(Arrival { request: number, offset, bytes });
         }
+        debug_assert!(request.to_arrive >= u64::from(bytes), "request {number} gets more than it asked for");
         request.to_arrive -= u64::from(bytes);
         request.to_arrive == 0
     }

@@ -8,7 +8,7 @@ mod root_port;
 mod waiting;
 
 use super::super::complex::Complex;
-use super::super::{Completion, Start};
+use super::super::start::{Completion, Start};
 use super::NEVER;
 use super::shapes::Shapes;
 use card::{Card, Outgoing, Step};

@@ -1,7 +1,6 @@
 //! DMAs ahead of their time: addresses depend on nothing but the number of the transaction, so they are made in blocks.
 
-use super::reads::Alike;
-use super::shapes::Shapes;
+use super::shapes::{Alike, Shapes};
 use pcie_workload::{AddressList, Offsets};
 use std::ops::Range;
 

@@ -8,15 +8,13 @@
 mod card;
 mod free;
 
-pub(super) use free::Alike;
-
 use super::super::complex::Complex;
 use super::super::engine::UPLINK_BACKLOG;
-use super::super::{Completion, Start};
+use super::super::start::{Completion, Start};
 use super::NEVER;
 use super::planned::Planned;
 use super::ready::Ready;
-use super::shapes::Shapes;
+use super::shapes::{Alike, Shapes};
 use crate::port::Port;
 use card::{Card, InFlight, Outgoing};
 use pcie_time::{Picoseconds, Stream};

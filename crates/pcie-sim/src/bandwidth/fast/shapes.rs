@@ -3,7 +3,6 @@
 //! Splitting depends on where in a page a DMA starts and on how long its addresses are, and a test starts its DMAs at few
 //! places of a page. So each kind of DMA is worked out once.
 
-use super::reads::Alike;
 use crate::machine::Machine;
 use crate::places::{Place, Places};
 use crate::port::Port;
@@ -11,6 +10,17 @@ use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::Test;
 use std::ops::Range;
+
+/// What all requests have in common.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Alike {
+    pub(super) length: u32,
+    pub(super) small: bool,
+    pub(super) uplink_bytes: u64,
+    /// What the completions of each occupy on the downlink.
+    pub(super) completion_bytes: Vec<u64>,
+    pub(super) move_time: Picoseconds,
+}
 
 /// A read request of a DMA.
 #[derive(Clone, Copy, Debug)]

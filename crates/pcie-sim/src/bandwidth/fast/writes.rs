@@ -3,7 +3,7 @@
 use super::super::card::data_credits;
 use super::super::complex::Complex;
 use super::super::engine::UPLINK_BACKLOG;
-use super::super::{Completion, Start};
+use super::super::start::{Completion, Start};
 use super::NEVER;
 use super::credits::DataCredits;
 use super::planned::Planned;

@@ -2,10 +2,11 @@
 
 use super::super::super::card::data_credits;
 use super::super::super::engine::UPLINK_BACKLOG;
+use super::super::super::start::Completion;
+use super::super::NEVER;
 use super::super::credits::{DataCredits, HeaderCredits};
 use super::super::shapes::{RequestShape, Shapes};
 use super::super::tags::Tags;
-use super::{Completion, NEVER};
 use crate::machine::Machine;
 use crate::port::Port;
 use pcie_time::Picoseconds;

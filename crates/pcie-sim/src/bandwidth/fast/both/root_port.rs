@@ -1,7 +1,7 @@
 //! The root port's side of the link: which completion is sent next, and when.
 
+use super::super::NEVER;
 use super::super::shapes::Shapes;
-use super::NEVER;
 use super::card::Card;
 use super::waiting::Ready;
 use crate::history::TestKey;

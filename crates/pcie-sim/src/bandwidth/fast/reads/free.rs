@@ -3,24 +3,14 @@
 //!
 //! Where besides `ALIKE`, each read is one request and all requests take the same times, so that nothing is looked up.
 
-use super::super::super::Completion;
 use super::super::super::engine::UPLINK_BACKLOG;
+use super::super::super::start::Completion;
 use super::super::NEVER;
+use super::super::shapes::Alike;
 use super::ReadRun;
 use super::card::InFlight;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
-
-/// What all requests have in common.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(in super::super) struct Alike {
-    pub(in super::super) length: u32,
-    pub(in super::super) small: bool,
-    pub(in super::super) uplink_bytes: u64,
-    /// What the completions of each occupy on the downlink.
-    pub(in super::super) completion_bytes: Vec<u64>,
-    pub(in super::super) move_time: Picoseconds,
-}
 
 impl ReadRun<'_> {
     /// See [`ReadRun::answer_all`].

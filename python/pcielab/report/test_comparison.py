@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pcielab import InputError, Store, open_store
-from pcielab.compare import compare, draw
-from pcielab.compare.picture import families, runs_of_comparison
+from pcielab.compare import compare
 from pcielab.importers import import_pcie_bench
+from pcielab.report.comparison import draw, families, runs_of_comparison
 
 
 def imported(directory: Path, output: Path, *changes: tuple[str, str, str]) -> Store:

@@ -1,24 +1,16 @@
-"""The reference of the doctor (`docs/reference/doctor.md` and its JSON Schema), written from rules and causes.
-
-Run `python -m pcielab.doctor.reference` in the root of the repository to write both again; a test holds them to
-the rules.
-"""
+"""The reference of the doctor (`docs/reference/doctor.md` and its JSON Schema), from rules and causes."""
 
 import inspect
 import json
-from pathlib import Path
 
 from pcielab.doctor.causes import Cause, causes
 from pcielab.doctor.examine import Examination
 from pcielab.doctor.rules import RULES
 
-DOCUMENT = Path("docs/reference/doctor.md")
-SCHEMA = Path("docs/reference/doctor.schema.json")
-
 _INTRODUCTION = """\
 # Doctor
 
-<!-- Written by `python -m pcielab.doctor.reference`: change python/pcielab/doctor/rules, or causes.toml. -->
+<!-- Written by `make generate`: change python/pcielab/doctor/rules, or causes.toml. -->
 
 `pcielab doctor` reads a machine's PCIe tree and says what is wrong with it. [Is my link
 right?](../guides/is-my-link-right.md) shows each finding. `--format json` writes one object, whose schema is
@@ -90,8 +82,3 @@ def _cause(key: str, cause: Cause) -> str:
 
 def _flowing(about: str) -> str:
     return " ".join(inspect.cleandoc(about).split())
-
-
-if __name__ == "__main__":
-    DOCUMENT.write_text(markdown(), encoding="utf-8")
-    SCHEMA.write_text(schema(), encoding="utf-8")

@@ -1,12 +1,7 @@
-"""The reference of all keys (`docs/reference/profiles.md`), written from the models themselves.
-
-Run `python -m pcielab.profiles.reference` in the root of the repository to write it again; a test holds it to the
-models.
-"""
+"""The reference of all keys of profiles (`docs/reference/profiles.md`), from the models themselves."""
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -23,12 +18,10 @@ from pcielab.profiles.provenance import Provenance
 from pcielab.profiles.system import Placement
 from pcielab.validation import submodel
 
-DOCUMENT = Path("docs/reference/profiles.md")
-
 _INTRODUCTION = """\
 # Profiles
 
-<!-- Written by `python -m pcielab.profiles.reference`: change the descriptions in python/pcielab/profiles. -->
+<!-- Written by `make generate`: change the descriptions in python/pcielab/profiles. -->
 
 A profile is a TOML file that describes a link, a host, a card (device) or a whole system. The shipped ones are in
 `profiles/links`, `profiles/hosts`, `profiles/devices` and `profiles/systems`: `pcielab profiles list` lists them,
@@ -167,7 +160,3 @@ def _range(schema: dict[str, Any]) -> str:
     elif low is not None and "exclusiveMinimum" not in schema:
         kind += f", {low:g} or more"
     return kind + (f", a multiple of {schema['multipleOf']}" if "multipleOf" in schema else "")
-
-
-if __name__ == "__main__":
-    DOCUMENT.write_text(markdown(), encoding="utf-8")

@@ -1,0 +1,46 @@
+"""Write every file of this repository that is made from code, or check that all of them are current.
+
+    python -m generate            writes them
+    python -m generate --check    names those that are not what the code says, and fails if there are any
+
+Run it in the root of the repository. `make generate` and `make lint` do.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from generate import doctor_reference, profile_reference
+
+WRITTEN: Mapping[str, Callable[[], str]] = {
+    "docs/reference/profiles.md": profile_reference.markdown,
+    "docs/reference/doctor.md": doctor_reference.markdown,
+    "docs/reference/doctor.schema.json": doctor_reference.schema,
+}
+"""What is made, and from what."""
+
+
+def main(root: Path) -> int:
+    """Write, or with `--check` compare; returns the exit code."""
+    options = argparse.ArgumentParser(prog="python -m generate", description=__doc__.partition("\n")[0])
+    options.add_argument(
+        "--check", action="store_true", help="Change nothing; fail where something is not current."
+    )
+    check = options.parse_args().check
+    stale = [name for name, content in WRITTEN.items() if _differs(root / name, content(), write=not check)]
+    for name in stale:
+        print(f"{name}: {'is not what the code says: run make generate' if check else 'written'}", file=sys.stderr)
+    return 1 if check and stale else 0
+
+
+def _differs(path: Path, content: str, *, write: bool) -> bool:
+    if path.exists() and path.read_text(encoding="utf-8") == content:
+        return False
+    if write:
+        path.write_text(content, encoding="utf-8")
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path.cwd()))

@@ -1,0 +1,81 @@
+"""What is wrong with an input can be asked of the error: programs need not find names in texts."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import pcielab
+from pcielab import InputError, _core, fabric, model, shipped
+from pcielab.errors import found_in
+
+Parts = tuple[str | None, str | None, str | None, str | None]
+"""Subject, key, value and remedy."""
+
+
+def parts_of(action: Callable[[], object]) -> Parts:
+    with pytest.raises(InputError) as refused:
+        action()
+    error = refused.value
+    return error.subject, error.key, error.value, error.remedy
+
+
+def link(**changed: int) -> model.Link:
+    return model.Link(**({"generation": 3, "lanes": 8, "mps_bytes": 256, "mrrs_bytes": 512} | changed))
+
+
+def test_a_link_that_cannot_be() -> None:
+    found = parts_of(lambda: model.bandwidth(link(generation=9), [64]))
+    assert found == (None, "generation", "9", "give 1 to 7")
+
+
+def test_a_number_out_of_range() -> None:
+    subject, key, value, remedy = parts_of(lambda: model.bandwidth(link(), [0]))
+    assert (subject, key, value) == (None, "size_bytes", "0")
+    assert remedy is not None
+    assert remedy.startswith("give ")
+
+
+def test_a_system_that_no_single_key_makes_wrong() -> None:
+    system = pcielab.load_system("snb").to_json().replace('"mps_bytes":256', '"mps_bytes":100')
+    found = parts_of(lambda: _core.check_system(system))
+    assert found[:3] == ("system snb", "link.mps_bytes", "100")
+
+
+def test_a_flow_that_goes_nowhere() -> None:
+    testbed = fabric.load("fabrex-u55c")
+    flow = {"name": "F1", "source": "nobody", "destination": "A", "primitive": "h2d", "size_bytes": 64}
+    traffic = json.dumps([flow | {"outstanding": 1, "socket": 0}])
+    found = parts_of(lambda: _core.fabric_check_traffic(testbed.to_json(), traffic))
+    assert found[:3] == ("flow F1", "source", "nobody")
+
+
+def test_a_suite_that_cannot_be_carried_out() -> None:
+    suite = json.loads(pcielab.load_suite("quick").to_json())
+    suite["tests"][2]["parameters"]["transactions"] = 0
+    found = parts_of(lambda: _core.check_suite(json.dumps(suite)))
+    assert found == ("suite quick: test 2", "transactions", "0", "give at least 1")
+
+
+def test_a_file_is_the_subject_and_its_key_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "nic.toml"
+
+    def read() -> None:
+        with found_in(path):
+            model.bandwidth(link(lanes=3), [64])
+
+    subject, key, value, _ = parts_of(read)
+    assert (subject, key, value) == (str(path), "lanes", "3")
+
+
+def test_a_key_of_a_file_that_is_out_of_range(tmp_path: Path) -> None:
+    path = tmp_path / "link.toml"
+    good = shipped.profile_files("link")["gen3-x8"].read_text()
+    path.write_text(good.replace("mps_bytes = 256", "mps_bytes = 100"))
+    subject, key, value, _ = parts_of(lambda: pcielab.profiles.check_file("link", path))
+    assert (subject, key, value) == (str(path), "mps_bytes", "100")
+
+
+def test_an_error_raised_in_python_has_no_parts_unless_it_is_given_them() -> None:
+    assert parts_of(lambda: (_ for _ in ()).throw(InputError("told"))) == (None, None, None, None)
