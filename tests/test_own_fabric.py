@@ -2,12 +2,14 @@
 
 import csv
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pcielab import fabric, open_store
+from pcielab.report import figures
 from shell import pcielab, succeed
 
 FABRIC = """
@@ -267,6 +269,40 @@ def test_a_trace_can_be_looked_at_slice_by_slice(folder: Path) -> None:
         assert all(end <= later["ts"] + 1e-6 for end, later in zip(ends, requests[1:], strict=False)), "no overlap"
     parts = [one for one in slices if one not in whole]
     assert sum(one["dur"] for one in parts) == pytest.approx(sum(one["dur"] for one in whole))
+
+
+def test_a_trace_keeps_the_rules_of_the_trace_event_format(folder: Path) -> None:
+    succeed("export", "perfetto", folder / "night.db", "-o", folder / "rules.json")
+    trace = json.loads((folder / "rules.json").read_text(encoding="utf-8"), parse_float=Decimal)
+    assert trace["displayTimeUnit"] in ("ms", "ns")
+    open_slices: dict[tuple[int, int], list[int]] = {}
+    for event in trace["traceEvents"]:
+        assert isinstance(event["pid"], int)
+        assert isinstance(event["name"], str)
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "thread_name")
+            assert isinstance(event["args"]["name"], str)
+            continue
+        assert event["ph"] == "X"
+        # Readers keep whole nanoseconds, and drop a slice of a thread that ends after the one that it begins in.
+        start, length = (int(Decimal(event[key]) * 1000) for key in ("ts", "dur"))
+        assert start >= 0
+        assert length >= 0
+        ends = open_slices.setdefault((event["pid"], event["tid"]), [])
+        while ends and ends[-1] <= start:
+            ends.pop()
+        assert not ends or start + length <= ends[-1], event
+        ends.append(start + length)
+    assert open_slices
+
+
+def test_a_report_of_two_runs_tells_their_flows_apart(folder: Path, tmp_path: Path) -> None:
+    succeed("fabric", "run", folder / "rack.toml", "--discipline", "fifo", "-o", tmp_path / "other.db")
+    succeed("report", folder / "night.db", tmp_path / "other.db", "-o", tmp_path / "both.html")
+    stores = [open_store(folder / "night.db"), open_store(tmp_path / "other.db")]
+    figure = figures.flow_phases(stores, str(stores[0].tests["family"].iloc[0]))
+    [data] = json.loads(figure.to_json())["datasets"].values()
+    assert len({row["label"] for row in data if row["label"].startswith("log, ")}) == 2
 
 
 @pytest.mark.parametrize("name", ["requests", "perfetto"])

@@ -44,6 +44,42 @@ def test_a_simulation_of_a_fabric_that_would_take_minutes_is_stopped(tmp_path: P
     assert set(open_store(output).tests["status"]) <= {"interrupted"}
 
 
+def test_an_estimate_from_simulated_standalones_is_stopped_and_can_be_asked_again(tmp_path: Path) -> None:
+    flows = tmp_path / "flows.csv"
+    # More than the way carries, which is said before anything is simulated: a sign that it is about to be.
+    lines = ["name,source,destination,primitive,size_bytes,outstanding,standalone_gbytes_per_s"]
+    lines += [f"F{number},host1,{card},h2d,64,1,100" for number, card in enumerate("LABCD")]
+    flows.write_text("\n".join(lines), encoding="utf-8")
+    command = (
+        "fabric",
+        "estimate",
+        "fabrex-u55c",
+        "--flows",
+        flows,
+        "--standalone",
+        "simulated",
+        "--format",
+        "csv",
+    )
+    process = subprocess.Popen(
+        [PCIELAB, *map(str, command), "--duration-us", "1e6"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stderr is not None
+    assert "F0" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert (process.returncode, stdout) == (130, "")
+    assert "Traceback" not in stderr
+    # It keeps nothing that could be gone on with, and nothing that is in the way.
+    assert [path.name for path in tmp_path.iterdir()] == ["flows.csv"]
+    again = succeed(*command, "--duration-us", "20")
+    assert len(again.stdout.splitlines()) == 6
+
+
 MANY_MESSAGES = """
 name = "many"
 title = "Tests as long as they may be"

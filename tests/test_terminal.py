@@ -83,6 +83,7 @@ def test_a_single_test_can_be_read_at_80_columns(test: str, metrics: tuple[str, 
         (80, ("profiles", "show", "hsw2620")),
         (80, ("suites", "show", "rpciebench")),
         (100, ("fabric", "estimate", "fabrex-u55c")),
+        (100, ("model", "pio")),
     ],
 )
 def test_wide_answers_fit(columns: int, command: tuple[str, ...], tmp_path: Path) -> None:

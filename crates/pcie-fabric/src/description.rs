@@ -71,6 +71,10 @@ pub struct HostParameters {
     pub sockets: u32,
     /// Extra time one way to or from another socket, ns.
     pub other_socket_ns: f64,
+    /// What data to or from another socket's memory pass, each direction by itself, GB/s; as fast as they come, where
+    /// absent.
+    #[serde(default)]
+    pub other_socket_gbytes_per_s: Option<f64>,
     /// Access to memory for a read from a device, ns.
     pub memory_read_ns: f64,
     /// Software before a command is sent to a DMA engine, ns.

@@ -257,6 +257,9 @@ fn check_host(item: &str, host: &HostParameters) -> Result<(), FabricError> {
     positive(item, "host.sockets", host.sockets.into())?;
     positive(item, "host.memory_bytes", host.memory_bytes as f64)?;
     not_negative(item, "host.other_socket_ns", host.other_socket_ns)?;
+    if let Some(rate) = host.other_socket_gbytes_per_s {
+        positive(item, "host.other_socket_gbytes_per_s", rate)?;
+    }
     not_negative(item, "host.memory_read_ns", host.memory_read_ns)?;
     not_negative(item, "host.software_ns", host.software_ns)
 }

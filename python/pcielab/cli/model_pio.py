@@ -98,7 +98,21 @@ def pio(
         f"modelled ({accounting}): {chosen.name}, Gen{link.generation} x{link.lanes}, MPS {link.mps_bytes}, "
         f"{link.address_bits}-bit addresses"
     )
+    if output_format is Format.TABLE:
+        rows = [_for_reading(row) for row in rows]
     print_rows(rows, output_format, title)
+
+
+_SHORT_HEADS = {"downstream_bytes": "bytes_down", "upstream_bytes": "bytes_up"}
+"""What columns that would make a table wider than a terminal are called there."""
+
+
+def _for_reading(row: dict[str, Cell]) -> dict[str, Cell]:
+    """A row as a table shows it: short heads, and bytes without digits that say nothing."""
+    return {
+        _SHORT_HEADS.get(key, key): int(cell) if key in _SHORT_HEADS and cell == int(cell or 0) else cell
+        for key, cell in row.items()
+    }
 
 
 def _rows(

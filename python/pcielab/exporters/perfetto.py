@@ -2,7 +2,8 @@
 
 The format is JSON trace events ("Trace Event Format", the Chromium project), which chrome://tracing reads too.
 Each test is a process; each flow has as many threads in it as requests of it are under way at once; a request is a
-slice on one of them, with its parts within. Times are in microseconds there.
+slice on one of them, with its parts within. Times are in microseconds there, and here whole nanoseconds, which is
+what readers keep of them: a part that was cut off otherwise than its request would no longer be within it.
 """
 
 import heapq
@@ -19,10 +20,6 @@ from pcielab.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-_ROUNDING_NS = 0.0005
-"""Half of what the simulator tells apart: one request may follow another at once."""
 
 
 def _write(store: Store, output: Path, *, overwrite: bool) -> None:
@@ -61,34 +58,34 @@ def _thread(process: int, thread: int, flow: str) -> dict[str, Any]:
 def _in_lanes(requests: "pd.DataFrame") -> Iterator[tuple[int, dict[Any, Any]]]:
     """Each request with the first lane that is free when it is submitted."""
     free: list[int] = []
-    busy: list[tuple[float, int]] = []
+    busy: list[tuple[int, int]] = []
     for row in requests.sort_values("submitted_ns", kind="stable").to_dict("records"):
-        while busy and busy[0][0] <= row["submitted_ns"] + _ROUNDING_NS:
+        while busy and busy[0][0] <= round(row["submitted_ns"]):
             heapq.heappush(free, heapq.heappop(busy)[1])
         lane = heapq.heappop(free) if free else len(busy)
-        heapq.heappush(busy, (row["submitted_ns"] + row["total_ns"], lane))
+        heapq.heappush(busy, (round(row["submitted_ns"] + row["total_ns"]), lane))
         yield lane, row
 
 
 def _slices(place: dict[str, Any], row: dict[Any, Any]) -> Iterator[dict[str, Any]]:
     """A request, and within it what happens one after the other."""
-    start, host = row["submitted_ns"], row["host_ns"]
+    start, reached = row["submitted_ns"], row["reached_ns"]
+    left, end = start + row["host_ns"], start + row["total_ns"]
     phases = {key: row[key] for key in ("host_ns", "fabric_ns", "device_ns")}
-    yield place | _slice(f"request {row['request']}", start, row["total_ns"]) | {"args": phases}
-    yield place | _slice("queued at the host", start, host)
-    left, end = start + host, start + row["total_ns"]
-    reached = row["reached_ns"]
+    yield place | _slice(f"request {row['request']}", start, end) | {"args": phases}
+    yield place | _slice("queued at the host", start, left)
     if math.isnan(reached):
-        yield place | _slice("in the fabric and at the device", left, end - left)
+        yield place | _slice("in the fabric and at the device", left, end)
         return
     executed = reached + row["device_ns"]
-    yield place | _slice("command in the fabric", left, reached - left)
-    yield place | _slice("executed at the device", reached, executed - reached)
-    yield place | _slice("data and completion in the fabric", executed, end - executed)
+    yield place | _slice("command in the fabric", left, reached)
+    yield place | _slice("executed at the device", reached, executed)
+    yield place | _slice("data and completion in the fabric", executed, end)
 
 
-def _slice(name: str, start_ns: float, length_ns: float) -> dict[str, Any]:
-    return {"name": name, "ts": start_ns / 1e3, "dur": max(length_ns, 0.0) / 1e3}
+def _slice(name: str, start_ns: float, end_ns: float) -> dict[str, Any]:
+    start, end = round(start_ns), round(end_ns)
+    return {"name": name, "ts": start / 1e3, "dur": max(end - start, 0) / 1e3}
 
 
 EXPORTER = Exporter(

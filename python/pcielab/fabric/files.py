@@ -27,6 +27,9 @@ class Host(Part):
     """Processors; the fabric is attached to socket 0."""
     other_socket_ns: Nanoseconds = 0.0
     """Extra time one way to or from another socket."""
+    other_socket_gbytes_per_s: Bandwidth | None = None
+    """What data of DMA to or from another socket's memory pass, each direction by itself, GB/s; absent: as fast as
+    they come."""
     memory_read_ns: Nanoseconds
     """Access to memory for a read that comes from a device."""
     software_ns: Nanoseconds

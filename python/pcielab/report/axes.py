@@ -31,6 +31,15 @@ def bytes_axis(field: str, title: str, values: Iterable[float], *, step: int = 1
     )
 
 
+def bytes_ticks(values: Iterable[float]) -> alt.Axis:
+    """Ticks of sizes, whatever the scale: 64, 256, 1K, far enough apart for a narrow page."""
+    present = list(values)
+    first, last = math.floor(math.log(min(present), 4)), math.ceil(math.log(max(present), 4))
+    return alt.Axis(
+        values=[4**power for power in range(first, last + 1)], labelExpr=_BYTES_LABEL, labelFlush=False
+    )
+
+
 def window_axis(values: Iterable[float]) -> alt.X:
     """The window of a sweep; ticks at every fourth power keep 4K to 64M apart."""
     return bytes_axis("window_bytes", "window (bytes)", values, step=2)

@@ -97,14 +97,15 @@ pub(super) fn engines(topology: &Topology) -> Vec<Option<Engine>> {
     topology.nodes().iter().flat_map(|node| node.device.as_ref().map_or([None, None], of)).collect()
 }
 
-/// The side of a device that others read and write: each access takes its share of the BAR's bandwidth.
+/// What data pass one after another, each direction by itself: the side of a device that others read and write, where each
+/// access takes its share of the BAR's bandwidth; or the way between a host's sockets.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct BarPort {
+pub(super) struct Side {
     read_free_at: Picoseconds,
     write_free_at: Picoseconds,
 }
 
-impl BarPort {
+impl Side {
     pub fn read(&mut self, now: Picoseconds, taking: Picoseconds) -> Picoseconds {
         self.read_free_at = now.max(self.read_free_at) + taking;
         self.read_free_at

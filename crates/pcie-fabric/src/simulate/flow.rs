@@ -20,6 +20,8 @@ pub(super) struct Flow {
     pub queue: usize,
     /// The device whose BAR is read or written.
     pub bar: usize,
+    /// The host whose memory is.
+    pub host: usize,
     /// Whether the other end is a device too.
     pub peer: bool,
     /// Whether the device's engine writes elsewhere.
@@ -52,6 +54,8 @@ pub(super) struct Times {
     pub host_memory_read: Picoseconds,
     /// One way; zero on the socket that the fabric is attached to.
     pub other_socket: Picoseconds,
+    /// What data take of the way between sockets.
+    pub other_socket_byte: ByteTime,
     /// Access by the device's own engine.
     pub engine_memory: Picoseconds,
     pub bar_read: Picoseconds,
@@ -72,6 +76,7 @@ impl Flow {
             engine: 2 * device as usize + usize::from(writes),
             queue: placed.queue as usize,
             bar: peer.unwrap_or(device) as usize,
+            host: placed.host as usize,
             peer: peer.is_some(),
             writes,
             completion_bytes: parameters.map_or(0, |device| device.engine.completion_bytes as u16),
@@ -137,6 +142,7 @@ fn times(topology: &Topology, placed: &Placed) -> Times {
         software: Picoseconds::from_ns(host.software_ns),
         host_memory_read: Picoseconds::from_ns(host.memory_read_ns),
         other_socket: Picoseconds::from_ns(if placed.socket == 0 { 0.0 } else { host.other_socket_ns }),
+        other_socket_byte: rate(host.other_socket_gbytes_per_s.filter(|_| placed.socket != 0)),
         engine_memory: ns(here.map(|memory| memory.engine_ns)),
         bar_read: ns(there.map(|memory| memory.bar_read_ns)),
         bar_write: ns(there.map(|memory| memory.bar_write_ns)),

@@ -11,7 +11,7 @@ mod messages;
 
 use pcie_time::{CalendarQueue, Picoseconds};
 
-use super::engine::{BarPort, Engine, engines};
+use super::engine::{Engine, Side, engines};
 use super::event::{Event, PackedEvent};
 use super::flow::Flow;
 use super::network::{Discipline, Listener, Message, Network, Tlp};
@@ -96,7 +96,8 @@ struct State {
     flows: Vec<Flow>,
     requests: Vec<Request>,
     engines: Vec<Option<Engine>>,
-    bars: Vec<BarPort>,
+    /// Of each node: of a device, what others see of it through its BARs; of a host, the way to its other sockets.
+    sides: Vec<Side>,
     counting_from: Picoseconds,
     /// What has arrived since it was last taken; none where nobody asks.
     arrivals: Option<Vec<Arrival>>,
@@ -129,7 +130,7 @@ impl Machine {
                 flows: vec![],
                 requests: vec![],
                 engines: engines(topology),
-                bars: vec![BarPort::default(); topology.nodes().len()],
+                sides: vec![Side::default(); topology.nodes().len()],
                 counting_from,
                 arrivals: None,
             },

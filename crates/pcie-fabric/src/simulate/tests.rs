@@ -148,6 +148,30 @@ fn a_flow_that_asks_for_nothing_gets_nothing_and_takes_nothing() {
     assert_eq!(both.flows[0], alone.flows[0]);
 }
 
+/// What a host of the testbed's first server gives a card beside it, GB/s.
+fn of_socket(primitive: Primitive, socket: u32, outstanding: u32, rate: Option<f64>) -> f64 {
+    let mut fabric: FabricParameters =
+        serde_json::from_str(include_str!("../fixtures/fabrex-u55c.json")).unwrap();
+    for host in fabric.nodes.iter_mut().filter_map(|node| node.host.as_mut()) {
+        host.other_socket_gbytes_per_s = rate;
+    }
+    let (source, destination) = if primitive == Primitive::H2d { ("host1", "L") } else { ("L", "host1") };
+    let flow =
+        Traffic { primitive, socket, outstanding, size_bytes: 65536, ..stream(source, destination, None) };
+    run(&Topology::new(fabric).unwrap(), &[flow], Discipline::PerDestination).flows[0].gbytes_per_s
+}
+
+#[test]
+fn what_goes_between_sockets_has_a_rate_of_its_own() {
+    for primitive in [Primitive::H2d, Primitive::D2h, Primitive::DmaWrite] {
+        let [near, far, plain] = [(0, Some(5.0)), (1, Some(5.0)), (0, None)]
+            .map(|(socket, rate)| of_socket(primitive, socket, 4, rate));
+        assert!((far - 5.0).abs() < 0.15, "{primitive:?}: {far}");
+        assert_eq!(near, plain);
+        assert!(near > 12.0);
+    }
+}
+
 fn endpoints() -> impl Strategy<Value = Vec<(&'static str, &'static str, f64)>> {
     let node = || prop::sample::select(vec!["H", "A", "B", "C", "D"]);
     let flow = (node(), node(), 0.5..12.0f64).prop_filter("two nodes", |(from, to, _)| from != to);

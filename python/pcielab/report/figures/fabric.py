@@ -9,6 +9,7 @@ import pandas as pd
 
 from pcielab.flow_tables import PHASES
 from pcielab.published_values import FlowSelection, compare_with_published, deviations, published_values
+from pcielab.report.axes import bytes_ticks
 from pcielab.report.figures.fabric_findings import sweep_findings
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
@@ -60,10 +61,10 @@ def fabric_sweep(sources: Sources, plot: FabricPlot) -> Figure:
         MissingDataError: no run has the family.
     """
     runs = runs_of(sources)
-    data = pd.concat([_rows(run, plot) for run in runs])
+    data = pd.concat([_rows(run, plot).assign(run=told_of(run, runs)) for run in runs])
     if data.empty:
         raise MissingDataError(f"simulations of a fabric in the family {plot.family} (suite rpciebench)")
-    data = _joined(data, _published_rows(runs, plot))
+    data = _by_run(_joined(data, _published_rows(runs, plot)))
     swept = data["value"].notna().all()
     note = "diamonds: published" if "source" in data else ""
     missed = (sentence for run in runs for sentence in deviations(run.store, plot.family))
@@ -83,7 +84,7 @@ def fabric_phases(sources: Sources, family: str = "fig3-latency") -> Figure:
         MissingDataError: no run has the family.
     """
     runs = runs_of(sources)
-    rows = pd.concat([_phase_rows(run, family) for run in runs])
+    rows = pd.concat([_by_run(_phase_rows(run, family).assign(run=told_of(run, runs))) for run in runs])
     if rows.empty:
         raise MissingDataError(f"simulations of a fabric in the family {family} (suite rpciebench)")
     rows = rows[rows["value"] == 64]
@@ -110,6 +111,7 @@ def _panels(data: pd.DataFrame, plot: FabricPlot) -> alt.FacetChart:
         series=words.str[plot.panel_words :].str.join(", "),
     )
     if plot.metric == "percentiles":
+        parted["panel"] += parted["run"]
         parted["series"] = parted["percentile"].map(_PERCENTILES)
         head = alt.Y("metric:Q", title=_HEADS[plot.metric], scale=alt.Scale(zero=False))
         lines = _told_apart(_lines(parted), list(_PERCENTILES.values()))
@@ -140,13 +142,17 @@ def _lines(data: pd.DataFrame) -> alt.Chart:
     low, high = data["value"].min(), data["value"].max()
     wide = low > 0 and high / low >= _MOST_LOGARITHMIC_FROM
     scale = alt.Scale(type="log", base=2, nice=False) if wide else alt.Scale(zero=False)
+    of_sizes = wide and all(str(sweep).endswith(".size_bytes") for sweep in data["sweep"])
     tall = data["metric"].min() > 0 and data["metric"].max() / data["metric"].min() >= _MOST_LOGARITHMIC_FROM
     chart: alt.Chart = (
         alt.Chart()
         .mark_line(point=True)
         .encode(
             x=alt.X(
-                "value:Q", title=", ".join(sorted({_in_words(sweep) for sweep in data["sweep"]})), scale=scale
+                "value:Q",
+                title=", ".join(sorted({_in_words(sweep) for sweep in data["sweep"]})),
+                scale=scale,
+                axis=bytes_ticks(data["value"]) if of_sizes else alt.Undefined,
             ),
             y=alt.Y("metric:Q", scale=alt.Scale(type="log" if tall else "linear")),
             color=alt.Color("series:N", title="experiment", sort=None, legend=_LINES),
@@ -185,22 +191,29 @@ def _with_published(simulated: alt.Chart, data: pd.DataFrame) -> list[alt.Chart]
     """What was simulated, and over it a diamond for each number that the paper gives."""
     if "source" not in data:
         return [simulated]
-    published: alt.Chart = simulated.mark_point(shape="diamond", size=110, filled=True, opacity=0.9).encode(
-        tooltip=["series:N", "flow:N", "source:N", alt.Tooltip("metric:Q", title="published", format=".4~g")]
+    # Without a size, not left out: the scale of a panel to which the paper gives no number would have no ends.
+    published: alt.Chart = simulated.mark_point(shape="diamond", filled=True, opacity=0.9).encode(
+        size=alt.condition("isValid(datum.source)", alt.value(110), alt.value(0)),
+        tooltip=["series:N", "flow:N", "source:N", alt.Tooltip("metric:Q", title="published", format=".4~g")],
     )
-    return [
-        simulated.transform_filter("!isValid(datum.source)"),
-        published.transform_filter("isValid(datum.source)"),
-    ]
+    return [simulated.transform_filter("!isValid(datum.source)"), published]
 
 
 def _joined(data: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Both, with what is swept; rows of the paper have a source, and the column is there only if some have."""
     if published.empty:
         return data
-    swept = data.drop_duplicates("series").set_index("series")["sweep"]
-    known = published[published["series"].isin(swept.index)]
-    return pd.concat([data, known.assign(sweep=known["series"].map(swept))]) if len(known) else data
+    drawn = data.drop_duplicates("series").set_index("series")
+    known = published[published["series"].isin(drawn.index)]
+    if known.empty:
+        return data
+    beside = {column: known["series"].map(drawn[column]) for column in ("sweep", "run")}
+    return pd.concat([data, known.assign(**beside)])
+
+
+def _by_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the run in the names of their lines, where there are several."""
+    return rows.assign(series=rows["series"] + rows["run"])
 
 
 def _published_rows(runs: Sequence[Run], plot: FabricPlot) -> pd.DataFrame:
@@ -286,6 +299,11 @@ def _phase_rows(run: Run, family: str) -> pd.DataFrame:
     if wide.empty:
         return pd.DataFrame(columns=["series", "phase", "value", "average"])
     return wide.assign(phase=wide["subject"].str.split(" ").str[0])[["series", "phase", "value", "average"]]
+
+
+def told_of(run: Run, runs: Sequence[Run]) -> str:
+    """What a name ends in that several runs have: which one it is of; nothing where there is one run."""
+    return f", {run.label}" if len(runs) > 1 else ""
 
 
 def _subjects(run: Run, family: str, kind: str) -> pd.DataFrame:

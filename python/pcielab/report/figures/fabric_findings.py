@@ -8,6 +8,7 @@ _MOST_SENTENCES = 8
 _UNITS = {"average": "ns", "percentiles": "ns", "bandwidth": "GB/s", "tail": "times the average"}
 _NOTICED_PERCENT = 1.0
 _WHOLE_FROM = 1000
+_A_MULTIPLE_FROM_PERCENT = 100.0
 
 
 def sweep_findings(data: pd.DataFrame, metric: str) -> Iterator[str]:
@@ -25,11 +26,11 @@ def sweep_findings(data: pd.DataFrame, metric: str) -> Iterator[str]:
         rows = rows.sort_values("value", kind="stable")
         first, last = float(rows["metric"].iloc[0]), float(rows["metric"].iloc[-1])
         name = ", ".join(str(part) for part in key)
-        if len(rows) == 1:
-            told.append((0.0, f"{name}: {_text(first)} {unit}."))
+        if len(rows) == 1 or rows["value"].isna().any():
+            told += [(0.0, f"{name}: {_text(float(one))} {unit}.") for one in rows["metric"]]
             continue
         change = 100 * (last / first - 1) if first else 0.0
-        apart = f"{change:+.0f} %" if abs(change) >= _NOTICED_PERCENT else "the same within 1 %"
+        apart = _apart(change)
         places = [_text(float(place)) for place in rows["value"].iloc[[0, -1]]]
         span = f"{_text(first)} {unit} at {places[0]}, {_text(last)} at {places[1]}"
         told.append((abs(change), f"{name}: {span} ({apart})."))
@@ -37,6 +38,15 @@ def sweep_findings(data: pd.DataFrame, metric: str) -> Iterator[str]:
     yield from (sentence for _, sentence in shown)
     if len(told) > len(shown):
         yield f"{len(told) - len(shown)} more are in the figure."
+
+
+def _apart(change_percent: float) -> str:
+    """How far two values are apart: in percent, and as a multiple where that would be a number of hundreds."""
+    if abs(change_percent) < _NOTICED_PERCENT:
+        return "the same within 1 %"
+    if change_percent >= _A_MULTIPLE_FROM_PERCENT:
+        return f"{1 + change_percent / 100:,.3g} times"
+    return f"{change_percent:+.0f} %"
 
 
 def _text(value: float) -> str:

@@ -4,6 +4,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.published_values import compare_with_published
+from pcielab.report.figures.fabric import told_of
 from pcielab.report.figures.frame import Figure, titled, wrapped
 from pcielab.report.run import MODELLED, Sources, runs_of
 from pcielab.report.selection import MissingDataError
@@ -25,13 +26,17 @@ def fabric_validation(sources: Sources) -> Figure:
         MissingDataError: no run is of such a suite.
     """
     runs = [run for run in runs_of(sources) if run.store.kind == "fabric"]
-    tables = [table for run in runs if (table := compare_with_published(run.store)) is not None]
+    tables = [
+        table.assign(run=told_of(run, runs))
+        for run in runs
+        if (table := compare_with_published(run.store)) is not None
+    ]
     rows = pd.concat(tables) if tables else pd.DataFrame(columns=["simulated", "estimated"])
     rows = rows.dropna(subset=["simulated", "estimated"])
     if rows.empty:
         raise MissingDataError("simulations of experiments that a paper estimates (suite rpciebench)")
     parts = rows["what"].str.split(", ", n=1)
-    tall = rows.assign(panel=rows["source"] + ": " + parts.str[0], flow=parts.str[1]).melt(
+    tall = rows.assign(panel=rows["source"] + ": " + parts.str[0] + rows["run"], flow=parts.str[1]).melt(
         ["panel", "flow"], list(_KINDS), "kind", "gbytes_per_s"
     )
     tall["kind"] = tall["kind"].map(_KINDS)

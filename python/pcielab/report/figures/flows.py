@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab.flow_tables import flow_table
+from pcielab.report.figures.fabric import told_of
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
@@ -35,7 +36,7 @@ def flow_phases(sources: Sources, family: str) -> Figure:
         MissingDataError: no run has requests of the family.
     """
     runs = runs_of(sources)
-    rows = pd.concat([_flows(run, family) for run in runs])
+    rows = pd.concat([_flows(run, family, told_of(run, runs)) for run in runs])
     if rows.empty:
         raise MissingDataError(f"flows of the family {family} with requests")
     parts = [_WORDS["host"], _COMMAND, _WORDS["device"], _DATA, _WORDS["fabric"]]
@@ -68,7 +69,7 @@ def flow_distributions(sources: Sources, family: str) -> Figure:
         MissingDataError: no run has requests of the family.
     """
     runs = runs_of(sources)
-    wanted = [(run, row) for run in runs for row in _flows(run, family).to_dict("records")]
+    wanted = [(run, row) for run in runs for row in _flows(run, family, told_of(run, runs)).to_dict("records")]
     data = pd.DataFrame([step for run, row in wanted[:_MOST_PANELS] for step in _steps(run, row)])
     if data.empty:
         raise MissingDataError(f"distributions of flows of the family {family}")
@@ -109,8 +110,8 @@ def _in_parts(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _flows(run: Run, family: str) -> pd.DataFrame:
-    """The flows of a family that have requests, with a label each; of a sweep, those at its ends."""
+def _flows(run: Run, family: str, of_run: str) -> pd.DataFrame:
+    """The flows of a family that have requests, each with a label that ends in `of_run`; of a sweep, its ends."""
     table = flow_table(run.store)
     rows = table[(table["family"] == family) & (table["status"] == "ok")]
     if rows.empty or "host_ns" not in rows:
@@ -125,7 +126,7 @@ def _flows(run: Run, family: str) -> pd.DataFrame:
             one[(rows["value"].to_numpy() == ends.T).any(axis=0) | rows["value"].isna().to_numpy()]
             for one in (rows, label + [f", {value:g}" if value == value else "" for value in rows["value"]])
         )
-    return rows.assign(label=label)
+    return rows.assign(label=label + of_run)
 
 
 def _steps(run: Run, row: Mapping[Hashable, Any]) -> Iterator[dict[str, object]]:

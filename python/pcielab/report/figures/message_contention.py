@@ -130,7 +130,9 @@ def panels_of_metrics(
         [data.assign(value=data[metric], panel=data["place"] + " · " + title) for metric, title in metrics.items()]
     )
     names = [f"{place} · {title}" for place in sorted(set(data["place"])) for title in metrics.values()]
-    y = alt.Y("value:Q", title=None, scale=alt.Scale(type=scale, zero=scale == "linear"))
+    y = alt.Y(
+        "value:Q", title=None, scale=alt.Scale(type=scale, zero=True if scale == "linear" else alt.Undefined)
+    )
     swept = str(x.shorthand).partition(":")[0]
     kept = [swept, "line", "value", "panel", "run", "role"]
     tooltip = [alt.Tooltip(f"{name}:N") for name in ("run", "line", swept)]

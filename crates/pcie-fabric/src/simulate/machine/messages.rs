@@ -16,7 +16,7 @@ impl Machine {
         match tlp.message() {
             Message::Command => self.command(now, number),
             Message::Completion => {
-                let done = now + self.state.flow(number).times.other_socket;
+                let done = self.state.at_host(now, number, tlp.length());
                 self.events.push(done, Event::Done(number).into());
             }
             Message::Ask => {
@@ -47,13 +47,16 @@ impl Machine {
             }
             Primitive::H2d | Primitive::D2dRead => self.take_data(now, number, bytes),
             Primitive::DmaWrite => {
+                let there = state.at_host(now, number, bytes);
                 if state.arrive(number, bytes) {
-                    let done = now + state.flow(number).times.other_socket;
-                    self.events.push(done, Event::Done(number).into());
+                    self.events.push(there, Event::Done(number).into());
                 }
             }
-            // It is done when its completion comes.
-            Primitive::D2h => drop(state.arrive(number, bytes)),
+            // It is done when its completion comes, which goes to the socket behind the data.
+            Primitive::D2h => {
+                state.at_host(now, number, bytes);
+                state.arrive(number, bytes);
+            }
             Primitive::Stream | Primitive::MmioWrite | Primitive::D2dWrite => {}
         }
         None
@@ -138,24 +141,37 @@ impl State {
     /// When what a read asks for has come out of its memory.
     pub(super) fn look_up(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let request = &mut self.requests[number as usize];
-        let Flow { primitive, times, bar, .. } = &self.flows[request.flow as usize];
+        let Flow { primitive, times, bar, host, .. } = &self.flows[request.flow as usize];
         match primitive {
             Primitive::MmioRead => {
                 request.at_device += times.bar_read;
                 now + times.bar_read
             }
             Primitive::D2dRead => {
-                self.bars[*bar].read(now, times.bar_read_byte.of(bytes.into())) + times.bar_read
+                self.sides[*bar].read(now, times.bar_read_byte.of(bytes.into())) + times.bar_read
             }
-            _ => now + times.host_memory_read + times.other_socket + times.other_socket,
+            _ if times.other_socket == Picoseconds::ZERO => now + times.host_memory_read,
+            _ => {
+                let there = now + times.other_socket + times.host_memory_read;
+                self.sides[*host].read(there, times.other_socket_byte.of(bytes.into())) + times.other_socket
+            }
         }
+    }
+
+    /// When what has come to a host is at the socket that it is for.
+    fn at_host(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
+        let Flow { times, host, .. } = &self.flows[self.requests[number as usize].flow as usize];
+        if times.other_socket == Picoseconds::ZERO {
+            return now;
+        }
+        self.sides[*host].write(now, times.other_socket_byte.of(bytes.into())) + times.other_socket
     }
 
     /// When a BAR has put the data of a write into the memory.
     pub(super) fn write_bar(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let request = &mut self.requests[number as usize];
         let Flow { primitive, times, bar, .. } = &self.flows[request.flow as usize];
-        let written = self.bars[*bar].write(now, times.bar_write_byte.of(bytes.into())) + times.bar_write;
+        let written = self.sides[*bar].write(now, times.bar_write_byte.of(bytes.into())) + times.bar_write;
         if *primitive == Primitive::MmioWrite {
             request.at_device = written.since(now);
         }
