@@ -1,6 +1,6 @@
 """Figure 6 of the paper: the distribution of latencies, as a CDF, as a histogram, and as the tail beyond."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -217,16 +217,20 @@ def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.Data
         distribution = run.store.distribution(int(test["id"]))
         if distribution.empty:
             continue
-        points = _thinned(distribution, curve.field).assign(
-            operation=test["operation"],
-            test=OPERATION_TITLES[test["operation"]],
-            cache=test["cache"],
-            window_bytes=test["window_bytes"],
-            window=f"window {size_text(test['window_bytes'])}",
-            **_statistics(distribution),
-        )
-        curves.append(label_rows(run, points))
+        points = _thinned(distribution, curve.field)
+        curves.append(label_rows(run, points.assign(**panel_of(test), **_statistics(distribution))))
     return curves
+
+
+def panel_of(test: Mapping[Any, Any]) -> dict[str, Any]:
+    """The columns by which rows of a latency test find their panel and their curve."""
+    return {
+        "operation": test["operation"],
+        "test": OPERATION_TITLES[test["operation"]],
+        "cache": test["cache"],
+        "window_bytes": test["window_bytes"],
+        "window": f"window {size_text(test['window_bytes'])}",
+    }
 
 
 _STATISTICS = {"median_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "slowest_ns": 1.0}

@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.report.axes import size_text
-from pcielab.report.figures.distribution import PATH_TITLES
+from pcielab.report.figures.distribution import PATH_TITLES, panel_of
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import CACHE_STATES, MissingDataError, aligned, matching
@@ -63,14 +63,8 @@ def _points(run: Run, path: str, size_bytes: int) -> list[pd.DataFrame]:
         ticks = run.store.series(number)
         if ticks.empty:
             continue
-        points = _thinned(ticks["value"] * run.store.tick_ns(number)).assign(
-            operation=test["operation"],
-            test=OPERATION_TITLES[test["operation"]],
-            cache=test["cache"],
-            window_bytes=test["window_bytes"],
-            window=f"window {size_text(test['window_bytes'])}",
-        )
-        parts.append(label_rows(run, points))
+        points = _thinned(ticks["value"] * run.store.tick_ns(number))
+        parts.append(label_rows(run, points.assign(**panel_of(test))))
     return parts
 
 
