@@ -38,7 +38,7 @@ $(VENV)/.installed: pyproject.toml $(LOCK)
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras all >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras calibrate,explore,notebook,report,sweep >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -99,6 +99,10 @@ rtl-figure: build target/rtl/pcielab-rtl ## Draw figure 4 of the paper with the 
 rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.rdl: constants, C header, reference page
 	$(BIN)/python rtl/generate_registers.py
 
+.PHONY: vm-test
+vm-test: build ## Measure emulated devices in a guest with a real kernel (apt: qemu-system-x86 busybox-static cpio kmod xz-utils; two minutes)
+	PCIELAB_VM=1 $(BIN)/python -m pytest -n 0 tests/vm
+
 .PHONY: test-slow
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow
@@ -140,6 +144,7 @@ fuzz: build ## Change inputs of every kind and look whether all are accepted or 
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, layers, and that stubs and generated files are current
 	cargo fmt --all --check
+	@! grep -rnE '\bunsafe (fn|impl|extern|\{)' crates --include='*.rs' | grep -vE '^crates/(pcie-host|pcie-vfio)/' || { echo 'unsafe code is for pcie-host and pcie-vfio alone' >&2; exit 1; }
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check python tests bench examples generate rtl
 	$(BIN)/ruff check python tests bench examples generate rtl
@@ -173,7 +178,7 @@ $(VENV)/.bench-installed: $(VENV)/.installed pyproject.toml
 gpu: build ## Measure with this machine's NVIDIA GPU, and hold it against what it should reach (half an hour)
 	$(BIN)/python bench/gpu_figures.py
 
-BENCHED := -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric -p pcie-bench
+BENCHED := -p pcie-driver -p pcie-vfio -p pcie-wire -p pcie-time -p pcie-sim -p pcie-fabric -p pcie-bench
 
 .PHONY: bench
 bench: build $(VENV)/.bench-installed target/rtl/pcielab-rtl ## Measure speed: ratios against named baselines taken in the same run

@@ -13,6 +13,7 @@ from pathlib import Path
 from bridge import Bridge, bridges
 from commands import SYSTEM, Command, commands
 from criterion_results import criterion_results
+from device_parts import device_parts
 from estimates import EstimateCommand, estimates
 from examinations import ExaminationCommand, examinations
 from gpu_own_time import OwnTime, own_times
@@ -80,9 +81,10 @@ def main() -> None:
         Format.TABLE,
         "pcielab run --device cuda: processor time beside the card, 10^6 transactions of 64 B",
     )
+    results = criterion_results(CRITERION, arguments.since) if arguments.since else {}
+    if parts := device_parts(results):
+        print_rows([asdict(part) for part in parts], Format.TABLE, "What of a real device's numbers is ours")
     if arguments.record:
-        since = arguments.since
-        results = criterion_results(CRITERION, since) if since else {}
         with arguments.record.open("a") as history:
             line = _line(started, measured, in_rtl, ran, estimated, examined, crossed, waited, gpu_times, results)
             history.write(json.dumps(line) + "\n")

@@ -23,6 +23,7 @@ __all__ = [
     "UnavailableError",
     "__version__",
     "address_offsets",
+    "bind_device",
     "check_file",
     "check_folder",
     "check_message_suite",
@@ -31,6 +32,7 @@ __all__ = [
     "check_suite",
     "check_system",
     "damaged_tests",
+    "device_origin",
     "fabric_check",
     "fabric_check_traffic",
     "fabric_edges",
@@ -38,6 +40,7 @@ __all__ = [
     "fabric_influence",
     "fabric_rounds",
     "fabric_simulate",
+    "list_devices",
     "model_bandwidth",
     "model_check_messages",
     "model_check_nic",
@@ -49,10 +52,12 @@ __all__ = [
     "nearest_rank",
     "read_manifest",
     "read_store",
+    "release_device",
     "run_alone",
     "run_experiments",
     "run_messages",
     "run_nic",
+    "run_stores",
     "run_suite",
     "test_bounds",
     "write_file",
@@ -81,6 +86,10 @@ class Backend:
     def rtl(system: str, program: str | PathLike[str]) -> Backend: ...
     @staticmethod
     def cpu(host: str) -> Backend: ...
+    @staticmethod
+    def nvme(place: str, device: str, host: str) -> Backend: ...
+    @staticmethod
+    def fpga(place: str, host: str) -> Backend: ...
     @staticmethod
     def of_python(adapter: object) -> Backend: ...
     def traced(self, path: str | PathLike[str]) -> Backend: ...
@@ -287,6 +296,23 @@ def run_messages(
     manifest: str,
     *,
     seed: int,
+    resume: bool,
+    overwrite: bool,
+    progress: Callable[[int, int, str, str], None],
+    repeat_damaged: bool = False,
+) -> None: ...
+def device_origin(place: str) -> str: ...
+def list_devices(root: str | PathLike[str]) -> str: ...
+def bind_device(root: str | PathLike[str], place: str, *, unbound: bool, user: str | None) -> None: ...
+def release_device(root: str | PathLike[str], place: str) -> None: ...
+def run_stores(
+    path: str | PathLike[str],
+    place: str,
+    device: str,
+    host: str,
+    suite: str,
+    manifest: str,
+    *,
     resume: bool,
     overwrite: bool,
     progress: Callable[[int, int, str, str], None],

@@ -25,8 +25,15 @@ ELSEWHERE = (
     "nvbandwidth ",
     "pcielab doctor",
     "pcielab explore",
+    "RUSTFLAGS=",
+    "echo ",
     "pcielab run --device cuda",
+    "pcielab run --device nvme",
+    "pcielab run --device pio",
+    "pcielab-run ",
+    "sudo pcielab devices",
     "sudo pcielab doctor",
+    "sudo pcielab-run ",
 )
 """What begins like this looks at the machine that it runs on, is what runs this test, or serves a browser."""
 LSPCI = """\
@@ -75,8 +82,9 @@ def folder(tmp_path: Path, measurements: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in FOLDERS:
         shutil.copytree(measurements, tmp_path / name)
     (tmp_path / "pack.csv").write_text(PACK, encoding="utf-8")
-    # In the place of what a GPU would have measured: what looks at it is what is tried.
-    shutil.copy(measurements.parent / "run.db", tmp_path / "gpu.db")
+    # In the place of what a GPU or a drive would have measured: what looks at it is what is tried.
+    for name in ("gpu.db", "drive.db"):
+        shutil.copy(measurements.parent / "run.db", tmp_path / name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -184,11 +184,11 @@ impl OpenBench {
             device.latency(test, &mut |slice: &LatencySlice| unless_stopped(gatherer.take(slice)))?;
             let remarks = device.remarks();
             let timer = remarks.timer.unwrap_or_else(|| device.facts().timer);
-            Ok(gatherer.outcome(timer)?.with_message(remarks.message))
+            Ok(gatherer.outcome(timer)?.with_remarks(remarks))
         } else {
             let mut gatherer = BandwidthGatherer::new(self.samples);
             device.bandwidth(test, &mut |slice: BandwidthSlice| unless_stopped(gatherer.take(slice)))?;
-            Ok(gatherer.outcome(test)?.with_message(device.remarks().message))
+            Ok(gatherer.outcome(test)?.with_remarks(device.remarks()))
         }
     }
 }

@@ -4,6 +4,7 @@
 //! Simulated ones have their whole description in the profile; of real ones there is more to say: [`DeviceHardware`] and
 //! [`HostHardware`]. What is not known is null there, never a guess.
 
+use pcie_store::Scalar;
 use pcie_time::TickLength;
 use serde::{Deserialize, Serialize};
 
@@ -88,12 +89,15 @@ impl TimerFacts {
 }
 
 /// What a device knows of the test that it has just done, beside its numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Remarks {
     /// How long a tick of this test was; null for that of the device's facts. Clocks of processors move between tests.
     pub timer: Option<TimerFacts>,
     /// What to know of the numbers, on one line.
     pub message: Option<String>,
+    /// Numbers about parts of what was timed, each with the part as its subject.
+    #[serde(default)]
+    pub parts: Vec<Scalar>,
 }
 
 /// What a host is.

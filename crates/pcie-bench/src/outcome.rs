@@ -1,7 +1,7 @@
 //! What became of a test, reduced to what the store keeps.
 
 use crate::device::{BandwidthSlice, DeviceError, LatencySlice};
-use crate::facts::{Condition, TimerFacts};
+use crate::facts::{Condition, Remarks, TimerFacts};
 use crate::sampling::{
     Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
 };
@@ -52,8 +52,9 @@ impl Outcome {
     }
 
     /// Adds what a device says of its numbers.
-    pub(crate) fn with_message(mut self, said: Option<String>) -> Self {
-        let told: Vec<String> = self.message.take().into_iter().chain(said).collect();
+    pub(crate) fn with_remarks(mut self, said: Remarks) -> Self {
+        self.scalars.extend(said.parts);
+        let told: Vec<String> = self.message.take().into_iter().chain(said.message).collect();
         self.message = (!told.is_empty()).then(|| told.join("; "));
         self
     }
@@ -271,6 +272,29 @@ mod tests {
             let expected: Vec<f64> = (0..kept as u32).map(f64::from).collect();
             assert_eq!(outcome.series[0].values, expected);
         }
+    }
+
+    #[test]
+    fn what_a_device_says_of_parts_stands_beside_the_whole() {
+        let test = Test::random_dma(Operation::LatRd, 64, 8192, 3);
+        let mut gatherer = LatencyGatherer::new(&test, Samples::Full);
+        let _ = gatherer.take(&LatencySlice { ticks: vec![5, 6, 7], elapsed_ns: 18.0 });
+        let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
+        let part = scalar("median", "ns", 2.0);
+        let parts = vec![Scalar { subject: "command".into(), ..part }];
+        let outcome = gatherer.outcome(timer).map(|outcome| {
+            outcome.with_remarks(Remarks { parts, message: Some("said".into()), ..Remarks::default() })
+        });
+        let outcome = outcome.unwrap_or_else(Outcome::from);
+        assert_eq!((outcome.status, outcome.message.as_deref()), (Status::Ok, Some("said")));
+        let found: Vec<f64> = ["", "command"]
+            .iter()
+            .flat_map(|subject| {
+                outcome.scalars.iter().find(|one| one.subject == *subject && one.metric == "median")
+            })
+            .map(|one| one.value)
+            .collect();
+        assert_eq!(found, [6.0, 2.0]);
     }
 
     #[test]

@@ -162,6 +162,34 @@ impl Buffer {
         // SAFETY: as above, and `self` is borrowed for writing.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
+
+    /// The word at a place that is a multiple of 4, read once: a device may write it at any time. None outside.
+    #[inline]
+    #[must_use]
+    pub fn word(&self, place: u64) -> Option<u32> {
+        let place = self.words_at(place, 1)?;
+        // SAFETY: the place is within the mapping and aligned.
+        Some(u32::from_le(unsafe { place.read_volatile() }))
+    }
+
+    /// Writes words one after the other from a place on that is a multiple of 4, each once: a device may read them at any
+    /// time. False, and nothing, where they are not all within it.
+    #[inline]
+    pub fn put_words(&mut self, place: u64, words: &[u32]) -> bool {
+        let Some(start) = self.words_at(place, words.len()) else { return false };
+        for (number, word) in words.iter().enumerate() {
+            // SAFETY: all of the words are within the mapping, and `self` is borrowed for writing.
+            unsafe { start.add(number).write_volatile(word.to_le()) };
+        }
+        true
+    }
+
+    fn words_at(&self, place: u64, count: usize) -> Option<*mut u32> {
+        let place = usize::try_from(place).ok().filter(|place| place.is_multiple_of(4))?;
+        let end = count.checked_mul(4)?.checked_add(place)?;
+        // SAFETY: the place is within the mapping.
+        (end <= self.length).then(|| unsafe { self.start.as_ptr().add(place).cast() })
+    }
 }
 
 impl Drop for Buffer {
@@ -245,6 +273,19 @@ mod tests {
         drop(buffer);
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         assert!(!maps.contains(&format!("{address:x}-{:x} ", address + (1 << 20))));
+    }
+
+    #[test]
+    fn words_are_shared_where_they_are_and_nowhere_else() {
+        let mut buffer = Buffer::allocate(4096, PageSize::FourKib, None, &Topology::here()).unwrap();
+        assert!(buffer.put_words(4088, &[1, 0x0102_0304]));
+        assert_eq!((buffer.word(4092), buffer.bytes()[4092]), (Some(0x0102_0304), 4));
+        assert!(
+            !buffer.put_words(4092, &[1, 2])
+                && !buffer.put_words(2, &[1])
+                && !buffer.put_words(u64::MAX - 3, &[1])
+        );
+        assert_eq!((buffer.word(4096), buffer.word(1)), (None, None));
     }
 
     #[test]

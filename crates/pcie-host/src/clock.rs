@@ -18,13 +18,13 @@ const TICKS: [(u64, u64); 10] =
 
 /// A clock that counts.
 #[derive(Clone, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     source: Source,
     ns_per_count: f64,
     /// Least step between two readings, ns.
-    pub(crate) resolution_ns: f64,
+    pub resolution_ns: f64,
     /// What reading it twice in a row shows, ns.
-    pub(crate) overhead_ns: f64,
+    pub overhead_ns: f64,
     timer: TimerFacts,
 }
 
@@ -37,7 +37,8 @@ enum Source {
 
 impl Clock {
     /// Chooses the clock and measures it.
-    pub(crate) fn measured(topology: &Topology) -> Self {
+    #[must_use]
+    pub fn measured(topology: &Topology) -> Self {
         let source = Source::best(topology);
         let ns_per_count = source.ns_per_count();
         let mut steps: Vec<u64> = Vec::with_capacity(READINGS);
@@ -55,23 +56,27 @@ impl Clock {
 
     /// A reading: nothing before it is still going on, and nothing after it has begun.
     #[inline(always)]
-    pub(crate) fn now(&self) -> u64 {
+    #[must_use]
+    pub fn now(&self) -> u64 {
         self.source.now()
     }
 
     /// Time between two readings.
-    pub(crate) fn ns(&self, counts: u64) -> f64 {
+    #[must_use]
+    pub fn ns(&self, counts: u64) -> f64 {
         counts as f64 * self.ns_per_count
     }
 
     /// The tick that latencies are told in: the resolution, rounded up.
-    pub(crate) fn timer(&self) -> TimerFacts {
+    #[must_use]
+    pub fn timer(&self) -> TimerFacts {
         self.timer
     }
 
     /// Ticks in the time between two readings.
     #[inline]
-    pub(crate) fn ticks(&self, counts: u64) -> u32 {
+    #[must_use]
+    pub fn ticks(&self, counts: u64) -> u32 {
         let tick_ns = self.timer.numerator_ns as f64 / self.timer.denominator as f64;
         (self.ns(counts) / tick_ns).round().min(f64::from(u32::MAX)) as u32
     }

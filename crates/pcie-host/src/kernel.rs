@@ -45,7 +45,8 @@ pub(crate) fn refused(what: &str) -> HostError {
 }
 
 /// The limit on memory that this process may lock, bytes; none where there is no limit.
-pub(crate) fn locked_memory_limit() -> Option<u64> {
+#[must_use]
+pub fn locked_memory_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the kernel writes one `rlimit`, which lives until the call returns.
     let failed = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };

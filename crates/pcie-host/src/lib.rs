@@ -24,8 +24,12 @@ mod requester;
 
 #[cfg(target_os = "linux")]
 pub use buffer::Buffer;
+#[cfg(target_os = "linux")]
+pub use clock::Clock;
 pub use cpu::{Cold, Cpu, HostOptions, PageSize};
 pub use error::HostError;
 #[cfg(target_os = "linux")]
 pub use host::{RealHost, SharedBuffer};
+#[cfg(target_os = "linux")]
+pub use kernel::locked_memory_limit;
 pub use topology::{Cache, Topology};

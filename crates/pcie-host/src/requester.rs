@@ -160,7 +160,7 @@ impl Device for Requester {
                 let before = self.clock.now();
                 if test.operation == Operation::LatWrrd {
                     store(transfer, first);
-                    self.clock.now();
+                    let _ = self.clock.now();
                 }
                 black_box(load(transfer));
                 *count = self.clock.now() - before;

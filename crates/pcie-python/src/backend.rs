@@ -9,6 +9,7 @@ use pcie_bench_sim::Simulated;
 use pcie_host::Cpu;
 use pcie_rtl::Rtl;
 use pcie_time::{Draws, Stream};
+use pcie_vfio::{Fpga, Nvme};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
 
@@ -16,6 +17,7 @@ use crate::error::Result;
 use crate::json::{parse, word};
 use crate::python_device::PythonBackend;
 use crate::system::machine;
+use crate::vfio::address;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Backend>()?;
@@ -53,6 +55,19 @@ impl Backend {
     #[staticmethod]
     fn cpu(host: &str) -> Result<Self> {
         Ok(Self::of(Cpu::new(parse("host", host)?)))
+    }
+
+    /// The NVMe drive at an address. `device` and `host` say how it is driven, and how the host's side is set up.
+    #[staticmethod]
+    fn nvme(place: &str, device: &str, host: &str) -> Result<Self> {
+        let (device, host) = (parse("device", device)?, parse("host", host)?);
+        Ok(Self::of(Nvme::new(address(place)?, device, host)?))
+    }
+
+    /// The FPGA core on the board at an address.
+    #[staticmethod]
+    fn fpga(place: &str, host: &str) -> Result<Self> {
+        Ok(Self::of(Fpga::new(address(place)?, parse("host", host)?)?))
     }
 
     /// One that is written in Python: an adapter of `pcielab.devices.bridge`.

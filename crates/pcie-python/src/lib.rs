@@ -22,6 +22,7 @@ mod statistics;
 mod stop;
 mod store;
 mod system;
+mod vfio;
 
 /// The compiled half of pcielab.
 #[pymodule]
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     model::register(module)?;
     output::register(module)?;
     store::register(module)?;
+    vfio::register(module)?;
     statistics::register(module)?;
     stop::register(module)?;
     system::register(module)?;

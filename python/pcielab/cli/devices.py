@@ -13,6 +13,7 @@ from pcielab.errors import InputError
 
 app = typer.Typer()
 
+Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Its PCI address, such as 0000:3b:00.0.")]
 Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
 
@@ -32,6 +33,41 @@ def list_devices(output_format: Formats = Format.TABLE) -> None:
         for name, missing in kind.present():
             rows.append({"device": kind.name, "card": name, "title": kind.title, "missing": missing})
     print_rows(rows, output_format)
+
+
+@app.command()
+def bind(
+    address: Address,
+    unbound: Annotated[
+        bool, typer.Option("--unbound", help="Leave it without a driver, for stores into its BARs (pio).")
+    ] = False,
+    user: Annotated[str | None, typer.Option("--user", help="Who is to measure it.")] = None,
+) -> None:
+    """Make a device ready to be measured: give it to the kernel's vfio-pci, for root to do.
+
+    What is in use is refused: mounted or part of a mounted stack, swap, an interface that is up, the only display.
+    `run` does nothing of this, and needs no root.
+
+    Examples:
+    `sudo pcielab devices bind 0000:3b:00.0 --user $USER`
+
+    `sudo pcielab devices bind 0000:3b:00.0 --unbound --user $USER`
+    """
+    from pcielab.devices import real
+
+    real.bind(address, unbound=unbound, user=user)
+
+
+@app.command()
+def release(address: Address) -> None:
+    """Give a device back to the driver that the kernel chooses, for root to do.
+
+    Example:
+    `sudo pcielab devices release 0000:3b:00.0`
+    """
+    from pcielab.devices import real
+
+    real.release(address)
 
 
 @app.command()

@@ -74,6 +74,39 @@ def _run_messages(
     tell(output, machine.name)
 
 
+def _run_stores(
+    device: str,
+    profile: str | None,
+    sets: list[str],
+    suite: str,
+    output: Path,
+    single: dict[str, object],
+    **options: Any,
+) -> None:
+    """Run a suite of messages on the BAR of a device that exists."""
+    from pcielab.cli.progress import Bar
+    from pcielab.devices.real import run_stores
+    from pcielab.suites import load_message_suite
+
+    _refuse(single, f"describes a single test: leave it out with --suite {suite}")
+    chosen = load_message_suite(suite)
+    with Bar() as bar:
+        run_stores(device, _options_file(device, profile), sets, chosen, output, progress=bar.update, **options)
+    tell(output, device)
+
+
+def _options_file(device: str, profile: str | None) -> dict[str, Any]:
+    """The options of a device in a file, if one is given."""
+    from pcielab.input_files import given_path, read_toml
+
+    if profile is not None and not profile.endswith(".toml"):
+        raise InputError(
+            f"--profile {profile}: names a system for --device sim: give {device} a file of its options (*.toml), "
+            "or --set device.KEY=VALUE and --set host.KEY=VALUE"
+        )
+    return read_toml(given_path(profile)) if profile is not None else {}
+
+
 def _run_device(
     device: str,
     profile: str | None,
@@ -87,18 +120,11 @@ def _run_device(
     from pcielab.cli.progress import Bar
     from pcielab.devices import open_kind
     from pcielab.devices import run as run_on
-    from pcielab.input_files import given_path, read_toml
     from pcielab.profiles.changes import parse_sets
 
     if engine is not None:
         raise InputError(f"--engine {engine.value}: is for --device sim: {device} simulates nothing")
-    if profile is not None and not profile.endswith(".toml"):
-        raise InputError(
-            f"--profile {profile}: names a system for --device sim: give {device} a file of its options (*.toml), "
-            "or --set device.KEY=VALUE and --set host.KEY=VALUE"
-        )
-    content = read_toml(given_path(profile)) if profile is not None else {}
-    backend = open_kind(device, content, parse_sets(sets))
+    backend = open_kind(device, _options_file(device, profile), parse_sets(sets))
     with Bar() as bar:
         run_on(backend, chosen, output, title=f"{device}, suite {chosen.name}", progress=bar.update, **options)
     return device
@@ -113,6 +139,7 @@ def run(
             metavar="KIND[:ADDRESS]",
             help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
             "cuda, an NVIDIA GPU; "
+            "nvme:ADDRESS, a drive; pio:ADDRESS, stores into a BAR; "
             "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
         ),
     ] = "sim",
@@ -286,9 +313,13 @@ def run(
         return
     _refuse(of_nic, "describes the frames of a NIC: give --nic as well")
     if suite is not None and test is None and is_message_suite(suite):
+        if device.partition(":")[0] == "pio":
+            _run_stores(device, profile, sets or [], suite, output, single, **kept)
+            return
         if device != "sim":
             raise InputError(
-                f"--suite {suite}: is a suite of messages, which --device {device} cannot take: give sim"
+                f"--suite {suite}: is a suite of messages, which --device {device} cannot take: give sim, or "
+                "pio:ADDRESS"
             )
         _run_messages(suite, profile or "kpio-2012", sets or [], output, single, **kept)
         return

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pcielab import _core
-from pcielab.devices import cpu, rtl
+from pcielab.devices import cpu, real, rtl
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
 from pcielab.errors import InputError
@@ -49,14 +49,16 @@ _SHIPPED = (
     Kind(
         "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
     ),
+    Kind("nvme", real.NVME_TITLE, real.NvmeOptions, real.make_nvme, lambda: real.present("nvme")),
+    Kind("pio", real.PIO_TITLE, real.PioOptions, real.make_pio, lambda: real.present("pio")),
     Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
     Kind("rtl", rtl.TITLE, rtl.RtlOptions, rtl.make, rtl.present),
     Kind(
         "fpga",
         "The FPGA core on a board, by its PCI address",
-        rtl.BoardOptions,
-        rtl.make_board,
-        rtl.present_boards,
+        real.BoardOptions,
+        real.make_board,
+        real.present_boards,
     ),
 )
 
@@ -100,6 +102,18 @@ def open_kind(
     Raises:
         InputError: There is no such kind, or its options cannot be.
     """
+    kind, address, options = kind_and_options(device, profile, sets)
+    return kind.make(options, address)
+
+
+def kind_and_options(
+    device: str, profile: Mapping[str, Any] | None = None, sets: Mapping[str, object] | None = None
+) -> tuple[Kind, str | None, Any]:
+    """What `--device KIND[:ADDRESS]` means: the kind, the address, and the options; see `open_kind`.
+
+    Raises:
+        InputError: There is no such kind, or its options cannot be.
+    """
     name, _, address = device.partition(":")
     known = kinds()
     if name in OF_SYSTEMS:
@@ -114,7 +128,7 @@ def open_kind(
         options = kind.options.model_validate(content)
     except ValidationError as error:
         raise explain(error, kind.options, f"--device {name}") from None
-    return kind.make(options, address or None)
+    return kind, address or None, options
 
 
 def _with_changes(content: Mapping[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:

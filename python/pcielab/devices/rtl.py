@@ -41,10 +41,6 @@ class RtlOptions(Part):
     """The host's side."""
 
 
-class BoardOptions(Part):
-    """What `--device fpga` can be told: nothing yet."""
-
-
 def make(options: RtlOptions, address: str | None) -> _core.Backend:
     """The core in simulation, in the place of a system's card."""
     if address is not None:
@@ -55,20 +51,6 @@ def make(options: RtlOptions, address: str | None) -> _core.Backend:
 def present() -> list[tuple[str, str]]:
     """The core, and what is missing for it here."""
     return [(CARD, missing())]
-
-
-def make_board(_options: BoardOptions, address: str | None) -> _core.Backend:
-    """The core on a board: refused, with what can be done instead."""
-    where = f"fpga:{address}" if address else "fpga"
-    raise InputError(f"--device {where}: {_NO_BOARD}: run the same core in simulation with --device rtl")
-
-
-def present_boards() -> list[tuple[str, str]]:
-    """What is missing for boards."""
-    return [("pcielab-fpga on a board", _NO_BOARD)]
-
-
-_NO_BOARD = "boards are reached through VFIO, which this version does not know yet"
 
 
 def program() -> Path:

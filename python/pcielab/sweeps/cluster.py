@@ -5,7 +5,7 @@ A worker that dies loses the time that it spent on its batches, and nothing else
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from pcielab import __version__
@@ -47,7 +47,7 @@ class _Asking:
 
     def results(self, batches: Iterable[Batch]) -> Iterator[tuple[int, list[str]]]:
         source = iter(batches)
-        first = [self._submit(batch) for batch, _ in zip(source, range(_WAITING_MOST), strict=False)]
+        first = [self._submit(batch) for batch in islice(source, _WAITING_MOST)]
         done = self._distributed.as_completed(first, loop=self._client.loop)
         again: deque[Any] = deque()
         for future in done:

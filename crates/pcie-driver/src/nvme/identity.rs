@@ -1,0 +1,68 @@
+//! What a drive says of itself.
+
+use crate::nvme::error::NvmeError;
+
+/// A controller and its first namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Model.
+    pub model: String,
+    /// Serial number.
+    pub serial: String,
+    /// Revision of its firmware.
+    pub firmware: String,
+    /// Longest transfer, bytes.
+    pub transfer_bytes_most: u64,
+    /// Whether it compares blocks with host memory.
+    pub has_compare: bool,
+    /// Whether it takes scatter-gather lists.
+    pub has_sgl: bool,
+    /// Blocks of the namespace.
+    pub blocks: u64,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+}
+
+impl Identity {
+    /// From the two pages of Identify, of the controller and of namespace 1; `transfer_most` is the driver's own limit.
+    pub(super) fn read(controller: &[u8], namespace: &[u8], transfer_most: u64) -> Result<Self, NvmeError> {
+        let transfer = match controller[77] {
+            0 => transfer_most,
+            log2 => 4096u64.checked_shl(u32::from(log2)).unwrap_or(u64::MAX).min(transfer_most),
+        };
+        let format = usize::from(namespace[26] & 0xf);
+        let layout = word(namespace, 128 + 4 * format);
+        let block_log2 = layout >> 16 & 0xff;
+        let blocks = u64::from(word(namespace, 0)) | u64::from(word(namespace, 4)) << 32;
+        if blocks == 0 || !(9..=16).contains(&block_log2) {
+            return Err(NvmeError::Unsupported(
+                "the drive has no namespace 1 with blocks of 512 bytes to 64 KiB".into(),
+            ));
+        }
+        if layout & 0xffff != 0 {
+            return Err(NvmeError::Unsupported(format!(
+                "its blocks carry {} bytes of metadata: format the namespace without them",
+                layout & 0xffff
+            )));
+        }
+        Ok(Self {
+            model: text(&controller[24..64]),
+            serial: text(&controller[4..24]),
+            firmware: text(&controller[64..72]),
+            transfer_bytes_most: transfer,
+            has_compare: word(controller, 520) & 1 == 1,
+            has_sgl: matches!(word(controller, 536) & 3, 1 | 2),
+            blocks,
+            block_bytes: 1 << block_log2,
+        })
+    }
+}
+
+fn word(page: &[u8], place: usize) -> u32 {
+    page[place..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+fn text(bytes: &[u8]) -> String {
+    let printable = |byte: &u8| if byte.is_ascii_graphic() { char::from(*byte) } else { ' ' };
+    bytes.iter().map(printable).collect::<String>().trim().to_owned()
+}

@@ -1,0 +1,284 @@
+//! An NVMe controller in memory: it carries out each command at once, when its doorbell rings. What it checks is what a real one
+//! relies on: entries where they should be, pages that may be reached, and completions that there is room for.
+#![allow(dead_code, reason = "the tests and the benchmark use different parts of it")]
+
+use pcie_driver::{Queues, Transport, TransportError};
+
+pub const QUEUES_AT: u64 = 0x10_0000;
+pub const DATA_AT: u64 = 0x4000_0000;
+pub const CMB_AT: u64 = 0x8_0000_0000;
+const BLOCK: usize = 512;
+
+/// What it is like.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    pub has_compare: bool,
+    pub has_sgl: bool,
+    pub has_cmb: bool,
+    /// Whether data move: without, a command costs next to nothing.
+    pub moves_data: bool,
+    /// A version of all ones is a device that is gone.
+    pub version: u32,
+    /// Commands that it accepts before it says nothing more.
+    pub answers: u64,
+}
+
+impl Kind {
+    pub const GOOD: Self = Self {
+        has_compare: true,
+        has_sgl: true,
+        has_cmb: true,
+        moves_data: true,
+        version: 0x1_0400,
+        answers: u64::MAX,
+    };
+}
+
+#[derive(Clone, Copy, Default)]
+struct Queue {
+    submission: u64,
+    completion: u64,
+    entries: u32,
+    head: u32,
+    tail: u32,
+    phase: u32,
+    /// Completions that the driver has not taken.
+    waiting: u32,
+}
+
+pub struct FakeDrive {
+    pub kind: Kind,
+    pub disk: Vec<u8>,
+    pub host: Vec<u8>,
+    pub cmb: Vec<u8>,
+    cmb_at: u64,
+    registers: Vec<u32>,
+    memory: Vec<u32>,
+    queues: [Queue; 2],
+    served: u64,
+}
+
+impl FakeDrive {
+    pub fn new(kind: Kind) -> Self {
+        let mut registers = vec![0; 0x1100 / 4];
+        // 256 entries, 500 ms to become ready; with a controller memory buffer of 64 KiB in BAR 2.
+        registers[0] = 255 | 1 << 24;
+        registers[1] = u32::from(kind.has_cmb) << 25;
+        registers[2] = kind.version;
+        registers[0x38 / 4] = 2;
+        registers[0x3c / 4] = 16 << 12 | 0b11001;
+        Self {
+            kind,
+            disk: (0..256 * BLOCK).map(|place| (place / BLOCK) as u8).collect(),
+            host: vec![0; 1 << 20],
+            cmb: vec![0; 64 << 10],
+            cmb_at: u64::MAX,
+            registers,
+            memory: vec![0; 0x9_0000 / 4],
+            queues: [Queue::default(); 2],
+            served: 0,
+        }
+    }
+
+    fn words(&self, address: u64, count: usize) -> Vec<u32> {
+        if address >= self.cmb_at {
+            let start = (address - self.cmb_at) as usize;
+            let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap_or_default());
+            return self.cmb[start..start + 4 * count].chunks(4).map(word).collect();
+        }
+        let start = ((address - QUEUES_AT) / 4) as usize;
+        self.memory[start..start + count].to_vec()
+    }
+
+    fn ring(&mut self, number: usize, tail: u32) {
+        self.queues[number].tail = tail;
+        while self.queues[number].head != tail {
+            let queue = self.queues[number];
+            let command = self.words(queue.submission + 64 * u64::from(queue.head), 16);
+            self.queues[number].head = (queue.head + 1) % queue.entries;
+            self.served += 1;
+            if self.served > self.kind.answers {
+                continue;
+            }
+            let status = if number == 0 { self.administrate(&command) } else { self.transfer(&command) };
+            self.complete(number, (command[0] >> 16) as u16, status);
+        }
+    }
+
+    fn complete(&mut self, number: usize, identifier: u16, status: u32) {
+        let queue = &mut self.queues[number];
+        assert!(queue.waiting < queue.entries, "a completion that there is no room for");
+        let slot = (queue.tail_of_completions() % queue.entries) as u64;
+        let place = ((queue.completion - QUEUES_AT + 16 * slot) / 4) as usize;
+        self.memory[place + 3] = u32::from(identifier) | queue.phase << 16 | status << 17;
+        queue.waiting += 1;
+        queue.advance();
+    }
+
+    fn administrate(&mut self, command: &[u32]) -> u32 {
+        let pointer = u64::from(command[6]) | u64::from(command[7]) << 32;
+        match command[0] & 0xff {
+            6 => {
+                let mut page = vec![0u8; 4096];
+                if command[10] == 1 {
+                    page[4..12].copy_from_slice(b"serial  ");
+                    page[24..34].copy_from_slice(b"fake drive");
+                    page[64..68].copy_from_slice(b"1.0 ");
+                    page[77] = 5;
+                    page[520] = u8::from(self.kind.has_compare);
+                    page[536] = u8::from(self.kind.has_sgl);
+                } else {
+                    page[0] = 0;
+                    page[1] = 1;
+                    page[130] = 9;
+                }
+                let start = ((pointer - QUEUES_AT) / 4) as usize;
+                for (word, bytes) in self.memory[start..].iter_mut().zip(page.chunks(4)) {
+                    *word = u32::from_le_bytes(bytes.try_into().unwrap_or_default());
+                }
+                0
+            }
+            5 => {
+                self.queues[1] = Queue { completion: pointer, phase: 1, ..self.queues[1] };
+                0
+            }
+            1 => {
+                self.queues[1].submission = pointer;
+                self.queues[1].entries = (command[10] >> 16) + 1;
+                self.queues[1].head = 0;
+                0
+            }
+            0 | 4 => 0,
+            _ => 1,
+        }
+    }
+
+    fn transfer(&mut self, command: &[u32]) -> u32 {
+        if !self.kind.moves_data || command[0] & 0xff == 0 {
+            return 0;
+        }
+        let (first, blocks) = (command[10] as usize, (command[12] & 0xffff) as usize + 1);
+        if (first + blocks) * BLOCK > self.disk.len() {
+            return 0x080;
+        }
+        let places = self.places(command, blocks * BLOCK);
+        for (number, place) in places.into_iter().enumerate() {
+            let (block, memory) = (first * BLOCK + 4 * number, place);
+            let word: [u8; 4] = self.disk[block..block + 4].try_into().unwrap_or_default();
+            let memory = match memory.checked_sub(self.cmb_at) {
+                Some(place) => &mut self.cmb[place as usize..][..4],
+                None => &mut self.host[(memory - DATA_AT) as usize..][..4],
+            };
+            match command[0] & 0xff {
+                1 => self.disk[block..block + 4].copy_from_slice(memory),
+                2 => memory.copy_from_slice(&word),
+                5 if memory == word.as_slice() => {}
+                5 => return 0x285,
+                _ => return 1,
+            }
+        }
+        0
+    }
+
+    /// Bus address of every word of a transfer.
+    fn places(&self, command: &[u32], bytes: usize) -> Vec<u64> {
+        let long = |words: &[u32]| u64::from(words[0]) | u64::from(words[1]) << 32;
+        let (first, second) = (long(&command[6..]), long(&command[8..]));
+        if command[0] >> 14 & 3 == 1 {
+            assert_eq!(command[8] as usize, bytes, "the descriptor's length");
+            return (first..first + bytes as u64).step_by(4).collect();
+        }
+        let in_first = (4096 - first % 4096).min(bytes as u64);
+        let mut places: Vec<u64> = (first..first + in_first).step_by(4).collect();
+        let pages = (bytes as u64 - in_first).div_ceil(4096);
+        for page in 0..pages {
+            let start = if pages == 1 { second } else { long(&self.words(second + 8 * page, 2)) };
+            assert_eq!(start % 4096, 0, "pages behind the first begin at their start");
+            let left = bytes as u64 - places.len() as u64 * 4;
+            places.extend((start..start + left.min(4096)).step_by(4));
+        }
+        places
+    }
+}
+
+impl Queue {
+    fn tail_of_completions(&self) -> u32 {
+        self.head.wrapping_add(self.entries - 1)
+    }
+
+    fn advance(&mut self) {
+        // Completions follow submissions one by one here, so that both wrap together.
+        if self.head == 0 {
+            self.phase ^= 1;
+        }
+    }
+}
+
+impl Transport for FakeDrive {
+    fn read(&mut self, address: u32) -> Result<u32, TransportError> {
+        self.registers
+            .get(address as usize / 4)
+            .copied()
+            .ok_or_else(|| TransportError(format!("no register {address:#x}")))
+    }
+
+    fn write(&mut self, address: u32, value: u32) -> Result<(), TransportError> {
+        match address {
+            0x14 => {
+                self.registers[0x1c / 4] = value & 1;
+                if value & 1 == 1 {
+                    let long = |at: usize| {
+                        u64::from(self.registers[at / 4]) | u64::from(self.registers[at / 4 + 1]) << 32
+                    };
+                    let (submission, completion) = (long(0x28), long(0x30));
+                    let entries = (self.registers[0x24 / 4] & 0xfff) + 1;
+                    self.queues[0] = Queue { submission, completion, entries, phase: 1, ..Queue::default() };
+                }
+            }
+            0x50 if value & 2 != 0 => {
+                self.cmb_at = u64::from(value & !0xfff) | u64::from(self.registers[0x54 / 4]) << 32;
+            }
+            0x1000 => self.ring(0, value),
+            0x1008 => self.ring(1, value),
+            0x1004 | 0x100c => self.queues[((address - 0x1004) / 8) as usize].waiting = 0,
+            _ => {}
+        }
+        if let Some(register) = self.registers.get_mut(address as usize / 4) {
+            *register = value;
+        }
+        Ok(())
+    }
+
+    fn relax(&mut self, _time_ns: u64) -> Result<(), TransportError> {
+        Ok(())
+    }
+
+    fn store(&mut self, place: u32, bytes: &[u8]) -> Result<(), TransportError> {
+        self.cmb[place as usize..][..bytes.len()].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
+        bytes.copy_from_slice(&self.host[place as usize..][..bytes.len()]);
+        Ok(())
+    }
+
+    fn buffer(&self) -> (&[u64], u64) {
+        (&[DATA_AT], self.host.len() as u64)
+    }
+}
+
+impl Queues for FakeDrive {
+    fn queue_memory(&self) -> (u64, u64) {
+        (QUEUES_AT, 4 * self.memory.len() as u64)
+    }
+
+    fn put(&mut self, place: u64, words: &[u32]) -> Result<(), TransportError> {
+        self.memory[(place / 4) as usize..][..words.len()].copy_from_slice(words);
+        Ok(())
+    }
+
+    fn get(&mut self, place: u64) -> Result<u32, TransportError> {
+        Ok(self.memory[(place / 4) as usize])
+    }
+}

@@ -1,0 +1,211 @@
+//! The core as the device of a bench.
+
+use super::pattern::Pattern;
+use crate::address::Address;
+use crate::host::{Contents, SharedContents};
+use crate::opened::Opened;
+use crate::options::VfioHostOptions;
+use crate::refusal::Refusal;
+use crate::transport::Vfio;
+use crate::tree::{Function, Tree};
+use pcie_bench::{
+    BandwidthSlice, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop, TimerFacts,
+};
+use pcie_driver::{Core, CoreFacts, DriverError, Progress};
+use pcie_host::SharedBuffer;
+use pcie_time::{Draws, Stream};
+use pcie_workload::{AddressList, Operation, Pattern as Order, Test};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// Key of the data of every test: what one leaves behind is what the next expects.
+const DATA_KEY: u32 = 0x5bd1_e995;
+/// Longest transfer: a page.
+const TRANSFER_BYTES_MOST: u64 = 4096;
+/// What a device thrash writes.
+const THRASH_BYTES: u64 = 128 << 20;
+/// Transfers of warming and thrashing.
+const LINE_BYTES: u64 = 64;
+/// The core shows life in this time, or is given up.
+const DEADLINE_MS: u64 = 10_000;
+
+/// A core on a board.
+pub(super) struct FpgaDevice {
+    tree: Tree,
+    address: Address,
+    host: VfioHostOptions,
+    function: Function,
+    buffer: SharedBuffer,
+    contents: SharedContents,
+    facts: CoreFacts,
+    /// None between a failure and what mends it, and after closing.
+    core: Option<Core<Vfio>>,
+    begun: Option<(AddressList, Stop)>,
+}
+
+impl FpgaDevice {
+    pub(super) fn open(
+        tree: &Tree,
+        address: Address,
+        host: &VfioHostOptions,
+        buffer: &SharedBuffer,
+    ) -> Result<Self, Refusal> {
+        let (core, function) = open_core(tree, address, host, buffer)?;
+        Ok(Self {
+            tree: tree.clone(),
+            address,
+            host: host.clone(),
+            function,
+            buffer: Rc::clone(buffer),
+            contents: SharedContents::default(),
+            facts: core.facts(),
+            core: Some(core),
+            begun: None,
+        })
+    }
+
+    pub(super) fn contents(&self) -> SharedContents {
+        Rc::clone(&self.contents)
+    }
+
+    pub(super) fn function(&self) -> &Function {
+        &self.function
+    }
+
+    fn clock_ns(&self) -> f64 {
+        f64::from(self.facts.clock_ps) / 1000.0
+    }
+
+    /// The core, and the test that was announced.
+    fn begun(&mut self, test: &Test) -> Result<(&mut Core<Vfio>, AddressList, Stop), DeviceError> {
+        let length = self.buffer.borrow().bytes().len() as u64;
+        if test.window_bytes > length {
+            return Err(DeviceError::NotSupported(format!(
+                "window_bytes = {}: the buffer has {length} bytes (host.buffer_bytes)",
+                test.window_bytes
+            )));
+        }
+        let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
+        let (addresses, stop) = self.begun.clone().ok_or_else(nothing)?;
+        let closed = || DeviceError::Failed("the board was closed, and not opened again".into());
+        Ok((self.core.as_mut().ok_or_else(closed)?, addresses, stop))
+    }
+
+    /// Has the core write lines, in an order, over the first bytes of the buffer.
+    fn write(&mut self, bytes: u64, order: Order, lines: u64) -> Result<(), DeviceError> {
+        let test = Test { pattern: order, ..Test::random_dma(Operation::BwWr, LINE_BYTES, bytes, lines) };
+        let list = AddressList::new(&test, Draws::new(u64::from(DATA_KEY), 0, Stream::Addresses));
+        let (core, _, stop) = self.begun(&test)?;
+        let go_on = |_| if stop.is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        core.bandwidth(&test, &list, DATA_KEY, &mut |progress| go_on(progress)).map_err(raised)
+    }
+}
+
+fn open_core(
+    tree: &Tree,
+    address: Address,
+    host: &VfioHostOptions,
+    buffer: &SharedBuffer,
+) -> Result<(Core<Vfio>, Function), Refusal> {
+    let (opened, function) = Opened::open(tree, address)?;
+    let transport = Vfio::new(opened, 0, 1, buffer, host.iommu_page_bytes)?;
+    let refused = |error: DriverError| Refusal::Device { address, reason: error.to_string() };
+    let mut core = Core::open(transport).map_err(refused)?;
+    core.set_buffer().map_err(refused)?;
+    Ok((core, function))
+}
+
+fn raised(error: DriverError) -> DeviceError {
+    match error {
+        DriverError::Unsupported(missing) => DeviceError::NotSupported(missing.to_string()),
+        DriverError::Transport(_) => DeviceError::Lost(error.to_string()),
+        error => DeviceError::Failed(error.to_string()),
+    }
+}
+
+impl Device for FpgaDevice {
+    fn facts(&self) -> DeviceFacts {
+        let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
+        DeviceFacts {
+            name: format!("pcielab core, {} bit, {} tags", 8 * self.facts.data_bytes, self.facts.tags),
+            timer: TimerFacts { numerator_ns: u64::from(self.facts.clock_ps), denominator: 1000, cycles: 1 },
+            dma_transfer_bytes_most: Some(TRANSFER_BYTES_MOST),
+            command_transfer_bytes_most: None,
+            outstanding: Some(self.facts.tags),
+            hardware: Some(DeviceHardware {
+                address: Some(self.address.to_string()),
+                vendor_id: Some(self.function.vendor_id),
+                device_id: Some(self.function.device_id),
+                driver: Some("pcielab core, over vfio-pci".into()),
+                link: Some(self.function.link_facts()),
+                operations: operations.map(|operation| format!("dma {operation}")).into(),
+                deadline_ms: Some(DEADLINE_MS),
+                ..DeviceHardware::default()
+            }),
+        }
+    }
+
+    fn begin(&mut self, start: Start<'_>) {
+        self.begun = Some((start.addresses(), start.stop.clone()));
+        // A read that overtakes its write finds what was there before.
+        let pair = start.test.operation == Operation::LatWrrd;
+        let pattern = Pattern(if pair { !DATA_KEY } else { DATA_KEY });
+        pattern.fill(self.buffer.borrow_mut().bytes_mut(), start.test.window_bytes);
+        *self.contents.borrow_mut() = Some(Box::new(pattern));
+    }
+
+    fn thrash(&mut self) -> Result<(), DeviceError> {
+        let length = self.buffer.borrow().bytes().len() as u64;
+        self.write(length, Order::Random, THRASH_BYTES / LINE_BYTES)
+    }
+
+    fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
+        self.write(window_bytes, Order::Sequential, 2 * (window_bytes / LINE_BYTES))
+    }
+
+    fn latency(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let clock_ns = self.clock_ns();
+        let (core, list, stop) = self.begun(test)?;
+        let mut take = |ticks: &[u32], clocks: u64| {
+            let flow = sink(&LatencySlice { ticks: ticks.to_vec(), elapsed_ns: clocks as f64 * clock_ns });
+            if stop.is_requested() { ControlFlow::Break(()) } else { flow }
+        };
+        core.latency(test, &list, DATA_KEY, &mut take).map_err(raised)
+    }
+
+    fn bandwidth(
+        &mut self,
+        test: &Test,
+        sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
+    ) -> Result<(), DeviceError> {
+        let clock_ns = self.clock_ns();
+        let (core, list, stop) = self.begun(test)?;
+        let mut before = Progress::default();
+        let mut take = |now: Progress| {
+            let since = std::mem::replace(&mut before, now);
+            let transactions = now.transactions - since.transactions;
+            let elapsed_ns = (now.clocks - since.clocks) as f64 * clock_ns;
+            let flow = sink(BandwidthSlice { transactions, elapsed_ns });
+            if stop.is_requested() { ControlFlow::Break(()) } else { flow }
+        };
+        core.bandwidth(test, &list, DATA_KEY, &mut take).map_err(raised)
+    }
+
+    fn recover(&mut self) -> Result<(), DeviceError> {
+        // Closed first: the group can be had once.
+        self.core = None;
+        let core = open_core(&self.tree, self.address, &self.host, &self.buffer);
+        self.core = Some(core.map_err(|refusal| DeviceError::Lost(refusal.to_string()))?.0);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), DeviceError> {
+        // Dropping it stops the core, and takes its reach away, in that order.
+        self.core = None;
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! What the window holds while a drive compares: in each unit, the blocks that the drive compares it with.
+
+use super::plan::Plan;
+use crate::host::Contents;
+
+/// Blocks that were read from the drive, and how they lie in the window.
+#[derive(Clone, Debug)]
+pub(super) struct Blocks {
+    plan: Plan,
+    /// What the drive holds for one unit after the other, until it repeats.
+    held: Vec<u8>,
+}
+
+impl Blocks {
+    /// From what was read of the drive, transfer after transfer.
+    pub(super) fn new(plan: Plan, held: Vec<u8>) -> Self {
+        Self { plan, held }
+    }
+}
+
+impl Contents for Blocks {
+    fn fill(&self, buffer: &mut [u8], window_bytes: u64) {
+        let size = self.plan.size_bytes as usize;
+        for unit in 0..window_bytes / self.plan.unit_bytes {
+            let start = (unit * self.plan.unit_bytes + self.plan.offset_bytes) as usize;
+            let from = (unit % self.plan.period) as usize * size;
+            if let (Some(to), Some(held)) =
+                (buffer.get_mut(start..start + size), self.held.get(from..from + size))
+            {
+                to.copy_from_slice(held);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_hold_what_the_drive_holds_for_them() {
+        let plan =
+            Plan { first_block: 8, blocks: 1, size_bytes: 512, unit_bytes: 576, offset_bytes: 4, period: 2 };
+        let held = [[1; 512], [2; 512]].concat();
+        let mut buffer = vec![0; 4096];
+        Blocks::new(plan, held).fill(&mut buffer, 3 * 576);
+        assert_eq!((buffer[3], buffer[4], buffer[515], buffer[516]), (0, 1, 1, 0));
+        assert_eq!((buffer[580], buffer[1156], buffer[1732]), (2, 1, 0));
+    }
+}

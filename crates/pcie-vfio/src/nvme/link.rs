@@ -1,0 +1,134 @@
+//! A drive, opened and ready for commands; and opened again after a failure.
+
+use super::scratch::{HEAD_BYTES, Scratch, refused};
+use super::{Naming, Noticing, NvmeOptions, QueueIn};
+use crate::address::Address;
+use crate::opened::{Interrupt, Opened};
+use crate::options::VfioHostOptions;
+use crate::refusal::Refusal;
+use crate::transport::Vfio;
+use crate::tree::{Function, Tree};
+use pcie_driver::nvme::{
+    Cmb, Controller, Data, Drive, Identity, Kind, NvmeError, Place, Pointers, QUEUE_BYTES,
+};
+use pcie_host::SharedBuffer;
+use std::time::{Duration, Instant};
+
+/// A command that says nothing for so long will not any more.
+pub(super) const SILENCE: Duration = Duration::from_secs(5);
+
+/// Which drive, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub(super) address: Address,
+    pub(super) options: NvmeOptions,
+    pub(super) host: VfioHostOptions,
+}
+
+/// What answers.
+pub(super) struct Link {
+    pub(super) drive: Drive<Vfio>,
+    pub(super) interrupt: Option<Interrupt>,
+    /// Bus address and bytes of the drive's own memory, where data may lie in it.
+    pub(super) own_memory: Option<(u64, u64)>,
+    pub(super) function: Function,
+}
+
+impl Link {
+    /// Opens the drive and gives it its queues.
+    pub(super) fn open(tree: &Tree, way: &Way, buffer: &SharedBuffer) -> Result<Self, Refusal> {
+        let (opened, function) = Opened::open(tree, way.address)?;
+        let interrupt = match way.options.completion {
+            Noticing::Interrupt => Some(opened.interrupt()?),
+            Noticing::Polled => None,
+        };
+        let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, way.host.iommu_page_bytes)?;
+        let refused = |error: NvmeError| Refusal::Device { address: way.address, reason: error.to_string() };
+        let mut controller = Controller::open(transport).map_err(refused)?;
+        let cmb = controller.cmb().map_err(refused)?;
+        let own_memory = cmb.map(|cmb| enable(&mut controller, way.address, cmb)).transpose()?;
+        let place = match (way.options.queue, cmb, own_memory) {
+            (QueueIn::Host, _, _) => Place::Host,
+            (QueueIn::Cmb, Some(cmb), Some(address)) if cmb.takes_queues => Place::Cmb(address),
+            (QueueIn::Cmb, _, _) => {
+                let reason =
+                    "device.queue = cmb: this drive has no controller memory buffer for queues: give host"
+                        .into();
+                return Err(Refusal::Device { address: way.address, reason });
+            }
+        };
+        let pointers = match way.options.pointers {
+            Naming::Prp => Pointers::Prp,
+            Naming::Sgl => Pointers::Sgl,
+        };
+        let drive = Drive::open(controller, place, pointers, interrupt.is_some()).map_err(refused)?;
+        let own_memory =
+            cmb.zip(own_memory).filter(|(cmb, _)| cmb.takes_data).map(|(cmb, address)| (address, cmb.bytes));
+        Ok(Self { drive, interrupt, own_memory, function })
+    }
+
+    /// What the drive says of itself.
+    pub(super) fn identity(&self) -> &Identity {
+        self.drive.identity()
+    }
+
+    /// The scratch range that was named, once it is known that it is nobody's.
+    pub(super) fn scratch(&mut self, way: &Way, buffer: &SharedBuffer) -> Result<Option<Scratch>, Refusal> {
+        let Some(text) = &way.options.scratch else { return Ok(None) };
+        let identity = self.identity().clone();
+        let scratch = Scratch::parse(text, identity.block_bytes, identity.blocks).map_err(Refusal::Option)?;
+        if way.options.scratch_overwrite.as_deref() == Some(identity.serial.as_str()) {
+            return Ok(Some(scratch));
+        }
+        let device = |error: NvmeError| Refusal::Device { address: way.address, reason: error.to_string() };
+        let head = self.read(0, identity.blocks, buffer).map_err(device)?;
+        let range = self.read(scratch.first, scratch.blocks, buffer).map_err(device)?;
+        match scratch.holds(&head, &range, identity.block_bytes) {
+            Some(found) => Err(Refusal::Option(refused(text, &found, &identity.serial))),
+            None => Ok(Some(scratch)),
+        }
+    }
+
+    /// Reads the first bytes of a range of blocks, by way of the start of the buffer, as many as signatures take.
+    fn read(&mut self, first: u64, blocks: u64, buffer: &SharedBuffer) -> Result<Vec<u8>, NvmeError> {
+        let block_bytes = self.identity().block_bytes;
+        let most = blocks.min(HEAD_BYTES.div_ceil(block_bytes));
+        let mut held = Vec::new();
+        let step = (self.identity().transfer_bytes_most.min(4096) / block_bytes).max(1);
+        for block in (first..first + most).step_by(step as usize) {
+            let bytes = step.min(first + most - block) * block_bytes;
+            self.fetch(block, bytes)?;
+            held.extend_from_slice(&buffer.borrow().bytes()[..bytes as usize]);
+        }
+        Ok(held)
+    }
+
+    /// Reads blocks to the start of the buffer, and waits for it.
+    fn fetch(&mut self, block: u64, bytes: u64) -> Result<(), NvmeError> {
+        let address = self.drive.transport_mut().data_address();
+        self.drive.submit(Kind::Read, block, Some(Data { address, bytes }))?;
+        let started = Instant::now();
+        let mut status = None;
+        while status.is_none() {
+            self.drive.completions(&mut |completion| status = Some(completion.status))?;
+            if started.elapsed() > SILENCE {
+                return Err(NvmeError::Silent { what: "read", limit_ms: SILENCE.as_millis() as u64 });
+            }
+        }
+        match status {
+            Some(status) if status != 0 => Err(NvmeError::Status { what: "read", status }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Gives the drive's own memory a bus address that nothing else has, and maps it for commands.
+fn enable(controller: &mut Controller<Vfio>, address: Address, cmb: Cmb) -> Result<u64, Refusal> {
+    let refused = |error: NvmeError| Refusal::Device { address, reason: error.to_string() };
+    let transport = controller.transport_mut();
+    let bus_address = transport.device().space().reserve(cmb.bytes, cmb.bytes.next_power_of_two())?;
+    let window = transport.device().bar(cmb.bar, cmb.offset, Some(cmb.bytes))?;
+    transport.set_messages(window);
+    controller.enable_cmb(bus_address).map_err(refused)?;
+    Ok(bus_address)
+}

@@ -1,0 +1,182 @@
+//! From a test to commands: which blocks belong to which place in the window, and what the drive cannot do.
+
+use super::scratch::Scratch;
+use pcie_bench::DeviceError;
+use pcie_driver::nvme::{Identity, Kind};
+use pcie_workload::{Operation, Path, Test};
+
+/// So much of the drive is gone over at most: it stays in the drive's own memory, so that the medium is in the way as little as
+/// can be.
+const REACH_BYTES: u64 = 1 << 20;
+
+/// How the window and the blocks of a test belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) first_block: u64,
+    /// Blocks of a transfer.
+    pub(super) blocks: u64,
+    pub(super) size_bytes: u64,
+    pub(super) unit_bytes: u64,
+    pub(super) offset_bytes: u64,
+    /// Units after which the same blocks come again.
+    pub(super) period: u64,
+}
+
+impl Plan {
+    /// Refuses what the drive cannot do, and lays out the rest.
+    pub(super) fn new(
+        test: &Test,
+        drive: &Identity,
+        depth: u16,
+        buffer_bytes: u64,
+        scratch: Option<&Scratch>,
+    ) -> Result<Self, DeviceError> {
+        check(test, drive, depth, buffer_bytes)?;
+        let (first_block, available) =
+            scratch.map_or((0, drive.blocks), |scratch| (scratch.first, scratch.blocks));
+        let blocks = test.size_bytes / drive.block_bytes;
+        if blocks > available {
+            return Err(DeviceError::NotSupported(format!(
+                "size_bytes = {}: the drive, or its scratch range, has {} bytes",
+                test.size_bytes,
+                available * drive.block_bytes
+            )));
+        }
+        let units = test.window_bytes / test.unit_bytes();
+        let period = (REACH_BYTES / test.size_bytes).clamp(1, units.max(1)).min(available / blocks);
+        let plan = Self {
+            first_block,
+            blocks,
+            size_bytes: test.size_bytes,
+            unit_bytes: test.unit_bytes(),
+            offset_bytes: test.host_offset_bytes,
+            period,
+        };
+        match test.operation != Operation::BwWr && plan.host_read(drive, scratch).is_none() {
+            true => Err(DeviceError::NotSupported(format!(
+                "operation = {}: this drive has no Compare, so that only its writes read host memory: name blocks that may be \
+                 written, --set device.scratch=LBA+LENGTH",
+                word(test.operation)
+            ))),
+            false => Ok(plan),
+        }
+    }
+
+    /// The command with which the drive reads host memory, if there is one.
+    pub(super) fn host_read(self, drive: &Identity, scratch: Option<&Scratch>) -> Option<Kind> {
+        match (drive.has_compare, scratch) {
+            (true, _) => Some(Kind::Compare),
+            (false, Some(_)) => Some(Kind::Write),
+            (false, None) => None,
+        }
+    }
+
+    /// The first block of the transfer at an offset in the buffer.
+    #[inline]
+    pub(super) fn block(self, offset: u64) -> u64 {
+        let unit = (offset - self.offset_bytes) / self.unit_bytes;
+        self.first_block + unit % self.period * self.blocks
+    }
+}
+
+fn word(operation: Operation) -> &'static str {
+    match operation {
+        Operation::LatRd => "lat-rd",
+        Operation::LatWrrd => "lat-wrrd",
+        Operation::BwRd => "bw-rd",
+        Operation::BwWr => "bw-wr",
+        Operation::BwRdwr => "bw-rdwr",
+    }
+}
+
+fn check(test: &Test, drive: &Identity, depth: u16, buffer_bytes: u64) -> Result<(), DeviceError> {
+    let refused = |reason: String| Err(DeviceError::NotSupported(reason));
+    if test.path == Path::Command {
+        return refused("path = command: a drive has the path dma".into());
+    }
+    if !test.size_bytes.is_multiple_of(drive.block_bytes) {
+        return refused(format!(
+            "size_bytes = {}: the drive's blocks have {} bytes: give a multiple of that",
+            test.size_bytes, drive.block_bytes
+        ));
+    }
+    if test.size_bytes > drive.transfer_bytes_most {
+        return refused(format!(
+            "size_bytes = {}: the drive transfers {} bytes at most",
+            test.size_bytes, drive.transfer_bytes_most
+        ));
+    }
+    if !test.host_offset_bytes.is_multiple_of(4) {
+        return refused(format!(
+            "host_offset_bytes = {}: a drive's addresses are multiples of 4",
+            test.host_offset_bytes
+        ));
+    }
+    if test.device_offset_bytes != 0 {
+        return refused(format!(
+            "device_offset_bytes = {}: a drive's side are whole blocks: give 0",
+            test.device_offset_bytes
+        ));
+    }
+    if test.outstanding.is_some_and(|asked| asked > u32::from(depth)) {
+        return refused(format!("outstanding: the drive's queue takes {depth} commands here"));
+    }
+    if test.window_bytes > buffer_bytes {
+        return refused(format!(
+            "window_bytes = {}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)",
+            test.window_bytes
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive(has_compare: bool) -> Identity {
+        Identity {
+            transfer_bytes_most: 128 << 10,
+            has_compare,
+            blocks: 1 << 20,
+            block_bytes: 512,
+            ..Identity::default()
+        }
+    }
+
+    fn planned(test: &Test, drive: &Identity) -> Result<Plan, String> {
+        Plan::new(test, drive, 64, 64 << 20, None).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_a_drive_cannot_do_is_named() {
+        let test = Test::random_dma(Operation::BwRd, 512, 8192, 100);
+        assert!(planned(&test, &drive(true)).is_ok());
+        for (wrong, named) in [
+            (Test { size_bytes: 64, ..test.clone() }, "size_bytes = 64"),
+            (Test { size_bytes: 256 << 10, window_bytes: 1 << 20, ..test.clone() }, "131072 bytes at most"),
+            (Test { host_offset_bytes: 2, ..test.clone() }, "host_offset_bytes = 2"),
+            (Test { device_offset_bytes: 4, ..test.clone() }, "device_offset_bytes = 4"),
+            (Test { path: Path::Command, ..test.clone() }, "path = command"),
+            (Test { outstanding: Some(65), ..test.clone() }, "outstanding"),
+            (Test { window_bytes: 1 << 30, ..test.clone() }, "host.buffer_bytes"),
+        ] {
+            assert!(planned(&wrong, &drive(true)).is_err_and(|text| text.contains(named)), "{named}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_without_scratch() {
+        let reads = Test::random_dma(Operation::LatRd, 512, 8192, 100);
+        let told = planned(&reads, &drive(false));
+        assert!(
+            told.is_err_and(|text| text.contains("operation = lat-rd") && text.contains("device.scratch"))
+        );
+        assert!(planned(&Test { operation: Operation::BwWr, ..reads.clone() }, &drive(false)).is_ok());
+        let scratch = Scratch { first: 4096, blocks: 2 };
+        let plan = Plan::new(&reads, &drive(false), 64, 64 << 20, Some(&scratch));
+        let blocks: Vec<u64> =
+            plan.map(|plan| (0..16).map(|unit| plan.block(unit * 512)).collect()).unwrap_or_default();
+        assert!(blocks.len() == 16 && blocks.iter().all(|block| (4096..4098).contains(block)), "{blocks:?}");
+    }
+}

@@ -1,0 +1,126 @@
+//! What real devices share of their options: the host's side, and ranges as people write them.
+
+use crate::address::Address;
+use crate::refusal::Refusal;
+use pcie_host::{Cold, HostOptions, PageSize};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How the host's side is set up for a device behind an IOMMU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VfioHostOptions {
+    /// Page size of the buffer.
+    pub page_bytes: PageSize,
+    /// Page size of the device's mappings: what its IO-TLB holds of the buffer.
+    pub iommu_page_bytes: PageSize,
+    /// Size of the buffer.
+    pub buffer_bytes: u64,
+    /// NUMA node of the buffer; null for wherever the kernel puts it.
+    pub node: Option<u32>,
+    /// Core that the program is pinned to; null for the first that it may run on.
+    pub core: Option<u32>,
+    /// How caches are made cold.
+    pub cold: Cold,
+}
+
+impl Default for VfioHostOptions {
+    fn default() -> Self {
+        Self {
+            page_bytes: PageSize::FourKib,
+            iommu_page_bytes: PageSize::FourKib,
+            buffer_bytes: 64 << 20,
+            node: None,
+            core: None,
+            cold: Cold::Thrash,
+        }
+    }
+}
+
+impl VfioHostOptions {
+    /// The part that has nothing to do with the IOMMU.
+    ///
+    /// # Errors
+    /// The device's pages are to be larger than the buffer's.
+    pub fn host(&self) -> Result<HostOptions, Refusal> {
+        let (asked, page) = (self.iommu_page_bytes.bytes(), self.page_bytes.bytes());
+        if asked > page {
+            let reason = format!(
+                "the buffer's pages have {page} bytes: give host.page_bytes={asked} too, or smaller ones"
+            );
+            return Err(Refusal::PageSize { asked, reason });
+        }
+        Ok(HostOptions {
+            page_bytes: self.page_bytes,
+            buffer_bytes: self.buffer_bytes,
+            node: self.node,
+            core: self.core,
+            cold: self.cold,
+        })
+    }
+}
+
+/// Options as the manifest has them.
+pub(crate) fn described(address: Address, device: Value, host: Value) -> Map<String, Value> {
+    let address = address.to_string().into();
+    Map::from_iter(
+        [("address", address), ("device", device), ("host", host)]
+            .map(|(key, value)| (key.to_owned(), value)),
+    )
+}
+
+/// A start and a length as people write them, `2048+64K`.
+pub(crate) fn range(text: &str) -> Option<(u64, u64)> {
+    let (start, length) = text.split_once('+')?;
+    let (start, length) = (size(start)?, size(length)?);
+    (length > 0 && start.checked_add(length).is_some()).then_some((start, length))
+}
+
+/// A number with K, M or G behind it, or without.
+fn size(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(['K', 'M', 'G']);
+    let shift = match &text[digits.len()..] {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return None,
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse::<u64>().ok().filter(|_| plain)?.checked_mul(1 << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_people_write_them() {
+        assert_eq!(range("2048+64K"), Some((2048, 65536)));
+        assert_eq!(range("1M+1"), Some((1 << 20, 1)));
+        for wrong in [
+            "",
+            "1",
+            "+",
+            "1+",
+            "+1",
+            "1+0",
+            "1+1k",
+            "1+1KK",
+            "-1+1",
+            "18446744073709551615+1",
+            "1+99999999999G",
+        ] {
+            assert_eq!(range(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_devices_pages_are_no_larger_than_the_buffers() {
+        let options = VfioHostOptions { iommu_page_bytes: PageSize::TwoMib, ..VfioHostOptions::default() };
+        let told = options.host().map_err(|error| error.to_string());
+        assert!(told.is_err_and(|text| text.contains("host.page_bytes=2097152")));
+        let both = VfioHostOptions { page_bytes: PageSize::TwoMib, ..options };
+        assert!(both.host().is_ok());
+    }
+}

@@ -1,0 +1,296 @@
+//! A BAR as a device that messages are sent to.
+
+use super::buffers::{self, Found};
+use super::range::{Part, Range};
+use super::stores::{Instruction, StoreLoop, fence};
+use super::{PioHostOptions, PioOptions};
+use crate::address::Address;
+use crate::listing::ready_for_stores;
+use crate::refusal::Refusal;
+use crate::tree::{Function, Tree};
+use pcie_bench::{
+    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, MessageDevice, MessageResult, Pulse, Stop,
+};
+use pcie_host::{Clock, Cold, HostOptions, PageSize, RealHost, Topology};
+use pcie_time::{Draws, Stream};
+use pcie_workload::{MessagePace, MessageTest, StoreKind, Way};
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// Messages between two looks at the stop.
+const SLICE: u32 = 256;
+/// Reads that the read-back latency is the median of.
+const READS: usize = 501;
+const DEADLINE: Duration = Duration::from_secs(20);
+/// Longest message.
+const MESSAGE_BYTES_MOST: usize = 64 << 10;
+
+/// Bytes that begin at a line.
+#[repr(C, align(64))]
+#[derive(Clone)]
+struct Message([u8; MESSAGE_BYTES_MOST]);
+
+/// A part of a BAR, and the core that stores.
+pub(super) struct PioDevice {
+    function: Function,
+    host: RealHost,
+    clock: Clock,
+    range: Range,
+    message: Box<Message>,
+    read_back_ns: f64,
+    found: Option<Found>,
+}
+
+/// How a test stores.
+struct Sending {
+    stores: StoreLoop,
+    is_combining: bool,
+    /// Whether each message is followed by a fence.
+    is_fenced: bool,
+    /// From one message to the next in the range.
+    stride: u64,
+    /// Messages that the range holds.
+    places: u64,
+}
+
+impl PioDevice {
+    pub(super) fn open(
+        tree: &Tree,
+        address: Address,
+        options: &PioOptions,
+        host: &PioHostOptions,
+    ) -> Result<Self, Refusal> {
+        let function = tree.function(address)?;
+        let part = Part::named(options.range.as_deref(), &function)?;
+        ready_for_stores(tree, &function)?;
+        // No buffer takes part: a page stands for it.
+        let bufferless = HostOptions {
+            page_bytes: PageSize::FourKib,
+            buffer_bytes: PageSize::FourKib.bytes(),
+            node: None,
+            core: host.core,
+            cold: Cold::Thrash,
+        };
+        let topology = Topology::here();
+        let (host, _) = RealHost::open(&bufferless, topology.clone())?;
+        let clock = Clock::measured(&topology);
+        let range = Range::open(&function, part)?;
+        let (read_back_ns, found) = (read_back_ns(&range, &clock), buffers::count(&range, &clock));
+        range.restore();
+        let message = Box::new(Message([0; MESSAGE_BYTES_MOST]));
+        Ok(Self { function, host, clock, range, message, read_back_ns, found })
+    }
+
+    fn sending(&self, test: &MessageTest) -> Result<Sending, DeviceError> {
+        check(test)?;
+        let refused = |reason: String| Err(DeviceError::NotSupported(reason));
+        let is_combining = test.way != Way::Uncached;
+        if self.range.window(is_combining).is_none() {
+            return refused("way: the kernel maps this BAR uncached only".into());
+        }
+        let instruction = match test.store_kind.unwrap_or(StoreKind::Plain) {
+            StoreKind::Plain => Instruction::Plain,
+            StoreKind::NonTemporal => Instruction::NonTemporal,
+            StoreKind::Direct => Instruction::Direct,
+        };
+        let own = if instruction == Instruction::Direct { 64 } else { 8 };
+        let width = test.store_bytes.unwrap_or(own);
+        let Some(stores) = StoreLoop::find(instruction, width) else {
+            return refused(format!(
+                "store_bytes = {width}, store_kind = {instruction:?}: this processor has no such instruction"
+            ));
+        };
+        let stride = test.size_bytes.next_multiple_of(64);
+        let places = self.range.bytes() / stride;
+        if places == 0 {
+            return refused(format!(
+                "size_bytes = {}: device.range has {} bytes",
+                test.size_bytes,
+                self.range.bytes()
+            ));
+        }
+        let is_fenced = test.way == Way::WriteCombinedFenced || test.pace == MessagePace::Alone;
+        Ok(Sending { stores, is_combining, is_fenced, stride, places })
+    }
+
+    /// Fills the message with bytes of this test.
+    fn fill(&mut self, position: u64, bytes: usize) {
+        let draws = Draws::new(position, 0, Stream::Payload);
+        for (number, chunk) in (0..).zip(self.message.0[..bytes.next_multiple_of(4)].chunks_exact_mut(4)) {
+            chunk.copy_from_slice(&draws.word(number).to_le_bytes());
+        }
+    }
+
+    /// Stores messages `first..last`; the time of each where they are sent alone.
+    fn slice(
+        &self,
+        sending: &Sending,
+        bytes: usize,
+        messages: std::ops::Range<u64>,
+        times: Option<&mut Vec<f64>>,
+    ) -> Result<(), DeviceError> {
+        let outside = || DeviceError::Failed("a message lies outside of device.range".into());
+        let (window, start) = self.range.window(sending.is_combining).ok_or_else(outside)?;
+        let message = &self.message.0[..bytes];
+        let store = |number: u64| -> Result<(), DeviceError> {
+            let place = start + number % sending.places * sending.stride;
+            let to = window.part(place, bytes).ok_or_else(outside)?;
+            // SAFETY: that many bytes from there on are within the mapping; the place and the message begin at a line.
+            unsafe { sending.stores.store(to, message) };
+            if sending.is_fenced {
+                fence();
+            }
+            Ok(())
+        };
+        match times {
+            None => {
+                for number in messages {
+                    store(number)?;
+                }
+            }
+            Some(times) => {
+                for number in messages {
+                    let before = self.clock.now();
+                    store(number)?;
+                    times.push(self.clock.ns(self.clock.now() - before));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks whether what was stored is what the BAR holds, where it can be read.
+    fn check_arrival(&self, sending: &Sending, bytes: usize, sent: u64) -> Result<(), DeviceError> {
+        if !self.range.reads_back {
+            return Ok(());
+        }
+        let (message, used) = (&self.message.0, sent.min(sending.places) * sending.stride);
+        let byte = |place: u64| {
+            let within = (place % sending.stride) as usize;
+            if place < used && within < bytes { message[within] } else { 0 }
+        };
+        let word = |place: u64| u64::from_le_bytes(std::array::from_fn(|number| byte(place + number as u64)));
+        match self.range.differs((0..).step_by(8).map(word)) {
+            None => Ok(()),
+            Some((place, held, expected)) => Err(DeviceError::Failed(format!(
+                "what was stored is not what the BAR holds: at {place:#x} of device.range {held:#018x}, and not {expected:#018x}"
+            ))),
+        }
+    }
+
+    fn facts(&self) -> DeviceFacts {
+        let function = &self.function;
+        DeviceFacts {
+            name: format!("BAR of {:04x}:{:04x}", function.vendor_id, function.device_id),
+            timer: self.clock.timer(),
+            dma_transfer_bytes_most: None,
+            command_transfer_bytes_most: Some(self.range.bytes()),
+            outstanding: None,
+            hardware: Some(DeviceHardware {
+                address: Some(function.address.to_string()),
+                vendor_id: Some(function.vendor_id),
+                device_id: Some(function.device_id),
+                link: Some(function.link_facts()),
+                latency_includes: ["processor", "timer"].map(str::to_owned).into(),
+                deadline_ms: Some(DEADLINE.as_millis() as u64),
+                ..DeviceHardware::default()
+            }),
+        }
+    }
+}
+
+/// Refuses what stores of one core into a BAR cannot be.
+fn check(test: &MessageTest) -> Result<(), DeviceError> {
+    let simulated = [
+        ("eviction", test.eviction.is_some()),
+        ("generation", test.generation.is_some()),
+        ("lanes", test.lanes.is_some()),
+        ("pressure", test.pressure.is_some()),
+    ];
+    let refused = |reason: String| Err(DeviceError::NotSupported(reason));
+    if let Some((key, _)) = simulated.into_iter().find(|(_, given)| *given) {
+        return refused(format!("{key}: only a simulator can be told that: give null"));
+    }
+    if test.cores != 1 {
+        return refused(format!("cores = {}: one core stores here: give 1", test.cores));
+    }
+    if matches!(test.way, Way::Descriptors | Way::Mux) {
+        return refused(
+            "way: a BAR fetches nothing: give uncached, write-combined or write-combined-fenced".into(),
+        );
+    }
+    Ok(())
+}
+
+/// The median time of a read of 8 bytes, ns.
+fn read_back_ns(range: &Range, clock: &Clock) -> f64 {
+    let read = |_| {
+        let before = clock.now();
+        std::hint::black_box(range.read(0));
+        clock.now() - before
+    };
+    let mut times: Vec<u64> = (0..READS).map(read).collect();
+    times.sort_unstable();
+    clock.ns(times[READS / 2])
+}
+
+impl MessageDevice for PioDevice {
+    fn identity(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("device".to_owned(), json!(self.facts())),
+            ("host".to_owned(), json!(self.host.facts())),
+        ])
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        let mut conditions = self.host.conditions();
+        conditions.extend([
+            Condition::new("read_back", "ns", Some(self.read_back_ns)),
+            Condition::new("combining_buffers", "1", self.found.map(|found| found.buffers as f64)),
+            Condition::new("combining_buffers_confidence", "1", self.found.map(|found| found.confidence)),
+            Condition::new("arrival_checked", "1", Some(f64::from(u8::from(self.range.reads_back)))),
+            Condition::new("timer_overhead", "ns", Some(self.clock.overhead_ns)),
+        ]);
+        conditions
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        Some(DEADLINE)
+    }
+
+    fn send(
+        &mut self,
+        position: u64,
+        test: &MessageTest,
+        stop: &Stop,
+        pulse: &Pulse,
+    ) -> Result<MessageResult, DeviceError> {
+        let sending = self.sending(test)?;
+        let (bytes, messages) = (test.size_bytes as usize, u64::from(test.messages));
+        self.fill(position, bytes);
+        if self.range.reads_back {
+            self.range.clear();
+        }
+        let mut times = (test.pace == MessagePace::Alone).then(|| Vec::with_capacity(messages as usize));
+        let mut elapsed_ns = 0.0;
+        let mut sent = 0;
+        while sent < messages && !stop.is_requested() {
+            let last = messages.min(sent + u64::from(SLICE));
+            let started = self.clock.now();
+            self.slice(&sending, bytes, sent..last, times.as_mut())?;
+            fence();
+            elapsed_ns += self.clock.ns(self.clock.now() - started);
+            sent = last;
+            pulse.beat();
+        }
+        self.check_arrival(&sending, bytes, sent)?;
+        self.range.restore();
+        let cpu_ns = vec![elapsed_ns / messages as f64];
+        Ok(MessageResult {
+            latencies_ns: times.unwrap_or_default(),
+            elapsed_ns,
+            cpu_ns,
+            ..MessageResult::default()
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! The part of a BAR that may be stored into: named by the user, mapped both ways, saved, and put back.
+
+use crate::options::range;
+use crate::refusal::Refusal;
+use crate::tree::{Bar, Function};
+use crate::window::Window;
+use std::fs::OpenOptions;
+use std::io;
+
+/// No range is longer: it is saved, which takes a microsecond for each 8 bytes.
+const RANGE_BYTES_MOST: u64 = 1 << 20;
+const PAGE: u64 = 4096;
+
+/// A part of a BAR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) bar: u32,
+    pub(super) start: u64,
+    pub(super) bytes: u64,
+}
+
+impl Part {
+    /// From `BAR2:0+64K`, of a function.
+    pub(super) fn named(text: Option<&str>, function: &Function) -> Result<Self, Refusal> {
+        let told = |reason: String| Refusal::Option(format!("device.range{reason}"));
+        let bars = function.bars();
+        let suitable: Vec<&Bar> = bars.iter().filter(|bar| bar.is_memory && bar.is_prefetchable).collect();
+        let known = suitable
+            .iter()
+            .map(|bar| format!("BAR{}, of {} bytes", bar.number, bar.bytes))
+            .collect::<Vec<_>>();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let remedy = format!("{} has these prefetchable BARs: {known}", function.address);
+        let Some(text) = text else {
+            return Err(told(format!(
+                ": name what may be stored into, --set device.range=BAR2:0+64K; {remedy}"
+            )));
+        };
+        let parsed = || {
+            let (bar, extent) = text.strip_prefix("BAR")?.split_once(':')?;
+            let (start, bytes) = range(extent)?;
+            Some(Self { bar: bar.parse().ok()?, start, bytes })
+        };
+        let part = parsed().ok_or_else(|| {
+            told(format!(" = {text}: give a BAR, a start and a length, such as BAR2:0+64K"))
+        })?;
+        let Some(bar) = bars.iter().find(|bar| bar.number == part.bar) else {
+            return Err(told(format!(" = {text}: there is no BAR{}; {remedy}", part.bar)));
+        };
+        if !bar.is_memory || !bar.is_prefetchable {
+            let reason = "is not prefetchable: stores into it may do anything, and are not combined";
+            return Err(told(format!(" = {text}: BAR{} {reason}; {remedy}", part.bar)));
+        }
+        if part.start + part.bytes > bar.bytes {
+            return Err(told(format!(
+                " = {text}: lies outside of BAR{}, which has {} bytes",
+                part.bar, bar.bytes
+            )));
+        }
+        if !part.start.is_multiple_of(64) || !part.bytes.is_multiple_of(64) || part.bytes > RANGE_BYTES_MOST {
+            return Err(told(format!(
+                " = {text}: give whole lines of 64 bytes, {RANGE_BYTES_MOST} bytes at most"
+            )));
+        }
+        Ok(part)
+    }
+}
+
+/// A range that is mapped, uncached and, where the kernel can, write-combining. What was in it is put back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Range {
+    uncached: Window,
+    combining: Option<Window>,
+    /// Where the range begins in the mappings.
+    start: u64,
+    bytes: u64,
+    saved: Vec<u64>,
+    /// Whether what is stored can be read back.
+    pub(super) reads_back: bool,
+}
+
+impl Range {
+    pub(super) fn open(function: &Function, part: Part) -> Result<Self, Refusal> {
+        let first = part.start / PAGE * PAGE;
+        let length = (part.start + part.bytes - first).next_multiple_of(PAGE);
+        let map = |suffix: &str| {
+            let path = function.folder.join(format!("resource{}{suffix}", part.bar));
+            let file = OpenOptions::new().read(true).write(true).open(&path);
+            let window = file.and_then(|file| Window::map(&file, first, length as usize));
+            window.map_err(|error| refused(function, &path.display().to_string(), &error))
+        };
+        let has_combining = function.folder.join(format!("resource{}_wc", part.bar)).exists();
+        let mut range = Self {
+            uncached: map("")?,
+            combining: has_combining.then(|| map("_wc")).transpose()?,
+            start: part.start - first,
+            bytes: part.bytes,
+            saved: Vec::new(),
+            reads_back: false,
+        };
+        range.saved = range.words().collect();
+        range.reads_back = range.answers();
+        Ok(range)
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Where stores of a kind go: the mapping, and where the range begins in it.
+    pub(super) fn window(&self, is_combining: bool) -> Option<(&Window, u64)> {
+        let window = if is_combining { self.combining.as_ref()? } else { &self.uncached };
+        Some((window, self.start))
+    }
+
+    /// Reads one word, uncached.
+    pub(super) fn read(&self, place: u64) -> u64 {
+        self.uncached.read_long(self.start + place).unwrap_or_default()
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.bytes).step_by(8).map(|place| self.read(place))
+    }
+
+    /// Has it hold zeros.
+    pub(super) fn clear(&self) {
+        for place in (0..self.bytes).step_by(8) {
+            self.uncached.write_long(self.start + place, 0);
+        }
+    }
+
+    /// Whether a word that is stored can be read.
+    fn answers(&self) -> bool {
+        let last = self.bytes - 8;
+        let was = self.read(last);
+        [!was, 0x0123_4567_89ab_cdef, was].iter().all(|value| {
+            self.uncached.write_long(self.start + last, *value);
+            self.read(last) == *value
+        })
+    }
+
+    /// The first place at which the range does not hold what it should, with what it holds.
+    pub(super) fn differs(&self, expected: impl Iterator<Item = u64>) -> Option<(u64, u64, u64)> {
+        let places = (0..self.bytes).step_by(8);
+        let mut all = places.zip(self.words()).zip(expected);
+        all.find(|((_, held), expected)| held != expected)
+            .map(|((place, held), expected)| (place, held, expected))
+    }
+
+    /// Puts back what was in it.
+    pub(super) fn restore(&self) {
+        if self.reads_back {
+            for (word, place) in self.saved.iter().zip((self.start..).step_by(8)) {
+                self.uncached.write_long(place, *word);
+            }
+        }
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+fn refused(function: &Function, path: &str, error: &io::Error) -> Refusal {
+    let address = function.address;
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => Refusal::NoStores { address, path: path.to_owned() },
+        // The kernel maps a BAR in one way at a time, and a driver has chosen its way.
+        io::ErrorKind::InvalidInput => Refusal::NotUnbound { address, driver: "a driver".into() },
+        _ => Refusal::Kernel { what: path.to_owned(), reason: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+    use super::*;
+    use crate::tree::Tree;
+    use std::fs;
+
+    /// A machine with one function: BAR 0 of 4 KiB, not prefetchable, BAR 2 of 64 KiB, which files stand for.
+    fn function(directory: &tempfile::TempDir) -> Function {
+        let folder = directory.path().join("sys/bus/pci/devices/0000:01:00.0");
+        fs::create_dir_all(&folder).unwrap();
+        let resource = "0xfe000000 0xfe000fff 0x40200\n0x0 0x0 0x0\n0xe0000000 0xe000ffff 0x14220c\n";
+        for (name, content) in
+            [("vendor", "0x1af4"), ("device", "0x1110"), ("class", "0x050000"), ("resource", resource)]
+        {
+            fs::write(folder.join(name), content).unwrap();
+        }
+        for name in ["resource2", "resource2_wc"] {
+            fs::write(folder.join(name), [7; 65536]).unwrap();
+        }
+        Tree::at(directory.path()).function("01:00.0".parse().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_range_is_named_and_within_a_prefetchable_bar() {
+        let directory = tempfile::tempdir().unwrap();
+        let function = function(&directory);
+        assert_eq!(Part::named(Some("BAR2:4K+1K"), &function), Ok(Part { bar: 2, start: 4096, bytes: 1024 }));
+        for (text, told) in [
+            (
+                None,
+                "--set device.range=BAR2:0+64K; 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes",
+            ),
+            (Some("2:0+64K"), "give a BAR, a start and a length"),
+            (Some("BAR2:0"), "give a BAR, a start and a length"),
+            (Some("BAR1:0+64"), "there is no BAR1; 0000:01:00.0 has"),
+            (Some("BAR0:0+64"), "BAR0 is not prefetchable"),
+            (Some("BAR2:64+64K"), "lies outside of BAR2, which has 65536 bytes"),
+            (Some("BAR2:8+64"), "give whole lines of 64 bytes"),
+        ] {
+            let found = Part::named(text, &function).unwrap_err().to_string();
+            assert!(found.starts_with("device.range") && found.contains(told), "{found}");
+        }
+    }
+
+    #[test]
+    fn what_was_in_a_range_is_put_back_and_nothing_beside_it_is_touched() {
+        let directory = tempfile::tempdir().unwrap();
+        let function = function(&directory);
+        let range = Range::open(&function, Part { bar: 2, start: 4160, bytes: 128 }).unwrap();
+        assert!(range.reads_back);
+        range.clear();
+        assert_eq!(range.differs(std::iter::repeat(0)), None);
+        assert_eq!(range.differs([0, 0, 1].into_iter()), Some((16, 0, 1)));
+        let held = fs::read(function.folder.join("resource2")).unwrap();
+        assert!(held[..4160].iter().chain(&held[4288..]).all(|byte| *byte == 7));
+        assert!(held[4160..4288].iter().all(|byte| *byte == 0));
+        drop(range);
+        assert_eq!(fs::read(function.folder.join("resource2")).unwrap(), [7; 65536]);
+    }
+}

@@ -1,0 +1,204 @@
+//! The addresses that a device may reach: its IOMMU group in a container of its own, and memory mapped into it.
+
+use crate::iova::choose;
+use crate::kernel::{self, IommuInfo};
+use crate::refusal::Refusal;
+use crate::tree::{Function, Tree};
+use pcie_host::{HostError, PageSize, SharedBuffer, locked_memory_limit};
+use std::cell::{Cell, RefCell};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// A group that a killed process had is free again after a second or so.
+const BUSY_LIMIT: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A container with one group in it.
+#[derive(Debug)]
+pub struct Space {
+    container: File,
+    group: File,
+    info: IommuInfo,
+    /// First address and bytes of what is mapped.
+    taken: RefCell<Vec<(u64, u64)>>,
+    /// Bytes that will be mapped in all, for who is told that they are too many.
+    planned: Cell<u64>,
+}
+
+impl Space {
+    /// Opens the group of a function, and waits for it where another process is just giving it back.
+    ///
+    /// # Errors
+    /// It is not there, not permitted, or busy.
+    pub fn open(tree: &Tree, function: &Function) -> Result<Rc<Self>, Refusal> {
+        let number = tree.check_group(function)?;
+        let path = tree.path(&format!("dev/vfio/{number}"));
+        let group = open_group(&path, function)?;
+        if !kernel::is_viable(&group)? {
+            let (address, others) = (function.address, "others".to_owned());
+            return Err(Refusal::SharedGroup { address, group: number, others });
+        }
+        let container = tree.path("dev/vfio/vfio");
+        let container = OpenOptions::new().read(true).write(true).open(&container).map_err(|error| {
+            Refusal::Kernel { what: container.display().to_string(), reason: error.to_string() }
+        })?;
+        kernel::check_container(&container)?;
+        kernel::set_container(&group, &container)?;
+        kernel::set_iommu(&container)?;
+        let info = kernel::iommu(&container)?;
+        Ok(Rc::new(Self { container, group, info, taken: RefCell::default(), planned: Cell::default() }))
+    }
+
+    /// Says how much will be mapped in all.
+    pub(crate) fn plan(&self, bytes: u64) {
+        self.planned.set(bytes);
+    }
+
+    pub(crate) fn group(&self) -> &File {
+        &self.group
+    }
+
+    /// Bus addresses that nobody has, to be given to something on the device itself.
+    pub(crate) fn reserve(&self, bytes: u64, alignment: u64) -> Result<u64, Refusal> {
+        let iova = choose(&self.info.ranges, &self.taken.borrow(), bytes, alignment)?;
+        self.taken.borrow_mut().push((iova, bytes));
+        Ok(iova)
+    }
+
+    fn check_pages(&self, page: PageSize, bytes: u64) -> Result<(), Refusal> {
+        let asked = page.bytes();
+        if self.info.page_sizes & asked == 0 {
+            let sizes = [PageSize::FourKib, PageSize::TwoMib, PageSize::OneGib].map(PageSize::bytes);
+            let known = sizes.iter().filter(|size| self.info.page_sizes & **size != 0).map(u64::to_string);
+            let known = known.collect::<Vec<_>>().join(" or ");
+            return Err(Refusal::PageSize {
+                asked,
+                reason: format!("this IOMMU has pages of {known} bytes: give one of them"),
+            });
+        }
+        let needed = bytes / asked;
+        match self.info.mappings {
+            Some(available) if available < needed => {
+                Err(Refusal::TooManyMappings { page_bytes: asked, needed, available })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Memory that a device can reach. It is taken away from the device when this is dropped, before the memory goes.
+#[derive(Debug)]
+pub struct Mapped {
+    space: Rc<Space>,
+    buffer: SharedBuffer,
+    iova: u64,
+    bytes: u64,
+    is_mapped: bool,
+}
+
+impl Mapped {
+    /// Maps a buffer, page by page: pages of the IOMMU are as large as the mappings, so that what its IO-TLB reaches is a
+    /// choice.
+    ///
+    /// # Errors
+    /// The limit on locked memory or on mappings is too small, or such pages cannot be.
+    pub fn new(space: &Rc<Space>, buffer: &SharedBuffer, page: PageSize) -> Result<Self, Refusal> {
+        let (start, bytes) = {
+            let buffer = buffer.borrow();
+            (buffer.address(), buffer.bytes().len() as u64)
+        };
+        space.check_pages(page, bytes)?;
+        let iova = space.reserve(bytes, page.bytes())?;
+        let mut mapped =
+            Self { space: Rc::clone(space), buffer: Rc::clone(buffer), iova, bytes: 0, is_mapped: true };
+        for offset in (0..bytes).step_by(page.bytes() as usize) {
+            // SAFETY: the memory is the buffer's, which this keeps until it is unmapped. Its bytes are looked at only where
+            // the device was given nothing to do, or word by word.
+            let result = unsafe {
+                kernel::map(&space.container, start + offset as usize, iova + offset, page.bytes())
+            };
+            result.map_err(|error| refused(&error, bytes, space.planned.get(), page.bytes()))?;
+            mapped.bytes = offset + page.bytes();
+        }
+        Ok(mapped)
+    }
+
+    /// Bus address of the first byte.
+    #[must_use]
+    pub fn iova(&self) -> u64 {
+        self.iova
+    }
+
+    /// The memory.
+    #[must_use]
+    pub fn buffer(&self) -> &SharedBuffer {
+        &self.buffer
+    }
+
+    /// Takes it away from the device, all of it at once.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn unmap(&mut self) -> Result<(), Refusal> {
+        if std::mem::take(&mut self.is_mapped) && self.bytes > 0 {
+            kernel::unmap(&self.space.container, self.iova, self.bytes)?;
+            self.space.taken.borrow_mut().retain(|(start, _)| *start != self.iova);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // Nobody is left to be told: the kernel unmaps everything when the container is closed.
+        let _ = self.unmap();
+    }
+}
+
+fn refused(error: &io::Error, bytes: u64, planned: u64, page_bytes: u64) -> Refusal {
+    let needed = bytes.max(planned);
+    match (error.raw_os_error(), locked_memory_limit()) {
+        (Some(libc::ENOMEM), Some(limit)) if limit < needed => {
+            HostError::LockedMemory { limit, needed, kib: needed.div_ceil(1024) }.into()
+        }
+        (Some(libc::ENOSPC), _) => {
+            Refusal::TooManyMappings { page_bytes, needed: bytes / page_bytes, available: 65_535 }
+        }
+        _ => Refusal::Kernel { what: "mapping memory for the device".into(), reason: error.to_string() },
+    }
+}
+
+/// Waits until nobody has the group of a function; whether somebody had it.
+pub(crate) fn await_group(tree: &Tree, function: &Function) -> Result<bool, Refusal> {
+    let number = tree.check_group(function)?;
+    let started = Instant::now();
+    drop(open_group(&tree.path(&format!("dev/vfio/{number}")), function)?);
+    Ok(started.elapsed() >= LOOK)
+}
+
+fn open_group(path: &Path, function: &Function) -> Result<File, Refusal> {
+    let started = Instant::now();
+    let address = function.address;
+    loop {
+        let error = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(group) => return Ok(group),
+            Err(error) => error,
+        };
+        let path = path.display().to_string();
+        match error.kind() {
+            ErrorKind::NotFound => {
+                let driver = function.driver.clone().unwrap_or_else(|| "no driver".into());
+                return Err(Refusal::NotBound { address, driver });
+            }
+            ErrorKind::PermissionDenied => return Err(Refusal::NoPermission { address, path }),
+            ErrorKind::ResourceBusy if started.elapsed() < BUSY_LIMIT => std::thread::sleep(LOOK),
+            ErrorKind::ResourceBusy => {
+                return Err(Refusal::Busy { address, path, seconds: BUSY_LIMIT.as_secs() });
+            }
+            _ => return Err(Refusal::Kernel { what: path, reason: error.to_string() }),
+        }
+    }
+}

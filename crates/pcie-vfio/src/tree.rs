@@ -1,0 +1,302 @@
+//! PCI functions as the kernel shows them under `/sys/bus/pci`. Files are read, and nothing is opened that a device would notice.
+
+use crate::address::Address;
+use crate::refusal::Refusal;
+use pcie_bench::LinkFacts;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A machine's `sys`, `proc`, `dev` and `etc`.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    root: PathBuf,
+}
+
+/// A BAR, as the kernel laid it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// Its number, 0 to 5.
+    pub number: u32,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Whether it is memory, and not ports.
+    pub is_memory: bool,
+    /// Whether reading it has no effects, so that stores may be combined.
+    pub is_prefetchable: bool,
+}
+
+/// `linux/ioport.h`.
+const RESOURCE_MEMORY: u64 = 0x200;
+const RESOURCE_PREFETCH: u64 = 0x2000;
+
+/// A PCI function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Where it is.
+    pub address: Address,
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Vendor.
+    pub vendor_id: u16,
+    /// Device.
+    pub device_id: u16,
+    /// Class, subclass and programming interface.
+    pub class: u32,
+    /// The driver that has it.
+    pub driver: Option<String>,
+    /// Its IOMMU group.
+    pub group: Option<u32>,
+    /// The NUMA node that it is attached to.
+    pub node: Option<u32>,
+    /// What its link can do at most: GT/s and lanes.
+    pub link: (Option<f64>, Option<u32>),
+}
+
+impl Tree {
+    /// This machine.
+    #[must_use]
+    pub fn here() -> Self {
+        Self::at("/")
+    }
+
+    /// The machine whose `sys`, `proc`, `dev` and `etc` are in a directory.
+    #[must_use]
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// A path of that machine.
+    #[must_use]
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// The functions that there are, in order.
+    #[must_use]
+    pub fn functions(&self) -> Vec<Function> {
+        self.addresses().into_iter().filter_map(|address| self.read(address)).collect()
+    }
+
+    fn addresses(&self) -> Vec<Address> {
+        let mut addresses: Vec<Address> =
+            names(&self.path("sys/bus/pci/devices")).iter().filter_map(|name| name.parse().ok()).collect();
+        addresses.sort();
+        addresses
+    }
+
+    /// The function at an address.
+    ///
+    /// # Errors
+    /// There is none; names the nearest.
+    pub fn function(&self, address: Address) -> Result<Function, Refusal> {
+        self.read(address).ok_or_else(|| {
+            let mut nearest = self.addresses();
+            nearest.sort_by_key(|other| address.distance(*other));
+            nearest.truncate(3);
+            Refusal::NotThere { address, nearest }
+        })
+    }
+
+    fn read(&self, address: Address) -> Option<Function> {
+        let folder = self.path(&format!("sys/bus/pci/devices/{address}"));
+        let identifier =
+            |name: &str| u32::from_str_radix(text(&folder.join(name))?.trim_start_matches("0x"), 16).ok();
+        let link = (
+            text(&folder.join("max_link_speed")).and_then(|speed| speed.split(' ').next()?.parse().ok()),
+            number(&folder.join("max_link_width"))
+                .map(|lanes| lanes as u32)
+                .filter(|lanes| (1..=32).contains(lanes)),
+        );
+        Some(Function {
+            address,
+            vendor_id: identifier("vendor")? as u16,
+            device_id: identifier("device")? as u16,
+            class: identifier("class")?,
+            driver: target(&folder.join("driver")),
+            group: target(&folder.join("iommu_group")).and_then(|name| name.parse().ok()),
+            node: text(&folder.join("numa_node")).and_then(|node| node.parse().ok()),
+            link,
+            folder,
+        })
+    }
+
+    /// The other functions of a group that a driver has which would be in VFIO's way.
+    #[must_use]
+    pub fn live_others(&self, function: &Function) -> Vec<Function> {
+        let others = names(&function.folder.join("iommu_group/devices"));
+        let others =
+            others.iter().filter_map(|name| name.parse().ok()).filter(|other| *other != function.address);
+        // Bridges may keep their driver; so may what is ours.
+        let in_the_way = |other: &Function| {
+            let driver = other.driver.as_deref();
+            !other.is_bridge() && !matches!(driver, None | Some("vfio-pci" | "pci-stub"))
+        };
+        others.filter_map(|other| self.read(other)).filter(in_the_way).collect()
+    }
+
+    /// Refuses a function whose group cannot be given to a user.
+    ///
+    /// # Errors
+    /// It has no group, none that anything watches, or shares it.
+    pub fn check_group(&self, function: &Function) -> Result<u32, Refusal> {
+        let address = function.address;
+        let group = function.group.ok_or(Refusal::NoIommu(address))?;
+        let name = text(&function.folder.join("iommu_group/name"));
+        if name.as_deref() == Some("vfio-noiommu") || self.path(&format!("dev/vfio/noiommu-{group}")).exists()
+        {
+            return Err(Refusal::NoIommuMode(address));
+        }
+        let others = self.live_others(function);
+        if others.is_empty() {
+            return Ok(group);
+        }
+        let told = |other: &Function| {
+            format!("{} ({})", other.address, other.driver.as_deref().unwrap_or("no driver"))
+        };
+        let others = others.iter().map(told).collect::<Vec<_>>().join(", ");
+        Err(Refusal::SharedGroup { address, group, others })
+    }
+}
+
+impl Function {
+    /// Whether it is a bridge, and no endpoint.
+    #[must_use]
+    pub fn is_bridge(&self) -> bool {
+        self.class >> 16 == 0x06
+    }
+
+    /// Whether it is an NVMe drive.
+    #[must_use]
+    pub fn is_nvme(&self) -> bool {
+        self.class == 0x01_08_02
+    }
+
+    /// Whether it shows a screen.
+    #[must_use]
+    pub fn is_display(&self) -> bool {
+        self.class >> 16 == 0x03
+    }
+
+    /// Its BARs that there are.
+    #[must_use]
+    pub fn bars(&self) -> Vec<Bar> {
+        let resources = text(&self.folder.join("resource")).unwrap_or_default();
+        let bar = |(number, line): (u32, &str)| {
+            let mut words = line
+                .split_whitespace()
+                .map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+            let (start, end, flags) = (words.next()??, words.next()??, words.next()??);
+            (end > start).then_some(Bar {
+                number,
+                bytes: end - start + 1,
+                is_memory: flags & RESOURCE_MEMORY != 0,
+                is_prefetchable: flags & RESOURCE_PREFETCH != 0,
+            })
+        };
+        (0..6).zip(resources.lines()).filter_map(bar).collect()
+    }
+
+    /// Its link at most, and the payloads that it is set to, as far as this user may see them. They are read from the kernel's file: what
+    /// VFIO shows of them is a copy.
+    #[must_use]
+    pub fn link_facts(&self) -> LinkFacts {
+        let (rate_gtps, lanes) = self.link;
+        let space = fs::read(self.folder.join("config")).unwrap_or_default();
+        let control = device_control(&space);
+        let bytes =
+            |shift: u32| control.map(|control| 128 << (control >> shift & 7)).filter(|bytes| *bytes <= 4096);
+        LinkFacts { rate_gtps, lanes, mps_bytes: bytes(5), mrrs_bytes: bytes(12) }
+    }
+
+    /// Refuses one without power.
+    ///
+    /// # Errors
+    /// It is in D3.
+    pub fn check_awake(&self) -> Result<(), Refusal> {
+        let state = text(&self.folder.join("power_state")).unwrap_or_default();
+        if !state.starts_with("D3") {
+            return Ok(());
+        }
+        let file = self.folder.join("power/control").display().to_string();
+        Err(Refusal::Asleep { address: self.address, state, file })
+    }
+
+    /// Refuses one whose BARs answer nobody.
+    ///
+    /// # Errors
+    /// Memory decoding is off.
+    pub fn check_decoding(&self) -> Result<(), Refusal> {
+        const MEMORY: u8 = 2;
+        let command = fs::read(self.folder.join("config")).ok().and_then(|space| space.get(4).copied());
+        if command.is_none_or(|command| command & MEMORY != 0) {
+            return Ok(());
+        }
+        let file = self.folder.join("enable").display().to_string();
+        Err(Refusal::NoDecoding { address: self.address, file })
+    }
+}
+
+/// The device control register of a function's PCI Express capability (PCI Express base specification, section 7.5.3.4).
+fn device_control(space: &[u8]) -> Option<u32> {
+    const CAPABILITIES: usize = 0x34;
+    const EXPRESS: u8 = 0x10;
+    let mut place = usize::from(*space.get(CAPABILITIES)?);
+    // Each names the next; there is room for 48 of them, and a ring of them has no end.
+    for _ in 0..48 {
+        if place < 0x40 {
+            return None;
+        }
+        if *space.get(place)? == EXPRESS {
+            let control = space.get(place + 8..)?.first_chunk()?;
+            return Some(u32::from(u16::from_le_bytes(*control)));
+        }
+        place = usize::from(*space.get(place + 1)?);
+    }
+    None
+}
+
+/// Names in a folder; none where there is none.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// What a file of the kernel holds.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    Some(fs::read_to_string(path).ok()?.trim().to_owned())
+}
+
+/// The number in a file.
+pub(crate) fn number(path: &Path) -> Option<u64> {
+    text(path)?.parse().ok()
+}
+
+/// The last name of where a link leads.
+pub(crate) fn target(link: &Path) -> Option<String> {
+    fs::read_link(link).ok()?.file_name()?.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn payloads_are_read_from_configuration_space_wherever_the_capability_stands() {
+        let mut space = vec![0; 256];
+        space[0x34] = 0x40;
+        space[0x40..0x42].copy_from_slice(&[0x01, 0x70]);
+        space[0x70..0x72].copy_from_slice(&[0x10, 0x00]);
+        // MPS 256, MRRS 512.
+        space[0x78..0x7a].copy_from_slice(&0x2820u16.to_le_bytes());
+        assert_eq!(device_control(&space), Some(0x2820));
+        // What only root sees, no capability, and a ring.
+        assert_eq!(device_control(&space[..64]), None);
+        space[0x70] = 0x05;
+        assert_eq!(device_control(&space), None);
+        space[0x71] = 0x40;
+        assert_eq!(device_control(&space), None);
+        assert_eq!(device_control(&[]), None);
+    }
+}

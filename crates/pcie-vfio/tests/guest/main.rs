@@ -1,0 +1,31 @@
+//! What needs a kernel with VFIO and devices that nobody minds: run inside the guest of `make vm-test`, one by one, by name. Where
+//! the devices are comes in the environment.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot be set up fails")]
+
+mod edu;
+mod exit;
+mod memory;
+mod stores;
+
+use pcie_host::{Buffer, PageSize, SharedBuffer, Topology};
+use pcie_vfio::{Address, Opened, Tree};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The address of a device that the guest's steps name.
+fn address(name: &str) -> Address {
+    std::env::var(name)
+        .unwrap_or_else(|_| panic!("{name} is not set: this runs in the guest of make vm-test"))
+        .parse()
+        .unwrap()
+}
+
+fn opened(name: &str) -> Opened {
+    Opened::open(&Tree::here(), address(name)).unwrap().0
+}
+
+fn buffer(bytes: u64, pages: PageSize, node: Option<u32>) -> SharedBuffer {
+    Rc::new(RefCell::new(Buffer::allocate(bytes, pages, node, &Topology::here()).unwrap()))
+}

@@ -1,0 +1,75 @@
+//! What a suite runs on, as JSON: a device by its kind, or the resolved profile of a system to simulate.
+
+use crate::failure::Failure;
+use crate::input::read;
+use pcie_bench::{Backend, MessageDevice, Samples};
+use pcie_bench_sim::Simulated;
+use pcie_host::{Cpu, HostOptions};
+use pcie_sim::profile::System;
+use pcie_sim::{Engine, Machine};
+use pcie_vfio::{Address, Fpga, Nvme, NvmeOptions, Pio, PioHostOptions, PioOptions, VfioHostOptions};
+use serde::Deserialize;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A device that is asked for.
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum Asked {
+    /// A core of this machine.
+    Cpu { host: HostOptions },
+    /// An NVMe drive.
+    Nvme {
+        address: Address,
+        #[serde(default)]
+        device: NvmeOptions,
+        #[serde(default)]
+        host: VfioHostOptions,
+    },
+    /// The FPGA core on a board.
+    Fpga {
+        address: Address,
+        #[serde(default)]
+        host: VfioHostOptions,
+    },
+    /// Stores into a BAR.
+    Pio {
+        address: Address,
+        #[serde(default)]
+        device: PioOptions,
+        #[serde(default)]
+        host: PioHostOptions,
+    },
+}
+
+/// What tests of transfers or of messages are carried out with.
+pub(crate) enum Opened {
+    /// Transfers.
+    Transfers(Arc<dyn Backend>),
+    /// Messages.
+    Messages(Arc<dyn Backend<Box<dyn MessageDevice>>>),
+}
+
+/// Reads a file of a device or a system, and what the manifest is to say of it.
+pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Value>), Failure> {
+    let content: Value = read(path)?;
+    if content.get("kind").is_none() {
+        let system: System = read(path)?;
+        let machine =
+            Machine::new(system).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        return Ok((
+            Opened::Transfers(Arc::new(Simulated::new(machine, samples, Engine::Fast))),
+            Some(content),
+        ));
+    }
+    let backend: Arc<dyn Backend> = match read(path)? {
+        Asked::Cpu { host } => Arc::new(Cpu::new(host)),
+        Asked::Nvme { address, device, host } => Arc::new(Nvme::new(address, device, host)?),
+        Asked::Fpga { address, host } => Arc::new(Fpga::new(address, host)?),
+        Asked::Pio { address, device, host } => {
+            return Ok((Opened::Messages(Arc::new(Pio::new(address, device, host)?)), None));
+        }
+    };
+    Ok((Opened::Transfers(backend), None))
+}

@@ -1,0 +1,41 @@
+//! Why nothing, or not everything, was done; and how the process ends.
+
+use pcie_bench::{OpenError, RunError};
+use pcie_vfio::Refusal;
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// What went wrong.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// A file that was given.
+    #[error("{0}")]
+    Input(String),
+    /// A device.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A promise that a back end does not keep.
+    #[error("{0} promises of the contract are not kept")]
+    Broken(usize),
+}
+
+impl Failure {
+    /// 2 for what was given, 130 for a stop, 1 for the rest.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(match self {
+            Self::Input(_) | Self::Refused(_) => 2,
+            Self::Run(RunError::Interrupted { .. }) => 130,
+            Self::Run(
+                RunError::Suite(_)
+                | RunError::MessageSuite(_)
+                | RunError::OtherRun { .. }
+                | RunError::TooManyJobs { .. }
+                | RunError::Open(OpenError::Unavailable(_)),
+            ) => 2,
+            Self::Run(_) | Self::Broken(_) => 1,
+        })
+    }
+}

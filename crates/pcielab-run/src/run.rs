@@ -1,0 +1,145 @@
+//! A run from its files to its store, and the contract.
+
+use crate::bench::{Opened, opened};
+use crate::failure::Failure;
+use crate::input::read;
+use clap::Args;
+use pcie_bench::contract::{Trial, check};
+use pcie_bench::{
+    Backend, Benchmarks, Faults, Faulty, Messages, Options, Progress, RunError, Samples, Work,
+    run as carry_out,
+};
+use pcie_store::Manifest;
+use pcie_workload::Suite;
+use serde_json::{Value, json};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::{IsTerminal, Write as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+/// How `run` is asked.
+#[derive(Args)]
+pub(crate) struct RunArguments {
+    /// What to run on: a device ({"kind": "nvme", "address": ...}) or the resolved profile of a system, as JSON.
+    bench: PathBuf,
+    /// Which tests, as JSON.
+    suite: PathBuf,
+    /// Store to write.
+    #[arg(short, long)]
+    output: PathBuf,
+    /// Names the run.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// All transactions (full), or enough of them (adaptive).
+    #[arg(long, default_value = "adaptive")]
+    samples: String,
+    /// Tests side by side, where the device allows it.
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+    /// Go on with a store that is there.
+    #[arg(long)]
+    resume: bool,
+    /// Replace a store that is there.
+    #[arg(long, conflicts_with = "resume")]
+    overwrite: bool,
+}
+
+/// Carries out a run; signals stop it, and leave a store that can be gone on with.
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+    let samples: Samples = serde_json::from_value(json!(arguments.samples))
+        .map_err(|_| Failure::Input(format!("--samples {}: give full or adaptive", arguments.samples)))?;
+    let (opened, system) = opened(&arguments.bench, samples)?;
+    let (work, suite): (Arc<dyn Work>, String) = match opened {
+        Opened::Transfers(backend) => {
+            let suite: Suite = read(&arguments.suite)?;
+            let name = suite.name.clone();
+            let work = Benchmarks::new(suite, samples, arguments.seed, backend).map_err(RunError::from)?;
+            (Arc::new(work), name)
+        }
+        Opened::Messages(backend) => {
+            let suite: pcie_workload::MessageSuite = read(&arguments.suite)?;
+            let name = suite.name.clone();
+            (Arc::new(Messages::new(suite, backend).map_err(RunError::from)?), name)
+        }
+    };
+    let manifest = manifest(&*work, &suite, arguments.seed, system);
+    let stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stopped))
+            .map_err(|error| Failure::Input(format!("signal {signal}: {error}")))?;
+    }
+    let mut told = 0;
+    let mut progress = |state: &Progress| {
+        tell(state, &mut told);
+        if stopped.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    Ok(carry_out(work, options(arguments), &arguments.output, manifest, &mut progress)?)
+}
+
+fn options(arguments: &RunArguments) -> Options {
+    Options {
+        jobs: arguments.jobs,
+        resume: arguments.resume,
+        repeat_damaged: false,
+        overwrite: arguments.overwrite,
+    }
+}
+
+/// On a terminal, how far it is.
+fn tell(state: &Progress, told: &mut usize) {
+    let mut errors = std::io::stderr();
+    if state.done != *told && errors.is_terminal() {
+        *told = state.done;
+        let (family, name) = state.last.clone().unwrap_or_default();
+        let line = format!("\r\x1b[K{}/{} {family} {name}", state.done, state.total);
+        let end = if state.done == state.total { "\n" } else { "" };
+        // A terminal that is gone need not be told.
+        let _ = write!(errors, "{line}{end}");
+    }
+}
+
+fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>) -> Manifest {
+    let mut manifest = Manifest::new(work.origin());
+    let kernel = |name: &str| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+        text.trim().to_owned()
+    };
+    let kind = work.manifest().get("backend").and_then(|backend| backend["kind"].as_str().map(str::to_owned));
+    manifest.set("title", format!("{}, suite {suite}", kind.unwrap_or_default()));
+    if let Some(system) = system {
+        manifest.set("system", system);
+    }
+    manifest.set("seed", seed);
+    manifest.set("started", humantime::format_rfc3339_seconds(SystemTime::now()).to_string());
+    let machine = [
+        kernel("hostname"),
+        std::env::consts::ARCH.to_owned(),
+        kernel("ostype") + " " + &kernel("osrelease"),
+    ];
+    manifest.set("machine", machine.join(", "));
+    manifest
+}
+
+/// Puts a device through the contract.
+pub(crate) fn contract(bench: &Path, trial: &Path, faults: Option<&Path>) -> Result<(), Failure> {
+    let trial: Trial = read(trial)?;
+    let Opened::Transfers(backend) = opened(bench, Samples::Full)?.0 else {
+        return Err(Failure::Input(format!(
+            "{}: takes messages, for which there is no contract",
+            bench.display()
+        )));
+    };
+    let faults: Option<Faults> = faults.map(read).transpose()?;
+    let backend: Arc<dyn Backend> = match faults {
+        Some(faults) => Arc::new(Faulty::new(backend, faults)),
+        None => backend,
+    };
+    let broken = check(&*backend, &trial);
+    for promise in &broken {
+        println!("{promise}");
+    }
+    if broken.is_empty() { Ok(()) } else { Err(Failure::Broken(broken.len())) }
+}

@@ -1,0 +1,248 @@
+"""Real devices through VFIO and through their BARs: what there is, binding, and the options of `nvme` and `pio`.
+
+Binding is a step of its own, and for root; running is not. What stands in the way of a device is told with the
+command that mends it.
+"""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from pcielab import __version__, _core
+from pcielab.devices.cpu import HostOptions, PageBytes
+from pcielab.devices.running import (
+    Progress,
+    check_outputs,
+    check_seed,
+    kept_when_interrupted,
+    no_progress,
+    this_computer,
+)
+from pcielab.errors import InputError
+from pcielab.profiles.changes import parse_sets
+from pcielab.profiles.part import Part
+
+if TYPE_CHECKING:
+    from pcielab.suites.messages import MessageSuite
+
+NVME_TITLE = "An NVMe drive as the DMA engine, by its PCI address"
+PIO_TITLE = "Stores into a prefetchable BAR, by its PCI address; for suites of messages"
+HERE = Path("/")
+
+
+class NvmeDevice(Part):
+    """How a drive is driven."""
+
+    pointers: Literal["prp", "sgl"] = "prp"
+    """How commands name their memory: page by page, or as one piece."""
+    completion: Literal["polled", "interrupt"] = "polled"
+    """How a completion is noticed."""
+    queue: Literal["host", "cmb"] = "host"
+    """Where commands lie: in host memory, or in the drive's controller memory buffer."""
+    scratch: str | None = None
+    """Blocks that may be written, as LBA+LENGTH, such as 2048+64M; none: nothing on the drive is ever written."""
+    scratch_overwrite: str | None = None
+    """Serial number of the drive whose scratch range may hold a file system or partition."""
+
+
+class RealHostOptions(HostOptions):
+    """The host's side of a device behind an IOMMU."""
+
+    iommu_page_bytes: PageBytes = 4096
+    """Page size of the device's mappings: 4096, 2M or 1G, at most page_bytes."""
+
+
+class NvmeOptions(Part):
+    """Everything that `--device nvme:ADDRESS` can be told."""
+
+    device: NvmeDevice = NvmeDevice()
+    """The drive's side."""
+    host: RealHostOptions = RealHostOptions()
+    """The host's side."""
+
+
+class BoardOptions(Part):
+    """Everything that `--device fpga:ADDRESS` can be told."""
+
+    host: RealHostOptions = RealHostOptions()
+    """The host's side."""
+
+
+class PioDevice(Part):
+    """What may be stored into."""
+
+    range: str | None = None
+    """Part of a prefetchable BAR, such as BAR2:0+64K; it has to be named."""
+
+
+class PioHost(Part):
+    """The core that stores."""
+
+    core: int | None = Field(default=None, ge=0, le=65535)
+    """Core that the program is pinned to; none: the first that it may run on."""
+
+
+class PioOptions(Part):
+    """Everything that `--device pio:ADDRESS` can be told."""
+
+    device: PioDevice = PioDevice()
+    """The device's side."""
+    host: PioHost = PioHost()
+    """The host's side."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A device that a back end could measure.
+
+    Attributes:
+        address: Its PCI address.
+        identifiers: Vendor and device, `8086:10d3`.
+        kind: The back end.
+        driver: What has it; empty for nothing.
+        group: Its IOMMU group.
+        node: Its NUMA node.
+        missing: What stands in the way, with what mends it; empty for nothing.
+    """
+
+    address: str
+    identifiers: str
+    kind: str
+    driver: str
+    group: int | None
+    node: int | None
+    missing: str
+
+
+def listed(root: Path = HERE) -> list[Listed]:
+    """The devices of this machine that a back end could measure; opens nothing of a device."""
+    return [Listed(**row) for row in json.loads(_core.list_devices(root))]
+
+
+def bind(address: str, *, unbound: bool = False, user: str | None = None, root: Path = HERE) -> None:
+    """Make a device ready to be measured: give it to vfio-pci. For root.
+
+    Args:
+        address: Its PCI address.
+        unbound: For `pio`: leave it without a driver instead.
+        user: Who is to measure it.
+        root: Where `sys`, `proc`, `dev` and `etc` are.
+
+    Raises:
+        InputError: Something stands in the way; the device is then as it was.
+    """
+    _core.bind_device(root, address, unbound=unbound, user=user)
+
+
+def release(address: str, *, root: Path = HERE) -> None:
+    """Give a device back to the driver that the kernel chooses. For root.
+
+    Raises:
+        InputError: A process has it, or the kernel refuses.
+    """
+    _core.release_device(root, address)
+
+
+def make_nvme(options: NvmeOptions, address: str | None) -> _core.Backend:
+    """The back end for a drive."""
+    place = _place("nvme", address)
+    return _core.Backend.nvme(place, options.device.model_dump_json(), options.host.model_dump_json())
+
+
+def make_board(options: BoardOptions, address: str | None) -> _core.Backend:
+    """The back end for the FPGA core on a board."""
+    return _core.Backend.fpga(_place("fpga", address), options.host.model_dump_json())
+
+
+def present_boards() -> list[tuple[str, str]]:
+    """The core is known by its registers alone, which are not read here."""
+    return [
+        ("pcielab-fpga on a board", "give its address, fpga:ADDRESS, once it is bound: `pcielab devices bind`")
+    ]
+
+
+def make_pio(_options: PioOptions, address: str | None) -> _core.Backend:
+    """Refused: stores are messages, and this is for suites of transfers."""
+    raise InputError(
+        f"--device {f'pio:{address}' if address else 'pio'}: stores messages: give a suite of them, --suite stores"
+    )
+
+
+def present(kind: str) -> list[tuple[str, str]]:
+    """The devices that a kind could measure, and what stands in the way of each."""
+    if platform.system() != "Linux":
+        return [("a device", "devices are reached through VFIO, which is there on Linux only")]
+    found = [(f"{kind}:{device.address}", device.missing) for device in listed() if device.kind == kind]
+    return found or [("a device", "this machine shows none of this kind: `pcielab doctor` shows what it has")]
+
+
+def run_stores(
+    device: str,
+    profile: Mapping[str, Any],
+    sets: Sequence[str],
+    suite: "MessageSuite",
+    output: Path | str,
+    *,
+    seed: int = 1,
+    resume: bool = False,
+    repeat_damaged: bool = False,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+) -> None:
+    """Run a suite of messages into a BAR, and its results into a new store at `output`.
+
+    Args:
+        device: `pio:ADDRESS`.
+        profile: Its options as nested tables, as a TOML file has them.
+        sets: Changes to them, as `device.range=BAR2:0+64K`.
+        suite: Which tests; what only a simulator can be told is refused.
+        output: Path of the store.
+        seed: Names the run.
+        resume: Go on with the store that is there, if one is.
+        repeat_damaged: With `resume`, do tests again whose numbers are damaged.
+        overwrite: Replace the store that is there, if one is.
+        progress: Called after every test and every tenth of a second; an exception stops the run.
+
+    Raises:
+        InputError: The device cannot be stored into, or the output exists or cannot be written.
+        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
+    """
+    from pcielab.devices.registry import kind_and_options
+
+    check_seed(seed)
+    check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
+    _, address, options = kind_and_options(device, profile, parse_sets(sets))
+    place = _place("pio", address)
+    manifest = {
+        "origin": _core.device_origin(place),
+        "version": __version__,
+        "title": f"{device}, suite {suite.name}",
+        "seed": seed,
+        **this_computer(),
+    }
+    with kept_when_interrupted(output):
+        _core.run_stores(
+            output,
+            place,
+            options.device.model_dump_json(),
+            options.host.model_dump_json(),
+            suite.to_json(simulated=False),
+            json.dumps(manifest),
+            resume=resume,
+            repeat_damaged=repeat_damaged,
+            overwrite=overwrite,
+            progress=progress,
+        )
+
+
+def _place(kind: str, address: str | None) -> str:
+    if address is None:
+        raise InputError(
+            f"--device {kind}: give the device's address, such as {kind}:0000:3b:00.0: `pcielab devices list`"
+        )
+    return address

@@ -1,0 +1,79 @@
+"""The guest's machine: QEMU without hardware acceleration, with an emulated IOMMU and devices to be measured.
+
+What is measured on it says nothing about PCIe; that it is measured at all, with a real kernel, is what counts.
+"""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+PASSED = 33
+"""How QEMU ends when the guest says 16 to its exit device; everything else is a failure, 0 too."""
+LIMIT_SECONDS = 240
+OUT_BYTES = 64 << 20
+BAR_BYTES = 64 << 20
+
+COMMAND_LINE = "console=ttyS0 quiet intel_iommu=on panic=-1"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a guest ended, and what it said."""
+
+    code: int
+    console: str
+
+
+def start(folder: Path, kernel: Path, initramfs: Path) -> Ended:
+    """Runs a guest to its end: its disk is then in `out.raw`, and the BAR that it stored into in `bar.raw`."""
+    for name, size in (
+        ("drive0.raw", 64 << 20),
+        ("drive1.raw", 64 << 20),
+        ("out.raw", OUT_BYTES),
+        ("bar.raw", BAR_BYTES),
+    ):
+        path = folder / name
+        path.unlink(missing_ok=True)
+        with path.open("wb") as file:
+            file.truncate(size)
+    console = folder / "console.log"
+    console.unlink(missing_ok=True)
+    command = ["qemu-system-x86_64", *_arguments(folder), "-kernel", str(kernel), "-initrd", str(initramfs)]
+    try:
+        ended = subprocess.run(command, timeout=LIMIT_SECONDS, stdin=subprocess.DEVNULL, check=False)
+        code = ended.returncode
+    except subprocess.TimeoutExpired:
+        code = 124
+    return Ended(code, console.read_text(errors="replace") if console.exists() else "")
+
+
+def _arguments(folder: Path) -> list[str]:
+    def drive(number: int, bus: str, extra: str) -> list[str]:
+        return [
+            *("-drive", f"if=none,id=d{number},file={folder}/drive{number}.raw,format=raw,cache=unsafe"),
+            *("-device", f"nvme,bus={bus},drive=d{number},serial=pcielab{number}{extra}"),
+        ]
+
+    def port(number: int, bus: str) -> list[str]:
+        return ["-device", f"pcie-root-port,id=rp{number},chassis={number + 1},slot={number + 1},bus={bus}"]
+
+    return [
+        *("-machine", "q35,kernel-irqchip=split", "-accel", "tcg,thread=multi", "-cpu", "max,-cx16", "-smp", "2"),
+        *("-m", "768", "-nodefaults", "-nic", "none", "-display", "none", "-no-reboot"),
+        *("-object", "memory-backend-ram,id=m0,size=512M", "-object", "memory-backend-ram,id=m1,size=256M"),
+        *("-numa", "node,nodeid=0,cpus=0,memdev=m0", "-numa", "node,nodeid=1,cpus=1,memdev=m1"),
+        *("-serial", f"file:{folder}/console.log", "-append", COMMAND_LINE),
+        *("-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"),
+        *("-device", "isa-debug-exit,iobase=0xf4,iosize=4"),
+        *("-device", "pxb-pcie,id=pxb1,bus_nr=128,numa_node=1,bus=pcie.0"),
+        *port(0, "pcie.0"),
+        *("-device", "edu,bus=rp0"),
+        *port(1, "pcie.0"),
+        *drive(0, "rp1", ",cmb_size_mb=16"),
+        *port(2, "pxb1"),
+        *drive(1, "rp2", ""),
+        *("-object", f"memory-backend-file,id=bar,share=on,mem-path={folder}/bar.raw,size={BAR_BYTES}"),
+        *("-device", "ivshmem-plain,memdev=bar,bus=pcie.0"),
+        *("-drive", f"if=none,id=out,file={folder}/out.raw,format=raw"),
+        *("-device", "virtio-blk-pci,drive=out,bus=pcie.0"),
+    ]
