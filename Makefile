@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+EXTRAS := calibrate explore notebook report sweep
 # The versions that all of this was tested with; `make lock` moves on to the newest.
 LOCK := requirements.lock
 export PIP_CONSTRAINT := $(LOCK)
@@ -38,7 +39,7 @@ $(VENV)/.installed: pyproject.toml $(LOCK)
 	touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras calibrate,explore,notebook,report,sweep >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras $(shell echo $(EXTRAS) | tr ' ' ,) >$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log; exit 1; }
 	touch $@
 
 .PHONY: build
@@ -160,7 +161,7 @@ generate: build ## Write the files that are made from code: reference pages, sch
 .PHONY: lock
 lock: $(VENV)/.installed ## Write requirements.lock anew, with the newest versions that pyproject.toml allows
 	$(BIN)/python -m pip install --quiet --group lock
-	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --extra all --extra cuda13 \
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
 		--group dev --group bench --group docs --group lock --group rtl \
 		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
 

@@ -120,7 +120,7 @@ def cluster() -> Iterator[Any]:
 def test_workers_that_are_killed_change_no_byte(
     spec: Path, tmp_path: Path, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ten thousand points in `make sweep-kills`, some hundreds in `make test`: more than the scheduler holds at once."""
+    """More points than the scheduler holds: ten thousand in `make sweep-kills`, hundreds in `make test`."""
     if not THOROUGH:
         monkeypatch.setattr("pcielab.sweeps.cluster._WAITING_MOST", 3)
     sizes = list(range(64, 64 + 3344, 1 if THOROUGH else 40))

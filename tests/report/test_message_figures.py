@@ -32,6 +32,16 @@ ways = ["write-combined", "descriptors"]
 sizes = [20, 64, 128]
 messages = 2
 """
+FEW_SIZES = """
+[[group]]
+family = "one size on another link"
+loop = ["way"]
+ways = ["write-combined", "descriptors"]
+sizes = [20]
+links = ["gen4-x8"]
+pace = "stream"
+messages = 2
+"""
 CONTENTION = """
 [[group]]
 family = "message_cores"
@@ -62,7 +72,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> Store:
     for pace in ("alone", "stream"):
         for links in ("", 'links = ["gen3-x8", "gen6-x8"]\n'):
             text += f'{GROUP}pace = "{pace}"\n{links}'
-    text += CONTENTION
+    text += FEW_SIZES + CONTENTION
     path = folder / "small.toml"
     path.write_text(text)
     simulate_messages(model.load_message_profile("kpio-2012"), load_message_suite(str(path)), folder / "run.db")
@@ -162,10 +172,11 @@ def test_a_mux_has_a_line_for_each_connection_and_says_who_overtakes(tmp_path: P
     group = """
 [[group]]
 family = "mux"
-loop = ["stores-up-to"]
+loop = ["stores-up-to", "eviction"]
 ways = ["mux"]
 connections = [{ name = "short", sizes = [64], pace = "alone" }, { name = "all", sizes = [64, 2048] }]
 stores_up_to = [0, 64, "2K"]
+evictions = ["in-order", "random"]
 pace = "stream"
 messages = 20
 """
@@ -177,10 +188,12 @@ messages = 20
     assert {(row["line"], row["limit"]) for row in rows} == {
         (connection, limit) for connection in ("short", "all") for limit in ("none", "64", "2K")
     }
-    assert {row["panel"].split(" · ")[1] for row in rows} == {
-        "bandwidth (Gb/s)",
-        "median latency (ns)",
+    # What else is asked for has panels of its own: a line has one point at each limit.
+    assert {row["panel"] for row in rows} == {
+        f"Gen1 x4, mux, eviction {eviction} · {metric}"
+        for eviction in ("in-order", "random")
+        for metric in ("bandwidth (Gb/s)", "median latency (ns)")
     }
-    [said] = findings_of(figure)
-    assert "short: " in said
-    assert said.count("of all messages before one sent earlier") == 1
+    said = findings_of(figure)
+    assert len(said) == 2
+    assert all("short: " in one and one.count("of all messages before one sent earlier") == 1 for one in said)

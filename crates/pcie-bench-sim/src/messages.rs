@@ -6,10 +6,11 @@ use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_sim::pio::{
     Back, Connection, DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine,
     MessageSystemError, MuxMessage, MuxRun, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresRun, frame,
+    payload,
 };
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
-use pcie_time::{Draws, Picoseconds, Stream};
+use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{BufferEviction, MessagePace, MessageTest, QueueSharing, StoreKind, Way};
 use serde_json::{Map, Value, json};
 
@@ -310,15 +311,6 @@ fn sharing(test: &MessageTest) -> Sharing {
         QueueSharing::OwnQueues => Sharing::OwnQueues,
         QueueSharing::OneQueue => Sharing::OneQueue,
     }
-}
-
-fn payload(draws: Draws, index: &mut u64, bytes: u64) -> Vec<u8> {
-    let words = bytes.div_ceil(8);
-    let mut payload: Vec<u8> =
-        (*index..*index + words).flat_map(|word| draws.bits(word).to_le_bytes()).collect();
-    *index += words;
-    payload.truncate(bytes as usize);
-    payload
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

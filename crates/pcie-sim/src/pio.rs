@@ -22,7 +22,7 @@ mod queue;
 mod stores;
 
 pub use descriptors::{DescriptorMessage, DescriptorsOutcome, DescriptorsRun};
-pub use frame::{SIGNATURE, frame};
+pub use frame::{SIGNATURE, frame, payload};
 pub use mux::{Connection, MuxMessage, MuxOutcome, MuxRun};
 pub use stores::{
     Back, Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,

@@ -39,7 +39,7 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         "used:Q",
         title="used",
         scale=alt.Scale(domain=[0, 1], scheme="yelloworangered"),
-        legend=alt.Legend(format="%", direction="horizontal", gradientLength=220),
+        legend=alt.Legend(format="%", direction="horizontal", gradientLength=220, values=[0, 0.25, 0.5, 0.75, 1]),
     )
     told = ["link:N", alt.Tooltip("used:Q", format=".0%"), "down:N", "up:N"]
     rules = alt.Chart(links).mark_rule(strokeWidth=4).encode(color=colour, tooltip=told)

@@ -70,6 +70,7 @@ def configuration(theme: Theme) -> dict[str, Any]:
             "titleFontSize": 12,
             "titleFontWeight": "normal",
         },
+        "axisXQuantitative": {"labelSeparation": 4},
         "legend": {
             "labelColor": ink,
             "labelFontSize": 11,

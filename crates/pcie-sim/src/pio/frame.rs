@@ -1,6 +1,7 @@
 //! What a core writes for a message: a header that holds the frame's length, the payload, and signatures.
 
 use pcie_model::pio::WORD_BYTES;
+use pcie_time::Draws;
 
 /// The end-of-packet signature. As the first word of a frame it would state a length that no frame has.
 pub const SIGNATURE: [u8; 8] = 0xDEAD_BEEF_CAFE_BEEF_u64.to_le_bytes();
@@ -19,6 +20,17 @@ pub fn frame(header_bytes: u32, payload: &[u8]) -> Vec<u8> {
     frame.resize((header_bytes as usize).max(LENGTH_BYTES), 0);
     frame.extend_from_slice(payload);
     frame
+}
+
+/// Bytes that nothing can be mistaken for; `drawn` counts the words that payloads have taken so far.
+#[must_use]
+pub fn payload(draws: Draws, drawn: &mut u64, bytes: u64) -> Vec<u8> {
+    let words = bytes.div_ceil(WORD_BYTES);
+    let mut payload: Vec<u8> =
+        (*drawn..*drawn + words).flat_map(|word| draws.bits(word).to_le_bytes()).collect();
+    *drawn += words;
+    payload.truncate(bytes as usize);
+    payload
 }
 
 /// The length that a frame states in its first word.

@@ -17,7 +17,7 @@
 mod tests;
 
 use super::stores::{Pace, StorePlan, StoresRun};
-use super::{DescriptorsRun, MessageMachine, Sharing, Stalls, frame, happens_unless};
+use super::{DescriptorsRun, MessageMachine, Sharing, Stalls, frame, happens_unless, payload};
 use crate::history::TestKey;
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
 use std::collections::VecDeque;
@@ -309,11 +309,7 @@ impl<'a> MuxRun<'a> {
 
     fn store(&mut self, core: usize, payload_bytes: u64) {
         let place = self.note_taken_up(core, payload_bytes, true);
-        let words = payload_bytes.div_ceil(8);
-        let mut payload: Vec<u8> =
-            (self.drawn..self.drawn + words).flat_map(|word| self.payload.bits(word).to_le_bytes()).collect();
-        self.drawn += words;
-        payload.truncate(payload_bytes as usize);
+        let payload = payload(self.payload, &mut self.drawn, payload_bytes);
         let frame = frame(self.machine.profile.header_bytes, &payload);
         let number = self.stores.offer(self.now, core, self.plans[core].pace, frame.clone());
         self.states[core].stored.push_back((number, place, frame));

@@ -25,7 +25,7 @@ pub(super) fn kpio() -> MessageMachine {
     machine_with(|_| ())
 }
 
-fn plan() -> StorePlan {
+pub(super) fn plan() -> StorePlan {
     StorePlan {
         combine: true,
         eviction: EvictionOrder::InOrder,

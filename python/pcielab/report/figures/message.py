@@ -114,11 +114,14 @@ def _rows(run: Run, pace: str, *, own_link: bool) -> pd.DataFrame:
 
 def _drawn(runs: list[Run], pace: str, *, own_link: bool) -> pd.DataFrame:
     drawn = pd.concat([label_rows(run, _rows(run, pace, own_link=own_link)) for run in runs])
-    # A link that only one way was tried on has nothing to be held against.
-    drawn = drawn[drawn.groupby("link")["way"].transform("nunique") > 1]
-    if drawn["size_bytes"].nunique() < 2:
+    # A link that only one way was tried on has nothing to be held against; one of a few sizes, in another family,
+    # would be a panel that is nearly empty.
+    by_link = drawn.groupby("link")
+    sizes = by_link["size_bytes"].transform("nunique")
+    kept: pd.DataFrame = drawn[(by_link["way"].transform("nunique") > 1) & (2 * sizes >= sizes.max())]
+    if kept["size_bytes"].nunique() < 2:
         raise MissingDataError(_NEEDED if own_link else f"{_NEEDED} on links that the suite names")
-    return drawn
+    return kept
 
 
 def _series(runs: list[Run], data: pd.DataFrame) -> Series:

@@ -48,7 +48,11 @@ def _rows(run: Run) -> pd.DataFrame:
     swept = rows["id"].map(tests.set_index("id")["stores_up_to_bytes"]).astype(float)
     rows = rows.assign(stores_up_to_bytes=swept, limit=[_limit(value) for value in swept])
     rows = rows[rows["connection"].notna()]
-    places = [f"{link_of_test(run, test)}, {test['family']}" for test in rows.to_dict("records")]
+    varying = [column for column in ("eviction", "pressure") if rows[column].nunique() > 1]
+    places = [
+        ", ".join([link_of_test(run, test), test["family"], *(f"{one} {test[one]}" for one in varying)])
+        for test in rows.to_dict("records")
+    ]
     return rows.assign(place=places, line=rows["connection"]).sort_values("stores_up_to_bytes", kind="stable")
 
 

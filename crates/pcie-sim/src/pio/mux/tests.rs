@@ -1,20 +1,8 @@
 use super::*;
-use crate::pio::tests::{kpio, machine_with};
-use crate::pio::{Ending, EvictionOrder};
+use crate::pio::tests::{kpio, machine_with, plan};
 
 const KEY: TestKey = TestKey { seed: 1, test: 0 };
 const ALL: u64 = u64::MAX;
-
-fn plan() -> StorePlan {
-    StorePlan {
-        combine: true,
-        eviction: EvictionOrder::InOrder,
-        pressure: 0.0,
-        ending: Ending::Stuffed,
-        sharing: Sharing::OwnQueues,
-        pace: Pace::Stream,
-    }
-}
 
 fn connection(sizes: &[u64], stores_up_to_bytes: u64, pace: Pace) -> Connection {
     Connection { sizes: sizes.to_vec(), stores_up_to_bytes, pace }
