@@ -151,7 +151,7 @@ def test_what_came_out_opens_everywhere(guest: Guest, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     run("report", near, "-o", page)
     assert "EMULATED" in page.read_text()
-    assert "LAT_DMA_RD" in run("explain", near, "--format", "csv")
+    assert "BW_DMA_RD" in run("explain", near, "--format", "csv")
     assert run("compare", near, far)
 
 
