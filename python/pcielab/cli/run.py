@@ -221,7 +221,10 @@ def run(
     outstanding: Annotated[int | None, typer.Option("--outstanding", help="With --test: most in flight.")] = None,
     transactions: Annotated[int | None, typer.Option("--transactions", help="With --test: how many.")] = None,
     details: Annotated[
-        bool, typer.Option("--details", help="With --test, of latency: keep the distribution.")
+        bool,
+        typer.Option(
+            "--details", help="With --test, of latency: keep the distribution; of 1,048,576 or fewer, each."
+        ),
     ] = False,
     samples: Annotated[
         Samples, typer.Option("--samples", help="All transactions, or enough of them.")

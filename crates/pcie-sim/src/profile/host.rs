@@ -76,6 +76,10 @@ pub struct RootComplex {
     pub jitter_ns: f64,
     /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.
     pub busy_jitter_ns: f64,
+    /// Share of reads that, with nothing else of the card's in flight, find a ring or an agent taken by others.
+    pub conflict_share: f64,
+    /// The longest that such a read waits; it may be anything up to that.
+    pub conflict_ns: f64,
     /// Order of completions.
     pub completion_order: CompletionOrder,
     /// Requests of at most so many bytes are small.
@@ -171,6 +175,19 @@ pub struct Refresh {
     pub duration_ns: f64,
     /// Refreshes met per refresh of one rank: 1 in theory.
     pub share: f64,
+    /// An access that a refresh catches in its last stretch of this length is broken off, to be made again.
+    pub caught_ns: f64,
+    /// What making it again takes once the refresh is over.
+    pub again_ns: f64,
+    /// Share of the reads of lines in the cache for which memory is asked all the same, so that they wait for refreshes too.
+    pub hit_share: f64,
+}
+
+impl Refresh {
+    /// The refreshes that reads of lines in the cache meet: such a read has its data, and is not made again.
+    pub(crate) fn met_by_hits(&self) -> Self {
+        Self { share: self.share * self.hit_share, caught_ns: 0.0, ..self.clone() }
+    }
 }
 
 /// The IOMMU.
