@@ -8,6 +8,8 @@ import pytest
 from pcielab import model, open_store, profiles, simulate
 from pcielab.calibrate import read_measured
 from pcielab.errors import InputError
+from pcielab.exporters import export
+from pcielab.importers import import_netfpga
 from pcielab.suites import load_suite
 
 SIZES = [64, 128, 256, 512, 1024, 2048]
@@ -74,17 +76,71 @@ def test_a_thousand_latencies_are_all_that_the_card_has_and_nothing_is_unsettled
     assert latencies["message"].isna().all()
 
 
-def test_its_runs_are_not_calibrated_from_as_if_they_were_of_the_nfp(tmp_path: Path) -> None:
-    run = tmp_path / "netfpga.db"
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run: Path = tmp_path_factory.mktemp("suite") / "netfpga.db"
     simulate(profiles.resolve("netfpga-hsw"), load_suite("netfpga"), run)
+    return run
+
+
+def test_its_runs_are_not_calibrated_from_as_if_they_were_of_the_nfp(run: Path) -> None:
     with pytest.raises(InputError, match=r"netfpga-sume.*NFP-6000"):
         read_measured(run)
 
 
-def test_its_suite_asks_for_what_it_can_do_and_keeps_to_its_journal(tmp_path: Path) -> None:
-    run = tmp_path / "netfpga.db"
-    simulate(profiles.resolve("netfpga-hsw"), load_suite("netfpga"), run)
+def test_its_suite_asks_for_what_it_can_do_and_keeps_to_its_journal(run: Path) -> None:
     rows = open_store(run).scalars
     assert set(rows["status"]) == {"ok"}
     assert rows["message"].isna().all(), "a journal that is full is no average that has not settled"
     assert rows["samples"].max() == 1000
+
+
+def test_raw_results_go_out_and_come_back_as_the_same_numbers(run: Path, tmp_path: Path) -> None:
+    export(open_store(run), "netfpga", tmp_path / "raw.txt")
+    import_netfpga(tmp_path / "raw.txt", tmp_path / "again.db")
+    before, after = open_store(run), open_store(tmp_path / "again.db")
+    assert (after.origin, after.title) == ("simulated", before.title)
+    for metric in ("median", "minimum", "maximum", "p95", "samples", "transactions", "bytes"):
+        assert after.scalars[metric].equals(before.scalars[metric].astype("float64")), metric
+    # The counter has whole ticks of 4 ns, of a test that takes milliseconds.
+    assert after.scalars["bandwidth"].dropna().tolist() == pytest.approx(
+        before.scalars["bandwidth"].dropna().tolist(), rel=1e-4
+    )
+    details = before.tests.index[before.tests["details"].eq(True)]
+    assert len(details)
+    for test in details:
+        assert after.series(int(test))["value"].tolist() == before.series(int(test))["value"].tolist()
+        assert len(after.series(int(test))) == 1000
+    export(after, "netfpga", tmp_path / "again.txt")
+    assert (tmp_path / "again.txt").read_text() == (tmp_path / "raw.txt").read_text()
+
+
+HEAD = "# raw results of a NetFPGA\n# counter_ns=4\n\n"
+TEST = "#test=LAT_DMA_RD family=f size=64 window=8192 cache=HWarm pattern=Seq host_offset=0 device_offset=0\n"
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("cycles,ns\n", r"raw\.txt, line 1: .* begins with"),
+        (HEAD, r"raw\.txt: holds no test"),
+        (HEAD.replace("=4", "=5") + TEST + "100\n", r"counter_ns is 5: the NetFPGA's counter has 4 ns"),
+        (HEAD + TEST, r"line 4: 0 numbers: a test like this has 1 to 1000"),
+        (HEAD + TEST + "100\n" * 1001, r"line 4: 1001 numbers: .* 1 to 1000"),
+        (HEAD + TEST + "1e3\n", r"line 5: '1e3': it must be a whole number of ticks"),
+        (HEAD + TEST.replace("size=64", "size=63") + "100\n", r"size is 63: the card's are multiples of 4 B"),
+        (HEAD + TEST.replace("HWarm", "Tepid") + "100\n", r"cache is 'Tepid': it must be one of Cold"),
+        (HEAD + TEST.replace("LAT_DMA_RD", "BW_DMA_RD") + "100\n", r"transfers is '': .* 1 to 1000000"),
+    ],
+)
+def test_raw_results_that_no_card_wrote_are_refused_by_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "raw.txt").write_text(text)
+    with pytest.raises(InputError, match=message):
+        import_netfpga(tmp_path / "raw.txt", tmp_path / "run.db")
+    assert not (tmp_path / "run.db").exists()
+
+
+def test_what_the_card_cannot_have_measured_is_not_written_as_its_results(tmp_path: Path) -> None:
+    simulate(profiles.resolve("hsw2620"), load_suite("fig6"), tmp_path / "nfp.db")
+    with pytest.raises(InputError, match=r"ticks of 40/3 ns: the NetFPGA's counter has 4 ns"):
+        export(open_store(tmp_path / "nfp.db"), "netfpga", tmp_path / "raw.txt")

@@ -218,12 +218,8 @@ class Store:
         """
         import pandas as pd
 
-        tick_text, bins, counted = self._contents.distribution(test_id, metric) or ("1", [], [])
+        tick, bins, counted = self._distribution(test_id, metric)
         bin_, counts = pd.Series(bins, dtype="int64"), pd.Series(counted, dtype="int64")
-        try:
-            tick = Fraction(tick_text)
-        except (ValueError, ZeroDivisionError):
-            raise InputError(f"{self.path}: test {test_id}: a tick of {tick_text!r} is no fraction") from None
         return pd.DataFrame(
             {
                 "bin": bin_,
@@ -233,8 +229,27 @@ class Store:
             }
         )
 
-    def series(self, test_id: int, metric: str = "latency") -> "pd.DataFrame":
-        """Numbers of a test in order, such as its first latencies in ticks: index, value. Empty if it has none.
+    def _distribution(self, test_id: int, metric: str) -> tuple[Fraction, list[int], list[int]]:
+        tick, bins, counts = self._contents.distribution(test_id, metric) or ("1", [], [])
+        try:
+            return Fraction(tick), bins, counts
+        except (ValueError, ZeroDivisionError):
+            raise InputError(f"{self.path}: test {test_id}: a tick of {tick!r} is no fraction") from None
+
+    def tick_ns(self, test_id: int, metric: str = "latency") -> float:
+        """How long a tick of a test's distribution, and of its latencies in order, is; 1 without a distribution.
+
+        Args:
+            test_id: The test's `id`.
+            metric: What was measured.
+
+        Raises:
+            InputError: Its tick is no fraction.
+        """
+        return float(self._distribution(test_id, metric)[0])
+
+    def series(self, test_id: int, metric: str = "latency_ticks") -> "pd.DataFrame":
+        """Numbers of a test in order, such as its latencies in ticks: index, value. Empty if it has none.
 
         Args:
             test_id: The test's `id`.

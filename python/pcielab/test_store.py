@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
             {"metric": "custom", "unit": "1", "value": 3},
             {"subject": "flow-1", "metric": "bandwidth", "unit": "Gb/s", "value": 7.5},
         ]
-        series = [{"metric": "latency", "values": [36, 35.5]}]
+        series = [{"metric": "latency_ticks", "values": [36, 35.5]}]
         store.write_test(json.dumps(RECORD | {"id": 0, "scalars": scalars, "series": series}))
     return path
 

@@ -97,6 +97,7 @@ def small_paper_suite() -> Iterator[dict[str, Any]]:
                 "family": "lat_dma_details", "scalars": latency_scalars(560.0),
                 "parameters": parameters(operation, 64, cache=cache, details=True),
                 "distributions": [{"metric": "latency", "tick": "40/3", "bins": bins}],
+                "series": [{"metric": "latency_ticks", "values": [39 + at % 3 for at in range(3000)] + [90000]}],
             }  # fmt: skip
 
 

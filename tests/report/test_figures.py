@@ -26,7 +26,9 @@ def test_every_figure_is_a_valid_specification(make_store: MakeStore) -> None:
     for draw in (
         figures.bandwidth_by_offset, figures.bandwidth_by_size, figures.bandwidth_by_window,
         figures.latency_by_size,
-        figures.latency_by_window, figures.latency_cdf, figures.latency_tail, figures.modelled_interactions,
+        figures.latencies_in_order,
+        figures.latency_by_window, figures.latency_cdf, figures.latency_histogram, figures.latency_tail,
+        figures.modelled_interactions,
     ):  # fmt: skip
         assert rows_of(draw(store)), draw.__name__
 
@@ -75,6 +77,29 @@ def test_the_tail_ends_at_the_slowest_transaction(make_store: MakeStore) -> None
     rows = [row for row in rows_of(figures.latency_tail(make_store("a"))) if row["test"].startswith("LAT_RD")]
     assert min(row["tail"] for row in rows) == pytest.approx(2 / 1111113, rel=0.01)
     assert all(row["latency_ns"] >= 39 * 40 / 3 - 0.001 for row in rows)
+
+
+def test_a_histogram_has_every_tick_and_its_share(make_store: MakeStore) -> None:
+    rows = rows_of(figures.latency_histogram(make_store("a")))
+    drawn = [row for row in rows if row["test"].startswith("LAT_RD") and row["cache"] == "cold"]
+    assert len(drawn) == 7
+    assert sum(row["share"] for row in drawn) == pytest.approx(1)
+    assert min(row["share"] for row in drawn) == pytest.approx(2 / 1111113, rel=0.01)
+
+
+def test_latencies_in_order_are_thinned_without_losing_the_slowest(make_store: MakeStore) -> None:
+    rows = rows_of(figures.latencies_in_order(make_store("a")))
+    drawn = [row for row in rows if row["test"].startswith("LAT_RD") and row["cache"] == "cold"]
+    assert 1000 <= len(drawn) <= 1024
+    slowest = max(drawn, key=lambda row: float(row["latency_ns"]))
+    assert (slowest["index"], slowest["latency_ns"]) == (3000, pytest.approx(90000 * 40 / 3))
+
+
+def test_a_run_without_points_is_not_named(make_store: MakeStore) -> None:
+    without = [test for test in small_paper_suite() if not test["family"].startswith("lat_cmd")]
+    runs = [make_store("a"), make_store("b", without, system=system(name="no-commands"))]
+    assert "no-commands" not in figures.latency_by_window(runs).to_json()
+    assert "no-commands" in figures.bandwidth_by_window(runs).to_json()
 
 
 def test_the_change_is_from_the_run_without_an_iommu(make_store: MakeStore) -> None:

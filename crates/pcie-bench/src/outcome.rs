@@ -10,7 +10,9 @@ use pcie_store::{Distribution, Scalar, Series, Status};
 use pcie_workload::{Operation, Test};
 use std::ops::ControlFlow;
 
-/// Latencies kept in order, as a look at how they follow one another.
+/// Of a test that asks for so many latencies at most, all are kept in order.
+const WHOLE_SERIES_MOST: u64 = 1 << 20;
+/// Of a longer one so many, as a look at how they follow one another.
 const SERIES_LENGTH: usize = 1024;
 
 /// What is said of a test that an adaptive run ended before its average was known as well as it usually is.
@@ -115,7 +117,8 @@ impl LatencyGatherer {
         }
         self.averages.add(sum as f64 / slice.ticks.len().max(1) as f64);
         self.elapsed_ns += slice.elapsed_ns;
-        let room = SERIES_LENGTH.saturating_sub(self.first.len());
+        let most = if self.asked <= WHOLE_SERIES_MOST { self.asked as usize } else { SERIES_LENGTH };
+        let room = most.saturating_sub(self.first.len());
         if self.details {
             self.first.extend(slice.ticks.iter().take(room));
         }
@@ -253,6 +256,22 @@ mod tests {
         let scalars = gatherer.outcome(&test).map(|outcome| outcome.scalars).unwrap_or_default();
         assert_eq!(scalars.len(), 5);
         assert!(scalars.iter().all(|scalar| scalar.value.is_finite() && !scalar.metric.ends_with("_high")));
+    }
+
+    #[test]
+    fn every_latency_that_was_asked_for_is_kept_in_order() {
+        for (asked, kept) in [(5_000, 5_000), (WHOLE_SERIES_MOST + 1, SERIES_LENGTH)] {
+            let test = Test { details: true, ..Test::random_dma(Operation::LatRd, 64, 8192, asked) };
+            let mut gatherer = LatencyGatherer::new(&test, Samples::Full);
+            for first in [0u32, 2_500] {
+                let ticks = (first..first + 2_500).collect();
+                let _ = gatherer.take(&LatencySlice { ticks, elapsed_ns: 1e6 });
+            }
+            let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };
+            let outcome = gatherer.outcome(timer).unwrap();
+            let expected: Vec<f64> = (0..kept as u32).map(f64::from).collect();
+            assert_eq!(outcome.series[0].values, expected);
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod profile;
 mod bandwidth;
 mod bounds;
 mod caches;
+mod conflict;
 mod history;
 mod idle;
 mod io_tlb;

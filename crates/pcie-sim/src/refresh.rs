@@ -1,7 +1,8 @@
 //! DRAM refresh: the slow second mode of the measured latencies.
 //!
 //! An access that meets a refresh waits for its end. The extra time is uniform up to the length of a refresh, as the
-//! measured distributions show, which break off where the tRFC of the machine's memory says.
+//! measured distributions show, which break off where the tRFC of the machine's memory says. One that was under way when the
+//! refresh began is made again after it: the small peak beyond that edge.
 
 use crate::profile::Refresh;
 use pcie_time::Picoseconds;
@@ -13,16 +14,27 @@ pub(crate) struct RefreshLine {
     /// From one refresh that can be met to the next; 0 without any.
     interval: u64,
     duration: u64,
+    /// For how long before a refresh an access is caught by it.
+    caught: u64,
+    again: u64,
 }
 
 impl RefreshLine {
+    /// Of accesses to memory.
     pub(crate) fn new(refresh: &Refresh) -> Self {
         let interval_ns = if refresh.share > 0.0 { refresh.interval_ns / refresh.share } else { 0.0 };
         Self {
             interval_ns,
             interval: Picoseconds::from_ns(interval_ns).0,
             duration: Picoseconds::from_ns(refresh.duration_ns).0,
+            caught: Picoseconds::from_ns(refresh.caught_ns).0,
+            again: Picoseconds::from_ns(refresh.again_ns).0,
         }
+    }
+
+    /// Of reads that hit the cache: they have their data, and are not made again.
+    pub(crate) fn of_hits(refresh: &Refresh) -> Self {
+        Self::new(&refresh.met_by_hits())
     }
 
     /// How long an access at a time of a transaction waits for the end of a refresh, if the transaction starts at a
@@ -40,6 +52,10 @@ impl RefreshLine {
                 since %= self.interval;
             }
         }
+        let until = self.interval - since;
+        if until <= self.caught {
+            return Picoseconds(until + self.duration + self.again);
+        }
         Picoseconds(self.duration.saturating_sub(since))
     }
 }
@@ -48,9 +64,20 @@ impl RefreshLine {
 mod tests {
     use super::*;
 
+    fn refreshes(share: f64) -> Refresh {
+        Refresh {
+            interval_ns: 7800.0,
+            duration_ns: 160.0,
+            share,
+            caught_ns: 0.0,
+            again_ns: 0.0,
+            hit_share: 0.0,
+        }
+    }
+
     #[test]
     fn an_access_waits_for_the_end_of_the_refresh_it_meets() {
-        let refresh = Refresh { interval_ns: 7800.0, duration_ns: 160.0, share: 1.0 };
+        let refresh = refreshes(1.0);
         let line = RefreshLine::new(&refresh);
         assert_eq!(line.wait(0.0, Picoseconds::ZERO), Picoseconds(160_000));
         assert_eq!(line.wait(0.0, Picoseconds(100_000)), Picoseconds(60_000));
@@ -62,7 +89,24 @@ mod tests {
 
     #[test]
     fn without_a_share_there_are_none() {
-        let refresh = Refresh { interval_ns: 7800.0, duration_ns: 160.0, share: 0.0 };
-        assert_eq!(RefreshLine::new(&refresh).wait(0.3, Picoseconds::ZERO), Picoseconds::ZERO);
+        assert_eq!(RefreshLine::new(&refreshes(0.0)).wait(0.3, Picoseconds::ZERO), Picoseconds::ZERO);
+    }
+
+    #[test]
+    fn an_access_that_is_caught_is_made_again_after_the_refresh() {
+        let line = RefreshLine::new(&Refresh { caught_ns: 8.0, again_ns: 45.0, ..refreshes(1.0) });
+        assert_eq!(line.wait(0.0, Picoseconds(7_795_000)), Picoseconds(5_000 + 160_000 + 45_000));
+        assert_eq!(line.wait(0.0, Picoseconds(7_790_000)), Picoseconds::ZERO, "it is done before");
+    }
+
+    #[test]
+    fn hits_meet_refreshes_as_often_as_memory_is_asked_for_them() {
+        let met = |line: RefreshLine| {
+            (0..10_000).filter(|place| line.wait(f64::from(*place) / 1e4, Picoseconds::ZERO).0 > 0).count()
+        };
+        let refresh = Refresh { hit_share: 0.25, ..refreshes(1.0) };
+        assert_eq!(met(RefreshLine::new(&refresh)), 206);
+        assert_eq!(met(RefreshLine::of_hits(&refresh)), 52);
+        assert_eq!(met(RefreshLine::of_hits(&refreshes(1.0))), 0);
     }
 }

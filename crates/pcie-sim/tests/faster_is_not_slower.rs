@@ -93,7 +93,7 @@ fn steady_ns(machine: &Machine, operation: Operation, size: u64) -> f64 {
     let list = AddressList::new(&test, KEY.draws(Stream::Addresses));
     let mut run = BandwidthRun::new(Engine::Fast, machine, &test, &list, KEY, machine.boot(), 0);
     let start = run.run(16_000);
-    (run.run(8_000) - start).as_ns() / 8_000.0
+    (run.run(16_000) - start).as_ns() / 16_000.0
 }
 
 /// The share of its bandwidth that a machine may lose by a faster resource.

@@ -92,7 +92,8 @@ pub struct Test {
     /// State of the caches before it.
     #[schemars(extend("x-word" = "cache", "x-heading" = "cache", "x-column" = 4, "x-axis" = "cache", "default" = "cold"))]
     pub cache: CacheState,
-    /// Whether the full distribution is part of the result (the `_details` families); of latency only.
+    /// Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or fewer each
+    /// of them; of latency only.
     #[schemars(extend("x-word" = "details", "x-heading" = "details", "x-column" = 12, "default" = false))]
     pub details: bool,
     /// Offset from an 8 KiB boundary on the card, bytes.

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from pcielab.calibrate.parameters import (
 from pcielab.calibrate.profile_file import write_profile
 from pcielab.calibrate.refresh import refreshes
 from pcielab.calibrate.residuals import Vector
+from pcielab.calibrate.scatter import SCATTER_KEYS, scatter
 from pcielab.calibrate.start import contradictions, solve_start
 from pcielab.calibrate.structure import Choice, choose
 from pcielab.calibrate.twin import Progress, Twin, Values
@@ -61,6 +62,7 @@ class Calibration:
         estimates: The parameters.
         choices: Properties that are one of a few.
         refresh_known: Whether the refresh was taken from a distribution.
+        scatter_known: Whether what else scatters single reads was taken from it.
         idle: What was found of idle states.
         rows: The rows that were used.
         left: How far they are off afterwards: two numbers each, in units of what can be expected of the best.
@@ -73,6 +75,7 @@ class Calibration:
     estimates: tuple[Estimate, ...]
     choices: tuple[Choice, ...]
     refresh_known: bool
+    scatter_known: bool
     idle: tuple[Found, ...]
     rows: tuple[Row, ...]
     left: Vector = field(repr=False)
@@ -95,6 +98,7 @@ class Calibration:
             if key not in self.facts.sources
         ]
         keys += [key for key, source in self.idle_sources.items() if source is None]
+        keys += [] if self.scatter_known else SCATTER_KEYS
         return keys if self.refresh_known else [*keys, "host.memory.refresh"]
 
     @property
@@ -139,6 +143,7 @@ def calibrate(
     twin = Twin(facts.system, rows, seed=seed, progress=progress)
     twin.keep(constants or {})
     base = {one.key: twin.value(one.key) for one in PARAMETERS}
+    scatter_known = not idle and _keep_scatter(twin, measured)
     refresh_known = not idle and _keep_refresh(twin, measured)
     found = _asleep(twin, measured) if idle else []
     choices = _solved(twin, facts)
@@ -153,6 +158,7 @@ def calibrate(
         tuple(estimates),
         tuple(choices),
         refresh_known,
+        scatter_known,
         tuple(found),
         rows,
         left,
@@ -205,12 +211,18 @@ def _kept(twin: Twin, found: Sequence[Found | None]) -> list[Found]:
     return told
 
 
+def _keep_scatter(twin: Twin, measured: Measured) -> bool:
+    found = scatter(measured.refresh)
+    if found is not None:
+        twin.keep({f"host.root_complex.{key}": value for key, value in asdict(found).items()})
+    return found is not None
+
+
 def _keep_refresh(twin: Twin, measured: Measured) -> bool:
     found = refreshes(measured.refresh, twin.value("host.memory.refresh.interval_ns"))
-    if found is None:
-        return False
-    twin.keep({"host.memory.refresh.duration_ns": found.duration_ns, "host.memory.refresh.share": found.share})
-    return True
+    if found is not None:
+        twin.keep({f"host.memory.refresh.{key}": value for key, value in asdict(found).items()})
+    return found is not None
 
 
 def _present(twin: Twin) -> list[Parameter]:

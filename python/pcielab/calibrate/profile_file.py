@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 
 from pcielab.calibrate.fit import Estimate
+from pcielab.calibrate.scatter import SCATTER_KEYS
 from pcielab.calibrate.structure import Choice
 from pcielab.profiles.read import Table, load
 
@@ -85,6 +86,12 @@ def _provenance(calibration: "Calibration") -> Table:
         "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
     )
     keys["host.memory.refresh"] = refresh
+    scatter = (
+        "distribution of 64 B cold DMA reads, around its main mode"
+        if calibration.scatter_known
+        else f"{NOT_IDENTIFIED}: from the base"
+    )
+    keys |= dict.fromkeys(SCATTER_KEYS, scatter)
     source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"
     notes = " ".join(f"{one[0].upper()}{one[1:]}." for one in calibration.warnings)
     return {"source": source, "notes": notes, "keys": keys}

@@ -26,6 +26,21 @@ def test_length_and_share_come_out(duration_ns: float, share: float) -> None:
     assert found.share == pytest.approx(share, rel=0.1)
 
 
+def test_reads_that_are_made_again_are_no_part_of_the_refreshes() -> None:
+    whole = dict(distribution(260.0, 1.0))
+    later = 45.5 + (260 + 4 + 50) / TICK_NS
+    caught = 1.0 * 8.0 / 7800.0
+    made_again = {int(later): caught / 2, int(later) + 1: caught / 2}
+    found = refreshes(sorted((whole | made_again).items()), 7800.0)
+    alone = refreshes(distribution(260.0, 1.0), 7800.0)
+    assert found is not None
+    assert alone is not None
+    assert (found.duration_ns, alone.caught_ns, alone.again_ns) == (260.0, 0.0, 0.0)
+    assert found.share == pytest.approx(alone.share)
+    assert found.caught_ns == pytest.approx(8.0, rel=0.1)
+    assert found.again_ns == pytest.approx(50.0, abs=10.0)
+
+
 def test_a_distribution_without_a_second_mode_tells_nothing() -> None:
     assert refreshes([], 7800.0) is None
     assert refreshes([(45, 0.5), (46, 0.5)], 7800.0) is None

@@ -7,18 +7,39 @@ import typer
 
 app = typer.Typer()
 
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="RUN.db", help="The store to write.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the store if it exists.")]
+
 
 @app.command("pcie-bench")
 def pcie_bench(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="Holds published `bw_*.csv` and `lat_*.csv` files.")
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN.db", help="The store to write.")],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the store if it exists.")] = False,
+    output: Output,
+    overwrite: Overwrite = False,
 ) -> None:
     """Read a directory in the published pcie-bench format, all of it."""
     from pcielab.importers import import_pcie_bench
-    from pcielab.store import open_store
 
     import_pcie_bench(directory, output, overwrite=overwrite)
+    _tell(output)
+
+
+@app.command("netfpga")
+def netfpga(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Raw results, as `pcielab export netfpga` writes.")],
+    output: Output,
+    overwrite: Overwrite = False,
+) -> None:
+    """Read the raw results of a NetFPGA: ticks of its counter, test by test."""
+    from pcielab.importers import import_netfpga
+
+    import_netfpga(file, output, overwrite=overwrite)
+    _tell(output)
+
+
+def _tell(output: Path) -> None:
+    from pcielab.store import open_store
+
     typer.echo(f"{len(open_store(output).tests)} tests imported: {output}", err=True)

@@ -118,6 +118,13 @@ class Listed:
     node: int | None
     missing: str
 
+    @property
+    def title(self) -> str:
+        """What `--device` takes, and what has it: `nvme:0000:3b:00.0 (144d:a808, nvme, group 8, node 1)`."""
+        group = "no group" if self.group is None else f"group {self.group}"
+        node = "" if self.node is None else f", node {self.node}"
+        return f"{self.kind}:{self.address} ({self.identifiers}, {self.driver or 'no driver'}, {group}{node})"
+
 
 def listed(root: Path = HERE) -> list[Listed]:
     """The devices of this machine that a back end could measure; opens nothing of a device."""
@@ -177,7 +184,7 @@ def present(kind: str) -> list[tuple[str, str]]:
     """The devices that a kind could measure, and what stands in the way of each."""
     if platform.system() != "Linux":
         return [("a device", "devices are reached through VFIO, which is there on Linux only")]
-    found = [(f"{kind}:{device.address}", device.missing) for device in listed() if device.kind == kind]
+    found = [(device.title, device.missing) for device in listed() if device.kind == kind]
     return found or [("a device", "this machine shows none of this kind: `pcielab doctor` shows what it has")]
 
 

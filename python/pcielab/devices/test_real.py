@@ -43,6 +43,7 @@ def test_a_drive_is_listed_with_what_stands_in_the_way(machine: Path) -> None:
         None,
         1,
     )
+    assert drive.title == "nvme:0000:3b:00.0 (144d:a808, nvme, no group, node 1)"
     assert "has no IOMMU group: switch the IOMMU on" in drive.missing
     assert "devices bind 0000:3b:00.0 --unbound" in found["pio"].missing
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pcielab.errors import InputError
-from pcielab.exporters import csv, json, parquet, pcie_bench, perfetto, requests
+from pcielab.exporters import csv, json, netfpga, parquet, pcie_bench, perfetto, requests
 from pcielab.exporters.exporter import Exporter
 from pcielab.store import Store
 
 EXPORTERS = {
-    module.EXPORTER.name: module.EXPORTER for module in (pcie_bench, csv, parquet, json, requests, perfetto)
+    module.EXPORTER.name: module.EXPORTER
+    for module in (pcie_bench, csv, parquet, json, netfpga, requests, perfetto)
 }
 
 

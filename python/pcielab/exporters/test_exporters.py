@@ -14,8 +14,8 @@ from pcielab._core import StoreWriter
 from pcielab.exporters import EXPORTERS, export
 from pcielab.importers import import_pcie_bench
 
-OF_FABRICS = ("requests", "perfetto")
-"""Need requests through a fabric: see tests/test_own_fabric.py."""
+OF_OTHERS = ("requests", "perfetto", "netfpga")
+"""Need requests through a fabric (see tests/test_own_fabric.py), or another card (tests/test_netfpga.py)."""
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_json_has_everything(store: Store, tmp_path: Path) -> None:
     assert whole["attachments"].keys() == {"sys-cpuinfo.txt"}
 
 
-@pytest.mark.parametrize("name", [name for name in EXPORTERS if name not in OF_FABRICS])
+@pytest.mark.parametrize("name", [name for name in EXPORTERS if name not in OF_OTHERS])
 def test_an_existing_output_is_kept_unless_overwriting_was_asked_for(
     store: Store, tmp_path: Path, name: str
 ) -> None:
@@ -211,6 +211,6 @@ def test_a_store_without_what_the_published_format_needs_is_refused(tmp_path: Pa
     ).close()
     with pytest.raises(InputError):
         export(open_store(tmp_path / "b.db"), "pcie-bench", tmp_path / "out")
-    with pytest.raises(InputError, match="must be one of pcie-bench, csv, parquet, json"):
+    with pytest.raises(InputError, match="must be one of pcie-bench, csv, parquet, json, netfpga"):
         export(open_store(tmp_path / "a.db"), "xls", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -78,6 +78,10 @@ class RootComplex(Part):
     """Half-width of the uniform spread of `read_ns`."""
     busy_jitter_ns: StepTime
     """Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular."""
+    conflict_share: Share = 0.0
+    """Share of reads that, with nothing else of the card's in flight, find a ring or an agent taken by others."""
+    conflict_ns: StepTime = 0.0
+    """The longest that such a read waits; it may be anything up to that."""
     completion_order: Literal["fifo", "random", "random-small"]
     """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
     `random-small` (any while a small one waits, else the oldest)."""
@@ -131,6 +135,13 @@ class Refresh(Part):
     """Length of a refresh (tRFC)."""
     share: float = Field(ge=0, le=100)
     """Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off."""
+    caught_ns: StepTime = 0.0
+    """An access that a refresh catches in its last stretch of this length is broken off, to be made again."""
+    again_ns: StepTime = 0.0
+    """What making it again takes once the refresh is over."""
+    hit_share: Share = 0.0
+    """Share of the reads of lines in the cache for which memory is asked all the same, so that they wait for
+    refreshes too."""
 
 
 class Memory(Part):

@@ -171,6 +171,18 @@ CATALOGUE: tuple[Entry, ...] = (
         lambda runs, measured: figures.latency_cdf(runs, measured=measured),
     ),
     Entry(
+        "histogram-dma-64",
+        "Latency",
+        "The same, tick by tick: modes, what lies between them, and how seldom.",
+        lambda runs, measured: figures.latency_histogram(runs, measured=measured),
+    ),
+    Entry(
+        "in-order-dma-64",
+        "Latency",
+        "The first latencies as they came: whether slow ones come alone, in rows, or again and again.",
+        lambda runs, measured: figures.latencies_in_order(runs, measured=measured),
+    ),
+    Entry(
         "fig6-tail-dma-64",
         "Latency",
         "What the cumulative curve hides: the slowest transactions, as far as there are enough of them.",

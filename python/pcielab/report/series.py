@@ -25,7 +25,7 @@ _MOST_RUNS_WITH_BARS = 2
 # Long enough for a dash pattern to be seen.
 DASH_LEGEND = alt.Legend(symbolType="stroke", symbolSize=420, symbolStrokeWidth=1.8)
 
-Interpolate = Literal["linear", "step-after", "step-before"]
+Interpolate = Literal["linear", "step", "step-after", "step-before"]
 
 RUN_FIELD = "run"
 ROLE_FIELD = "role"

@@ -161,7 +161,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         choices=(),
         least=None,
         most=None,
-        meaning="Whether the full distribution is part of the result (the `_details` families); of latency only.",
+        meaning="Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or fewer each of them; of latency only.",
     ),
 )
 """All of them, in the order of columns."""
@@ -194,4 +194,5 @@ class Parameters:
     transactions: int = 2097152
     """Transactions asked for; those of the published suite, where nothing is said."""
     details: bool = False
-    """Whether the full distribution is part of the result (the `_details` families); of latency only."""
+    """Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or
+    fewer each of them; of latency only."""

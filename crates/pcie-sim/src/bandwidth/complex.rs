@@ -96,7 +96,7 @@ impl<'a> Complex<'a> {
         self.accesses += 1;
         let lines = Self::lines(self.machine, piece);
         if busy {
-            self.times.busy.access(&self.state.caches, lines, &self.times.refresh, bits)
+            self.times.busy.access(&self.state.caches, lines, &self.times.refreshes, bits)
         } else {
             self.access_idle(lines, bits)
         }
@@ -106,7 +106,8 @@ impl<'a> Complex<'a> {
     /// would have each access wait for the one before it.
     #[cold]
     fn access_idle(&self, lines: Range<Line>, bits: u64) -> Picoseconds {
-        self.times.idle.access(&self.state.caches, lines, &self.times.refresh, bits)
+        let access = self.times.idle.access(&self.state.caches, lines, &self.times.refreshes, bits);
+        access + self.times.conflict.wait(bits)
     }
 
     #[inline]

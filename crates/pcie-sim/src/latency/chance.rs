@@ -16,6 +16,12 @@ impl Chance {
         Self { bits }
     }
 
+    /// All of it, for what takes bits that leave the others alone.
+    #[inline]
+    pub(super) fn bits(self) -> u64 {
+        self.bits
+    }
+
     /// Where within a tick of the card's timer the transaction starts.
     #[inline]
     pub(super) fn timer_phase(self) -> u32 {

@@ -2,6 +2,7 @@
 
 use super::chance::Chance;
 use super::plan::{Completion, ReadTimes, Request, Write};
+use crate::conflict::Conflict;
 use crate::history::State;
 use crate::lines::Line;
 use crate::machine::{Machine, ReadCosts};
@@ -28,6 +29,8 @@ pub(super) struct Host<'a> {
     downlink: Port,
     costs: ReadCosts,
     refresh: RefreshLine,
+    refresh_of_hits: RefreshLine,
+    conflict: Conflict,
     walk: Picoseconds,
     write: Picoseconds,
     flight: Picoseconds,
@@ -43,6 +46,8 @@ impl<'a> Host<'a> {
             state,
             downlink,
             refresh: RefreshLine::new(&host.memory.refresh),
+            refresh_of_hits: RefreshLine::of_hits(&host.memory.refresh),
+            conflict: Conflict::new(&host.root_complex),
             walk: Picoseconds::from_ns(host.iommu.walk_ns),
             write: Picoseconds::from_ns(host.root_complex.write_ns),
             flight: Picoseconds::from_ns(host.root_complex.flight_ns),
@@ -67,17 +72,18 @@ impl<'a> Host<'a> {
         times: &[ReadTimes],
         after: Picoseconds,
     ) -> Picoseconds {
+        let conflict = self.conflict.wait(passage.chance.bits());
         if let [request] = requests
             && let [completion] = request.completions[..]
         {
-            let admitted = self.translate(passage, request.arrival.max(after));
+            let admitted = self.translate(passage, request.arrival.max(after)) + conflict;
             let ready = self.access(passage, admitted, &completion, times);
             return ready + completion.downlink_time + self.flight;
         }
         let mut downlink = self.downlink.clone();
         let mut last = Picoseconds::ZERO;
         for request in requests {
-            let admitted = self.translate(passage, request.arrival.max(after));
+            let admitted = self.translate(passage, request.arrival.max(after)) + conflict;
             for completion in &request.completions {
                 let ready = self.access(passage, admitted, completion, times) + completion.held_up;
                 last = downlink.send_units(ready, completion.downlink_bytes) + self.flight;
@@ -98,7 +104,8 @@ impl<'a> Host<'a> {
         let first = passage.first_line + completion.first_line;
         let (cost, memory) = self.costs.of_lines(&self.state.caches, first..first + completion.lines);
         let fetched = admitted + completion.fetched;
-        let waited = if memory { self.wait(passage, fetched) } else { Picoseconds::ZERO };
+        let refresh = if memory { self.refresh } else { self.refresh_of_hits };
+        let waited = refresh.wait(passage.chance.refresh_place(), fetched);
         fetched + cost + waited + times[completion.reads].of(passage.chance)
     }
 

@@ -188,6 +188,14 @@ fn shares(system: &System) -> Checked {
             return Err((key, stretch.to_string(), "give the serialisation time over the raw one, near 1"));
         }
     }
+    for (key, share) in [
+        ("host.root_complex.conflict_share", complex.conflict_share),
+        ("host.memory.refresh.hit_share", system.host.memory.refresh.hit_share),
+    ] {
+        if !(0.0..=1.0).contains(&share) {
+            return Err((key, share.to_string(), "give a share, 0 to 1"));
+        }
+    }
     let Some(idle) = &system.host.idle else { return Ok(()) };
     if idle.clusters.len() > MOST_CLUSTERS {
         return Err(("host.idle.clusters", format!("{} clusters", idle.clusters.len()), "give 64 at most"));
@@ -251,6 +259,11 @@ mod tests {
                 refused(|system| system.host.root_complex.request_interval_ns = 1e8),
                 "request_interval_ns is 100000000: give ns, 0 to 100000",
             ),
+            (
+                refused(|system| system.host.root_complex.conflict_share = 1.5),
+                "conflict_share is 1.5: give a share",
+            ),
+            (refused(|system| system.host.memory.refresh.caught_ns = -1.0), "caught_ns is -1: give ns"),
             (refused(|system| system.device.dma.engine.segment_ns = f64::NAN), "segment_ns is NaN"),
             (refused(|system| system.device.dma.loop_ns = -1.0), "loop_ns is -1: give ns"),
             (

@@ -78,6 +78,12 @@ pub struct RootComplex {
     pub jitter_ns: f64,
     /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.
     pub busy_jitter_ns: f64,
+    /// Share of reads that, with nothing else of the card's in flight, find a ring or an agent taken by others.
+    #[schemars(extend("default" = 0.0))]
+    pub conflict_share: f64,
+    /// The longest that such a read waits; it may be anything up to that.
+    #[schemars(extend("default" = 0.0))]
+    pub conflict_ns: f64,
     /// Order of completions among requests whose data are there: `fifo` (as they came), `random`
     /// (any), `random-small` (any while a small one waits, else the oldest).
     pub completion_order: CompletionOrder,
@@ -186,6 +192,22 @@ pub struct Refresh {
     /// Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off.
     #[schemars(range(min = 0, max = 100))]
     pub share: f64,
+    /// An access that a refresh catches in its last stretch of this length is broken off, to be made again.
+    #[schemars(extend("default" = 0.0))]
+    pub caught_ns: f64,
+    /// What making it again takes once the refresh is over.
+    #[schemars(extend("default" = 0.0))]
+    pub again_ns: f64,
+    /// Share of the reads of lines in the cache for which memory is asked all the same, so that they wait for refreshes too.
+    #[schemars(extend("default" = 0.0))]
+    pub hit_share: f64,
+}
+
+impl Refresh {
+    /// The refreshes that reads of lines in the cache meet: such a read has its data, and is not made again.
+    pub(crate) fn met_by_hits(&self) -> Self {
+        Self { share: self.share * self.hit_share, caught_ns: 0.0, ..self.clone() }
+    }
 }
 
 /// The IOMMU; a system says whether it translates.

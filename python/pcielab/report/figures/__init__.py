@@ -16,12 +16,13 @@ alone.
 from pcielab.report.figures.bandwidth import bandwidth_by_size, bandwidth_of_long_transfers
 from pcielab.report.figures.buffer import buffer_layout
 from pcielab.report.figures.comparison import iommu_against_none, local_against_remote
-from pcielab.report.figures.distribution import latency_cdf, latency_tail
+from pcielab.report.figures.distribution import latency_cdf, latency_histogram, latency_tail
 from pcielab.report.figures.fabric import FabricPlot, fabric_phases, fabric_sweep, published_deviations
 from pcielab.report.figures.fabric_paths import fabric_one_way
 from pcielab.report.figures.fabric_validation import fabric_validation
 from pcielab.report.figures.flows import flow_distributions, flow_phases
 from pcielab.report.figures.frame import Figure
+from pcielab.report.figures.in_order import latencies_in_order
 from pcielab.report.figures.interaction import interactions_of_links, modelled_interactions
 from pcielab.report.figures.latency import latency_by_size
 from pcielab.report.figures.loopback import loopback, modelled_loopback
@@ -56,10 +57,12 @@ __all__ = [
     "flow_phases",
     "interactions_of_links",
     "iommu_against_none",
+    "latencies_in_order",
     "latency_by_offset",
     "latency_by_size",
     "latency_by_window",
     "latency_cdf",
+    "latency_histogram",
     "latency_tail",
     "local_against_remote",
     "loopback",

@@ -1,6 +1,6 @@
-"""Figure 6 of the paper: the distribution of latencies, as a CDF and as the tail beyond it."""
+"""Figure 6 of the paper: the distribution of latencies, as a CDF, as a histogram, and as the tail beyond."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -37,7 +37,8 @@ class _Curve:
     field: str
     steps: Interpolate
     axis: alt.Y
-    share_axis: alt.X
+    share_axis: alt.X | None
+    """Along which runs are held against one another at equal shares; None where a curve is none of shares."""
 
 
 def latency_cdf(
@@ -55,7 +56,7 @@ def latency_cdf(
         MissingDataError: no run has such a distribution.
     """
     curve = _Curve(
-        title=f"Figure 6: latency distribution, {size_bytes} B {_PATHS[path]}",
+        title=f"Figure 6: latency distribution, {size_bytes} B {PATH_TITLES[path]}",
         note="cumulative, to the 99.9th percentile",
         field="cdf",
         steps="step-after",
@@ -65,6 +66,36 @@ def latency_cdf(
         share_axis=alt.X(
             "cdf:Q", title="share of transactions", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1])
         ),
+    )
+    return _distribution(curve, sources, path, size_bytes, measured)
+
+
+def latency_histogram(
+    sources: Sources, *, path: str = "dma", size_bytes: int = 64, measured: Source | None = None
+) -> Figure:
+    """The share of transactions at each tick of the card's timer, logarithmic: what makes up figure 6.
+
+    Args:
+        sources: the runs to draw.
+        path: `dma` or `command`.
+        size_bytes: transfer size.
+        measured: a run to draw beside them.
+
+    Raises:
+        MissingDataError: no run has such a distribution.
+    """
+    curve = _Curve(
+        title=f"Latency histogram, {size_bytes} B {PATH_TITLES[path]}",
+        note="share of transactions at each tick, logarithmic",
+        field="share",
+        steps="step",
+        axis=alt.Y(
+            "share:Q",
+            title="share of transactions",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(format=".0e", values=_POWERS),
+        ),
+        share_axis=None,
     )
     return _distribution(curve, sources, path, size_bytes, measured)
 
@@ -84,7 +115,7 @@ def latency_tail(
         MissingDataError: no run has such a distribution.
     """
     curve = _Curve(
-        title=f"Figure 6 (tail): the slowest transactions, {size_bytes} B {_PATHS[path]}",
+        title=f"Figure 6 (tail): the slowest transactions, {size_bytes} B {PATH_TITLES[path]}",
         note="share of transactions that take a latency or longer, logarithmic",
         field="tail",
         steps="step-before",
@@ -104,7 +135,7 @@ def latency_tail(
     return _distribution(curve, sources, path, size_bytes, measured)
 
 
-_PATHS = {"dma": "DMA", "command": "commands"}
+PATH_TITLES = {"dma": "DMA", "command": "commands"}
 
 
 def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, measured: Source | None) -> Figure:
@@ -130,13 +161,15 @@ def _distribution(curve: _Curve, sources: Sources, path: str, size_bytes: int, m
     def in_panels(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
         return panels(layers, rows, "window", columns=windows, row="test", rows=tests, height=height)
 
+    upper = in_panels(layers, data, height)
+    share_axis = curve.share_axis
+    if share_axis is None:
+        return titled(upper, curve.title, runs, curve.note, overlay_as_points=False, latencies=True)
     residual = Residual("latency_ns", ["operation", "cache", "window_bytes", curve.field], "ns")
     figure = with_residuals(
-        in_panels(layers, data, height),
+        upper,
         residual.rows(_at_shares(data, curve.field), measured_of(runs)),
-        lambda rows: in_panels(
-            residual.layers(series, curve.share_axis, points_on_lines=False), rows, RESIDUAL_HEIGHT
-        ),
+        lambda rows: in_panels(residual.layers(series, share_axis, points_on_lines=False), rows, RESIDUAL_HEIGHT),
     )
     return titled(figure, curve.title, runs, curve.note, overlay_as_points=False, latencies=True, findings=found)
 
@@ -184,16 +217,20 @@ def _curves(run: Run, path: str, size_bytes: int, curve: _Curve) -> list[pd.Data
         distribution = run.store.distribution(int(test["id"]))
         if distribution.empty:
             continue
-        points = _thinned(distribution, curve.field).assign(
-            operation=test["operation"],
-            test=OPERATION_TITLES[test["operation"]],
-            cache=test["cache"],
-            window_bytes=test["window_bytes"],
-            window=f"window {size_text(test['window_bytes'])}",
-            **_statistics(distribution),
-        )
-        curves.append(label_rows(run, points))
+        points = _thinned(distribution, curve.field)
+        curves.append(label_rows(run, points.assign(**panel_of(test), **_statistics(distribution))))
     return curves
+
+
+def panel_of(test: Mapping[Any, Any]) -> dict[str, Any]:
+    """The columns by which rows of a latency test find their panel and their curve."""
+    return {
+        "operation": test["operation"],
+        "test": OPERATION_TITLES[test["operation"]],
+        "cache": test["cache"],
+        "window_bytes": test["window_bytes"],
+        "window": f"window {size_text(test['window_bytes'])}",
+    }
 
 
 _STATISTICS = {"median_ns": 0.5, "p99_ns": 0.99, "p999_ns": 0.999, "slowest_ns": 1.0}
@@ -213,6 +250,8 @@ def _thinned(distribution: pd.DataFrame, field: str) -> pd.DataFrame:
         points = points[points["cdf"].shift(fill_value=0.0) <= _CDF_SHOWN_TO]
         start = pd.DataFrame({"latency_ns": [points["latency_ns"].iloc[0]], "cdf": [0.0]})
         points = pd.concat([start, points])
+    elif field == "share":
+        return points.assign(share=distribution["count"] / distribution["count"].sum())[["latency_ns", field]]
     else:
         counts = distribution["count"]
         points = points.assign(tail=counts[::-1].cumsum()[::-1] / counts.sum())

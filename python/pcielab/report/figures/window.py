@@ -19,7 +19,7 @@ from pcielab.report.selection import (
     matching,
     widest_sweep,
 )
-from pcielab.report.series import Dimension, Series, label_rows
+from pcielab.report.series import RUN_FIELD, Dimension, Series, label_rows
 
 _PATHS = {"dma": "DMA", "command": "commands"}
 _BANDWIDTH_TITLES = {
@@ -62,6 +62,7 @@ def latency_by_window(
         raise MissingDataError(
             f"latency tests of {size_bytes} B on the {path} path over windows (lat_cmd_sweep_*, lat_dma_sweep_*)"
         )
+    runs = _shown(runs, data)
     series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
     bars = series.range_bars(x, "minimum", "p95")
     layers = [*bars, *series.layers(x, latency_axis(), latency_tooltip())]
@@ -97,6 +98,7 @@ def bandwidth_by_window(
     if data.empty:
         wanted, family = ", ".join(str(size) for size in sizes), _BANDWIDTH_FAMILIES[path]
         raise MissingDataError(f"bandwidth tests of {wanted} B over windows on the {path} path ({family})")
+    runs = _shown(runs, data)
     series, x = Series(runs, _cache_dimension(data)), window_axis(data["window_bytes"])
     layers = series.layers(x, bandwidth_axis(), _bandwidth_tooltip())
     title = _BANDWIDTH_TITLES[path]
@@ -143,6 +145,12 @@ def _sweeps(runs: Sequence[Run], operations: Sequence[str], path: str, sizes: Se
                 parts.append(label_rows(run, sweep))
     data = pd.concat(parts)
     return data.assign(panel=data["operation"].map(OPERATION_TITLES))
+
+
+def _shown(runs: Sequence[Run], data: pd.DataFrame) -> list[Run]:
+    """The runs that have something to show: a card without a command path is not named beside its curves."""
+    present = set(data[RUN_FIELD])
+    return [run for run in runs if run.entry in present]
 
 
 def _cache_dimension(data: pd.DataFrame) -> Dimension:

@@ -1,0 +1,160 @@
+"""What the numbers of the pcie-bench paper's text are taken of here: measures by name, over runs and the model.
+
+Numbers about machines come from the runs that the paper's figures are made of (`pcielab figure`), which are kept
+in a working folder; numbers about links and NICs from the model, under the paper's own accounting.
+"""
+
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pcielab import model
+from pcielab.model.link import Accounting, Ethernet
+from pcielab.paper.figures import run_of
+from pcielab.percentiles import percentile_of_counts
+from pcielab.profiles import resolve
+from pcielab.report.selection import aligned, matching
+from pcielab.store import Store
+
+LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
+CACHES_SYSTEM = "snb"
+"""The machine of the paper's section on caches."""
+
+
+class Modelled:
+    """Measures of links and NICs. Sizes and frames are bytes."""
+
+    def physical_layer_gbps(self) -> float:
+        """What Gen3 x8 carries after its line code."""
+        return 8 * 8 * 128 / 130
+
+    def tlp_layer_gbps(self) -> float:
+        """What is left to TLPs."""
+        return self._transfer(64).tlp_gbps
+
+    def usable_gbps(self, size: int) -> float:
+        """Reads and writes at once, one direction."""
+        return self._transfer(size).rdwr.gbps
+
+    def pairs_millions_per_s(self, size: int) -> float:
+        """Pairs of a read and a write."""
+        return self._transfer(size).rdwr.millions_per_s
+
+    def simple_nic_holds_from(self) -> float:
+        """The smallest frame from which on the simple NIC holds 40 Gb/s."""
+        nic, frames = model.load_nic("simple-nic"), range(64, 1501)
+        answers = model.nic(nic, LINK, frames, ethernet=Ethernet(), accounting=Accounting.SIGCOMM18)
+        return max(answer.frame_bytes for answer in answers if answer.bi.gbps < answer.line_gbps) + 1
+
+    def packet_interval_ns(self, frame: int) -> float:
+        """From one packet to the next on a full 40G line."""
+        return model.sizing([frame], [1.0])[0].packet_interval_ns
+
+    def packets_in_flight(self, frame: int, latency_ns: float) -> float:
+        """Packets in flight on such a line."""
+        return model.sizing([frame], [latency_ns])[0].packets_in_flight
+
+    def io_tlb_entries(self, system: str) -> float:
+        """Entries of the IO-TLB, as calibrated."""
+        return resolve(system).system.host.iommu.tlb.entries
+
+    def _transfer(self, size: int) -> model.Bandwidth:
+        return model.bandwidth(LINK, [size], accounting=Accounting.SIGCOMM18)[0]
+
+
+class Measures(Modelled):
+    """All measures, over runs in a folder. Windows are bytes, changes percent."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def take(self, measure: str, **given: Any) -> float:
+        """A measure, by its name."""
+        return float(getattr(self, measure)(**given))
+
+    def slower_than_netfpga_ns(self, system: str, size: int) -> float:
+        """A DMA read on a system, less the same on the NetFPGA."""
+        return self.read_ns(system, size, "median") - self._read("netfpga-hsw", "netfpga", size)["median"]
+
+    def read_ns(self, system: str, size: int, metric: str) -> float:
+        """A DMA read of a warm window."""
+        return float(self._read(system, "fig5", size)[metric])
+
+    def packets_in_flight_of(self, system: str, frame: int, metric: str) -> float:
+        """Packets in flight on a full 40G line where a DMA takes what one of that size takes on a system."""
+        return self.packets_in_flight(frame, self.read_ns(system, frame, metric))
+
+    def most_of_ethernet(self, system: str, operation: str, first: int, last: int) -> float:
+        """The most of bandwidth over what 40G Ethernet needs, over some sizes, percent."""
+        rows = matching(self._store(system, "fig4").scalars, operation=operation)
+        rows = rows[rows["size_bytes"].between(first, last)]
+        need = 40 * rows["size_bytes"] / (rows["size_bytes"] + 24)
+        return float((100 * rows["bandwidth"] / need).max())
+
+    def quantile(self, system: str, share: float) -> float:
+        """A quantile of the distribution of 64 B reads of a warm window, ns."""
+        row = self._row(system, "fig6", cache="host-warm")
+        bins = self._store(system, "fig6").distribution(int(row["id"]))
+        return percentile_of_counts(bins["latency_ns"], bins["count"], share)
+
+    def quantile_span(self, system: str, share: float) -> float:
+        """How far a quantile lies above the minimum, ns."""
+        return self.quantile(system, share) - self.quantile(system, 0.0)
+
+    def quantile_over_median(self, system: str, share: float) -> float:
+        """A quantile over the median."""
+        return self.quantile(system, share) / self.quantile(system, 0.5)
+
+    def by_window_ns(self, operation: str, window: int, cache: str, less_window: int, less_cache: str) -> float:
+        """A median of 8 B commands over one window, less that over another."""
+        return self._command_ns(operation, window, cache) - self._command_ns(operation, less_window, less_cache)
+
+    def writes_change(self, window: int, cache: str, from_window: int, from_cache: str) -> float:
+        """The change of the bandwidth of 64 B writes from one window to another."""
+        return 100 * (self._writes_gbps(window, cache) / self._writes_gbps(from_window, from_cache) - 1)
+
+    def gbps(
+        self, system: str, size: int, window: int, cache: str = "host-warm", operation: str = "bw-rd"
+    ) -> float:
+        """A bandwidth over a window."""
+        row = self._row(
+            system, "fig8-fig9", operation=operation, size_bytes=size, window_bytes=window, cache=cache
+        )
+        return float(row["bandwidth"])
+
+    def change(self, base: str, other: str, size: int, window: int, **more: str) -> float:
+        """The change of a bandwidth from one system to another."""
+        return 100 * (self.gbps(other, size, window, **more) / self.gbps(base, size, window, **more) - 1)
+
+    def slower_ns(self, base: str, other: str, window: int, cache: str) -> float:
+        """A median of 64 B DMA reads on one system, less that on another."""
+        asked = {"operation": "lat-rd", "size_bytes": 64, "window_bytes": window, "cache": cache}
+        return float(
+            self._row(other, "fig8-fig9", **asked)["median"] - self._row(base, "fig8-fig9", **asked)["median"]
+        )
+
+    def _command_ns(self, operation: str, window: int, cache: str) -> float:
+        asked = {"operation": operation, "window_bytes": window, "cache": cache, "path": "command"}
+        return float(self._row(CACHES_SYSTEM, "fig7", **asked)["median"])
+
+    def _writes_gbps(self, window: int, cache: str) -> float:
+        asked = {"operation": "bw-wr", "window_bytes": window, "cache": cache}
+        return float(self._row(CACHES_SYSTEM, "fig7", **asked)["bandwidth"])
+
+    def _read(self, system: str, suite: str, size: int) -> "pd.Series[float]":
+        return self._row(system, suite, path="dma", operation="lat-rd", size_bytes=size)
+
+    def _row(self, system: str, suite: str, **parameters: object) -> "pd.Series[float]":
+        rows = matching(aligned(self._store(system, suite).scalars), **parameters)
+        if rows.empty:
+            raise LookupError(f"{system} {suite}: no row has {parameters}")
+        return rows.iloc[-1]
+
+    @cache  # noqa: B019 (one object for one process)
+    def _store(self, system: str, suite: str) -> Store:
+        print(f"{system}, {suite}", file=sys.stderr)
+        return run_of(system, suite, self._folder)
