@@ -43,10 +43,12 @@ def test_lists_are_rows() -> None:
         "kpio": "1432",
         "kpio-mux": "14",
         "netfpga": "150",
+        "nvme": "75",
         "paper": "2472",
         "quick": "81",
         "rpciebench": "521",
         "rtl-smoke": "34",
+        "stores": "92",
     }
     assert {row["kind"] for row in suites} == {"transfers", "messages", "fabric"}
     profiles = json.loads(run("profiles", "list", "--format", "json").stdout)
