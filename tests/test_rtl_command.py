@@ -121,10 +121,10 @@ def test_a_killed_core_ends_the_run_as_lost_and_the_run_is_gone_on_with(tmp_path
 
 
 def test_boards_and_addresses_are_refused_with_the_reason(tmp_path: Path) -> None:
-    for device, reason in (("fpga:0000:03:00.0", "VFIO"), ("rtl:1", "--device rtl")):
+    for device, reason in (("fpga:ffff:ff:1f.7", "no such PCI function"), ("rtl:1", "--device rtl")):
         done = pcielab("run", "--device", device, "-o", tmp_path / "x.db")
         assert done.returncode == 2
-        assert device in done.stderr
+        assert device.partition(":")[2] in done.stderr
         assert reason in done.stderr
 
 

@@ -194,7 +194,7 @@ def suite_files(draw: Draw, folder: Path) -> None:
 
 def message_suites(draw: Draw, folder: Path) -> None:
     """Suites of messages."""
-    (seed,) = _two_groups("suites/messages/*.toml")
+    seed = draw.choice(_two_groups("suites/messages/*.toml"))
     path = str(_written(draw, seed, folder / "mine.toml"))
     suites.is_message_suite(path)
     _ = suites.load_message_suite(path).tests
@@ -466,7 +466,7 @@ def _tiny(folder: Path) -> suites.Suite:
 
 def messages(draw: Draw, folder: Path) -> None:
     """Changed suites of messages on changed profiles, run: one group with a test or two, as others are alike."""
-    (seed,) = _tables("suites/messages/*.toml")
+    seed = draw.choice(_tables("suites/messages/*.toml"))
     few = {key: one[:1] if isinstance(one, list) else one for key, one in draw.choice(seed["group"]).items()}
     wide = {
         key: draw.choice(seed["group"]).get(key, one) for key, one in few.items() if key in ("cores", "sharing")

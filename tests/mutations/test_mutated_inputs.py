@@ -35,7 +35,9 @@ def test_a_changed_input_is_accepted_or_refused(kind: str, folder: Path) -> None
     assert not found, "\n".join(f"{kind} {one.number}: {one.problem}" for one in found)
 
 
-def test_what_a_case_must_not_do_is_noticed(tmp_path: Path) -> None:
+def test_what_a_case_must_not_do_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.SECONDS_MOST", 1.0)
+
     def allocate() -> None:
         _ = bytearray(2 * MEMORY_MOST)
 
