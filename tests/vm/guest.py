@@ -72,7 +72,7 @@ def initramfs(folder: Path, root: Path, files: dict[str, Path], init: str) -> Pa
     """An archive with busybox, modules, files of ours, and the program that the kernel starts."""
     tree = folder / "initramfs"
     shutil.rmtree(tree, ignore_errors=True)
-    for name in ("bin", "dev", "etc", "lib", "proc", "sys", "tmp", "work"):
+    for name in ("bin", "dev", "etc", "lib", "proc", "sys", "tmp", "measure"):
         (tree / name).mkdir(parents=True)
     shutil.copy(shutil.which("busybox") or "/bin/busybox", tree / "bin/busybox")
     order = []
@@ -82,8 +82,8 @@ def initramfs(folder: Path, root: Path, files: dict[str, Path], init: str) -> Pa
     (tree / "lib/order").write_text("\n".join(order) + "\n")
     (tree / "etc/passwd").write_text("root:x:0:0::/:/bin/sh\nalice:x:1000:1000::/:/bin/sh\n")
     for name, source in files.items():
-        (tree / "work" / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, tree / "work" / name)
+        (tree / "measure" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, tree / "measure" / name)
     (tree / "init").write_text(init)
     (tree / "init").chmod(0o755)
     names = "\n".join(str(path.relative_to(tree)) for path in sorted(tree.rglob("*")))
