@@ -5,7 +5,7 @@ use super::pending::{PendingWalks, earliest};
 use super::times::Times;
 use super::walks::Walks;
 use crate::history::{State, TestKey};
-use crate::lines::Line;
+use crate::lines::{Line, Lines};
 use crate::machine::Machine;
 use crate::write_gate::WriteGate;
 use pcie_time::{Draws, Picoseconds, Stream};
@@ -17,6 +17,7 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct Complex<'a> {
     machine: &'a Machine,
+    line_numbers: &'a Lines,
     state: State,
     completer: Completer,
     request_gate: Picoseconds,
@@ -49,6 +50,7 @@ impl<'a> Complex<'a> {
         let pending_walks = PendingWalks::new(host.iommu.pending_walks, state.io_tlb.page_count());
         Self {
             machine,
+            line_numbers: machine.lines(),
             state,
             completer: Completer::new(host.root_complex.completion_order, order, numbered_from),
             request_gate: Picoseconds::ZERO,
@@ -94,7 +96,7 @@ impl<'a> Complex<'a> {
         // One draw serves all.
         let bits = self.access_draws.bits(self.accesses);
         self.accesses += 1;
-        let lines = Self::lines(self.machine, piece);
+        let lines = Self::lines(self.line_numbers, piece);
         if busy {
             self.times.busy.access(&self.state.caches, lines, &self.times.refreshes, bits)
         } else {
@@ -111,26 +113,26 @@ impl<'a> Complex<'a> {
     }
 
     #[inline]
-    fn lines(machine: &Machine, piece: Piece) -> Range<Line> {
-        let first = machine.lines().by_dma(piece.address);
+    fn lines(numbers: &Lines, piece: Piece) -> Range<Line> {
+        let first = numbers.by_dma(piece.address);
         first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
     }
 
     /// The CPU writes some bytes of the buffer.
     pub(crate) fn written_by_host(&mut self, piece: Piece) {
-        for line in Self::lines(self.machine, piece) {
-            self.state.caches.write_from_host(self.machine.lines(), line);
+        for line in Self::lines(self.line_numbers, piece) {
+            self.state.caches.write_from_host(self.line_numbers, line);
         }
     }
 
     /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
     #[inline(always)]
     pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
-        let lines = Self::lines(self.machine, piece);
+        let lines = Self::lines(self.line_numbers, piece);
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
         let translated = self.translate(piece, admitted);
         for line in lines {
-            self.state.caches.write(self.machine.lines(), line);
+            self.state.caches.write(self.line_numbers, line);
         }
         // Posted writes go through in order.
         self.posted_done = self.posted_done.max(translated);
@@ -141,7 +143,7 @@ impl<'a> Complex<'a> {
     /// written.
     pub(crate) fn write_alone(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
         let machine = self.machine;
-        let lines = Self::lines(machine, piece);
+        let lines = Self::lines(self.line_numbers, piece);
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
         let translated = self.translate(piece, admitted);
         let caches = &mut self.state.caches;
@@ -154,7 +156,7 @@ impl<'a> Complex<'a> {
     /// When the address of a TLP that was admitted at `at` is translated.
     #[inline(always)]
     fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
-        match self.state.io_tlb.page(self.machine.lines().by_dma(piece.address)) {
+        match self.state.io_tlb.page(self.line_numbers.by_dma(piece.address)) {
             Some(page) => self.translate_page(page, at),
             None => at,
         }
