@@ -12,6 +12,7 @@ import platform
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,14 +108,13 @@ def traced(command: Callable[[], int], folder: Path, fault: Fault | None = None)
                 return Traced(os.waitstatus_to_exitcode(status), calls)
             continue
         passed_on = 0
-        if os.WSTOPSIG(status) == STOP_AT_CALL:
-            _at_call(thread, child, folder, fault, calls, failing)
-        elif status >> 16 == 0 and os.WSTOPSIG(status) not in (signal.SIGSTOP, signal.SIGTRAP):
-            passed_on = os.WSTOPSIG(status)
-        try:
+        # A stopped thread may be gone before it is looked at: it was killed, or another has ended its process.
+        with suppress(ProcessLookupError, FileNotFoundError):
+            if os.WSTOPSIG(status) == STOP_AT_CALL:
+                _at_call(thread, child, folder, fault, calls, failing)
+            elif status >> 16 == 0 and os.WSTOPSIG(status) not in (signal.SIGSTOP, signal.SIGTRAP):
+                passed_on = os.WSTOPSIG(status)
             _ptrace(SYSCALL, thread, passed_on)
-        except ProcessLookupError:  # it was killed
-            continue
 
 
 def _at_call(
