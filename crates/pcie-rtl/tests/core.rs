@@ -133,7 +133,7 @@ fn the_core_and_the_simulated_card_with_its_constants_agree() {
 
 /// `cargo test -p pcie-rtl -- --ignored --nocapture` prints the table of rtl/README.md.
 #[test]
-#[ignore = "minutes"]
+#[ignore = "prints a table, half a minute; a small part of it is the test above"]
 fn the_core_and_the_simulated_card_side_by_side() {
     if program().is_none() {
         return;
