@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import open_store, shipped
-from pcielab.nic import nic_rows
+from pcielab import open_store
+from pcielab.library import shipped
+from pcielab.run.nic import nic_rows
 from test_model_command import pcielab
 
 FRAMES = ["--frames", "256,1500"]
