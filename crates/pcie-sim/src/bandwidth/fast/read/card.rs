@@ -1,0 +1,210 @@
+//! The card of a test that only reads: which DMA goes a request further, and what becomes of its data.
+
+use super::super::NEVER;
+use super::super::planned::Planned;
+use super::super::ring::Ring;
+use super::super::tags::Tags;
+use crate::link::port::Port;
+use crate::machine::Machine;
+use pcie_time::Picoseconds;
+use pcie_workload::Test;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// The card.
+#[derive(Debug)]
+pub(super) struct Card {
+    /// Transactions that the test has left.
+    pub(super) left: u64,
+    pub(super) head: Head,
+    /// By worker, when it is free for another DMA; none if there are more than can be at work.
+    pub(super) workers: Option<Ring>,
+    pub(super) tags: Tags,
+    /// By tag, the request that has it.
+    pub(super) in_flight: Vec<InFlight>,
+    /// Of the reads in flight that have several requests, those whose data were not moved yet.
+    pub(super) open: Vec<u32>,
+    /// Places among them that no read has.
+    pub(super) vacant: Vec<u32>,
+    /// The head's read.
+    pub(super) read: u32,
+    pub(super) transaction: u64,
+    /// Before this nothing more is issued.
+    pub(super) issues_at: Picoseconds,
+    pub(super) clock: Picoseconds,
+    /// Requests that wait for credits.
+    pub(super) outgoing: VecDeque<Outgoing>,
+    pub(super) sent_at: Picoseconds,
+    /// None if they are always back before there is a tag.
+    pub(super) credits: Option<Ring>,
+    pub(super) dllp_bytes: u32,
+    /// When the completions arrive, in order, and how many of them were answered by DLLPs.
+    pub(super) arrivals: Vec<Picoseconds>,
+    pub(super) acknowledged: usize,
+    pub(super) engine_free: Picoseconds,
+    /// By receive buffer, when it is free.
+    pub(super) buffers: Ring,
+}
+
+/// The DMA at the head of the queue, with the requests of it that were not issued yet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Head {
+    pub(super) offset: u64,
+    pub(super) requests: Range<u32>,
+}
+
+/// A request in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InFlight {
+    pub(super) shape: u32,
+    /// Its read among those in flight; `ALONE` if it is the only request of it.
+    pub(super) read: u32,
+    pub(super) transaction: u64,
+}
+
+pub(super) const ALONE: u32 = u32::MAX;
+
+/// A request that was issued.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outgoing {
+    pub(super) issued: Picoseconds,
+    pub(super) offset: u64,
+    pub(super) shape: u32,
+    pub(super) tag: u32,
+}
+
+impl Card {
+    pub(super) fn new(machine: &Machine, test: &Test, first: u64, least_read: Picoseconds) -> Self {
+        let system = &machine.system;
+        let device = &system.device;
+        let tags = Tags::new(machine);
+        let buffers = device.dma.receive_buffers as usize;
+        // A DMA at work has a tag, or a receive buffer, or is the head.
+        let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding) as usize;
+        let workers_bind = workers < tags.count() + buffers + 2;
+        // The request whose credit is needed had its data before the one before it got its tag.
+        let root = &system.host.root_complex;
+        let credits = root.non_posted_header_credits.count().map(|count| count as usize);
+        let credits_bind =
+            |count: &usize| *count < tags.count() || Picoseconds::from_ns(root.credit_return_ns) > least_read;
+        Self {
+            left: test.transactions.saturating_sub(first),
+            head: Head::default(),
+            workers: workers_bind.then(|| Ring::new(workers)),
+            in_flight: vec![InFlight::default(); tags.count()],
+            open: Vec::new(),
+            vacant: Vec::new(),
+            read: ALONE,
+            transaction: first,
+            issues_at: Picoseconds::ZERO,
+            clock: machine.request_clock(),
+            outgoing: VecDeque::new(),
+            sent_at: Picoseconds::ZERO,
+            credits: credits.filter(credits_bind).map(Ring::new),
+            tags,
+            dllp_bytes: machine.uplink_dllp_bytes(),
+            arrivals: Vec::new(),
+            acknowledged: 0,
+            engine_free: Picoseconds::ZERO,
+            buffers: Ring::new(buffers),
+        }
+    }
+
+    /// When the head can go a request further: never if it has to wait for a completion that was not sent yet.
+    #[inline(always)]
+    pub(super) fn issue_time(&self) -> Picoseconds {
+        let time = self.issues_at.max(self.tags.next());
+        if !self.head.requests.is_empty() {
+            return time;
+        }
+        if self.left == 0 {
+            return NEVER;
+        }
+        self.workers.as_ref().map_or(time, |workers| workers.next().max(time))
+    }
+
+    /// When the card sends something next, for all that is known.
+    #[inline]
+    pub(super) fn next_send(&self) -> Picoseconds {
+        self.issue_time().min(self.outgoing.front().map_or(NEVER, |first| self.send_time(first)))
+    }
+
+    /// When a request that was issued can be sent.
+    #[inline]
+    pub(super) fn send_time(&self, request: &Outgoing) -> Picoseconds {
+        let time = request.issued.max(self.sent_at);
+        self.credits.as_ref().map_or(time, |credits| credits.next().max(time))
+    }
+
+    /// Gives the uplink the DLLPs for the completions that have arrived by `now`.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, uplink: &mut Port, now: Picoseconds) {
+        while let Some(arrival) = self.arrivals.get(self.acknowledged)
+            && *arrival <= now
+        {
+            uplink.send_dllps(*arrival, self.dllp_bytes);
+            self.acknowledged += 1;
+        }
+    }
+
+    /// Forgets the completions that were answered by DLLPs, once they are many.
+    pub(super) fn forget_arrivals(&mut self) {
+        if self.acknowledged > 256 {
+            self.arrivals.drain(..self.acknowledged);
+            self.acknowledged = 0;
+        }
+    }
+
+    /// Makes the next request.
+    #[inline(always)]
+    pub(super) fn issue(&mut self, now: Picoseconds, planned: &mut Planned<'_>) -> Outgoing {
+        if self.head.requests.is_empty() {
+            let (offset, requests) = planned.next();
+            self.head = Head { offset, requests };
+            self.transaction += 1;
+            self.left -= 1;
+            if let Some(workers) = &mut self.workers {
+                workers.take();
+            }
+            self.begin_read();
+        }
+        let shape = self.head.requests.start;
+        self.head.requests.start += 1;
+        let tag = self.tags.take();
+        self.in_flight[tag as usize] = InFlight { shape, read: self.read, transaction: self.transaction - 1 };
+        self.issues_at = now + self.clock;
+        Outgoing { issued: now, offset: self.head.offset, shape, tag }
+    }
+
+    /// Notes how many requests the head has, if it has several.
+    #[inline(always)]
+    fn begin_read(&mut self) {
+        let count = self.head.requests.end - self.head.requests.start;
+        if count == 1 {
+            self.read = ALONE;
+            return;
+        }
+        self.read = self.vacant.pop().unwrap_or_else(|| {
+            self.open.push(0);
+            (self.open.len() - 1) as u32
+        });
+        self.open[self.read as usize] = count;
+    }
+
+    /// Whether the request moved last, of a read, completes that.
+    #[inline(always)]
+    pub(super) fn completes(&mut self, read: u32, moved: Picoseconds) -> bool {
+        if read != ALONE {
+            let open = &mut self.open[read as usize];
+            *open -= 1;
+            if *open > 0 {
+                return false;
+            }
+            self.vacant.push(read);
+        }
+        if let Some(workers) = &mut self.workers {
+            workers.free_first(moved);
+        }
+        true
+    }
+}

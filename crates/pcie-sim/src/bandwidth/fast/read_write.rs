@@ -1,0 +1,197 @@
+//! Tests that read and write.
+//!
+//! A write is answered by DLLPs as soon as it arrives, so the two ends of the link see each other at close range:
+//! [`ReadWriteRun::step`] lets the card go on to where the next answer could concern it, and then gives that answer.
+
+mod card;
+mod root_port;
+mod waiting;
+
+use super::NEVER;
+use super::shapes::Shapes;
+use crate::bandwidth::start::{Finished, Start};
+use crate::root_complex::under_load::Complex;
+use card::{Card, Outgoing, Step};
+use pcie_time::Picoseconds;
+use pcie_wire::Piece;
+use root_port::RootPort;
+use std::collections::VecDeque;
+use waiting::Waiting;
+
+/// A test that reads and writes, going on.
+#[derive(Debug)]
+pub(crate) struct ReadWriteRun<'a> {
+    shapes: Shapes<'a>,
+    card: Card<'a>,
+    root_port: RootPort,
+    complex: Complex<'a>,
+    flight: Picoseconds,
+    completed: Completed,
+}
+
+/// The completions so far.
+#[derive(Debug, Default)]
+struct Completed {
+    /// Those that one of the other direction could still overtake.
+    reads: VecDeque<Finished>,
+    writes: VecDeque<Finished>,
+    count: u64,
+    last: Picoseconds,
+    /// Whether they are noted.
+    noting: bool,
+    noted: Vec<Finished>,
+}
+
+impl Completed {
+    #[inline]
+    fn count(&mut self, finished: Finished) {
+        self.count += 1;
+        self.last = finished.time;
+        if self.noting {
+            self.noted.push(finished);
+        }
+    }
+
+    /// Counts finished transactions up to a time, before which none is still to come, and up to a number.
+    fn settle(&mut self, until: Picoseconds, target: u64) {
+        while self.count < target {
+            let time = |queue: &VecDeque<Finished>| queue.front().map_or(NEVER, |first| first.time);
+            let (read, write) = (time(&self.reads), time(&self.writes));
+            if read.min(write) > until {
+                return;
+            }
+            let queue = if read < write { &mut self.reads } else { &mut self.writes };
+            let Some(completion) = queue.pop_front() else { return };
+            self.count(completion);
+        }
+    }
+}
+
+/// So many completions are put in order at a time.
+const SETTLED: usize = 64;
+
+impl<'a> ReadWriteRun<'a> {
+    pub(crate) fn new(start: Start<'a>) -> Self {
+        let (uplink, downlink) = start.machine.ports();
+        let Start { machine, test, list, key, state, first } = start;
+        let system = &machine.system;
+        let root = &system.host.root_complex;
+        Self {
+            shapes: Shapes::new(machine, test, uplink.clone(), downlink.clone()),
+            card: Card::new(machine, test, list, uplink, first),
+            root_port: RootPort::new(machine, key, downlink, first),
+            complex: Complex::new(machine, key, state, first),
+            flight: Picoseconds::from_ns(root.flight_ns),
+            completed: Completed::default(),
+        }
+    }
+
+    /// See [`crate::BandwidthRun::run`].
+    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
+        let target = self.completed.count + count;
+        self.completed.noting = noted.is_some();
+        while self.completed.count < target {
+            let reached = self.step();
+            let enough = SETTLED.min((target - self.completed.count) as usize);
+            if reached == NEVER || self.completed.reads.len() + self.completed.writes.len() >= enough {
+                self.completed.settle(reached, target);
+            }
+            if reached == NEVER {
+                break;
+            }
+        }
+        if let Some(noted) = noted {
+            noted.append(&mut self.completed.noted);
+        }
+        self.completed.last
+    }
+
+    /// Goes on by a step of the card or of the root complex; returns up to when all completions are known, which is never
+    /// once nothing is left.
+    #[inline]
+    fn step(&mut self) -> Picoseconds {
+        // No completion that is not sent yet arrives before this.
+        let answer = self.root_port.next_answer();
+        let horizon = if answer == NEVER { NEVER } else { answer + self.flight };
+        let (time, step) = self.card.next_step(&self.shapes);
+        if time <= horizon && time != NEVER {
+            self.go_on(time, step);
+            return time;
+        }
+        if answer == NEVER {
+            return NEVER;
+        }
+        self.answer(answer);
+        answer
+    }
+
+    /// Carries out the next step of the card.
+    #[inline]
+    fn go_on(&mut self, now: Picoseconds, step: Step) {
+        match step {
+            Step::Issue => {
+                if let Some(tlp) = self.card.issue(now, &mut self.shapes) {
+                    self.offer(tlp.ready, tlp);
+                }
+            }
+            Step::Pulled => {
+                if let Some(write) = self.card.pulled.take() {
+                    self.offer(now, write);
+                }
+            }
+            Step::Send => {
+                if let Some(first) = self.card.outgoing.pop_front() {
+                    self.send(now, first);
+                }
+            }
+        }
+    }
+
+    /// A TLP is ready: it is sent at once if it can be, or stands in line.
+    #[inline]
+    fn offer(&mut self, now: Picoseconds, tlp: Outgoing) {
+        if self.card.outgoing.is_empty() && self.card.send_time(&tlp, &self.shapes) <= now {
+            self.send(now, tlp);
+        } else {
+            self.card.outgoing.push_back(tlp);
+        }
+    }
+
+    /// Sends a TLP, through the root complex to where its data are there or it is written.
+    #[inline]
+    fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
+        let left = self.card.send(now, &tlp, &self.shapes);
+        let arrival = left + self.flight;
+        if let Some(tag) = tlp.tag {
+            let request = &self.shapes.requests[tlp.shape as usize];
+            let piece = Piece { address: tlp.offset + request.start, length: request.length };
+            let (credit_back, data) = self.complex.admit(piece, arrival);
+            if let Some(credits) = &mut self.card.non_posted {
+                credits.take(credit_back);
+            }
+            self.root_port.ready.add(data, Waiting::new(tag, request.small));
+            return;
+        }
+        let write = &self.shapes.writes[tlp.shape as usize];
+        let piece = Piece { address: tlp.offset + write.start, length: write.length };
+        self.root_port.write_arrives(arrival);
+        let credits_back = self.complex.write(piece, arrival);
+        self.card.posted_credits_taken(write.length, credits_back);
+        if let Some(transaction) = tlp.ends {
+            self.completed.writes.push_back(Finished { transaction, time: left });
+        }
+    }
+
+    /// Sends the next completion at `now`, if it can be sent then.
+    #[inline]
+    fn answer(&mut self, now: Picoseconds) {
+        let Some(answer) = self.root_port.answer(now, &self.card, &self.shapes) else { return };
+        let arrival = answer.left + self.flight;
+        self.card.completion_arrives(arrival);
+        if answer.last
+            && let Some(done) = self.card.answered(answer.tag, arrival, &self.shapes)
+        {
+            self.completed.reads.push_back(done);
+        }
+    }
+}

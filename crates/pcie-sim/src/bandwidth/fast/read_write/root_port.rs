@@ -1,0 +1,114 @@
+//! The root port's side of the link: which completion is sent next, and when.
+
+use super::super::NEVER;
+use super::super::shapes::Shapes;
+use super::card::Card;
+use super::waiting::Ready;
+use crate::cache::history::TestKey;
+use crate::link::port::Port;
+use crate::machine::Machine;
+use pcie_time::{Picoseconds, Stream};
+use std::collections::VecDeque;
+
+/// The downlink and the requests that wait for it. The DLLPs that answer writes take their part of it.
+#[derive(Debug)]
+pub(super) struct RootPort {
+    pub(super) ready: Ready,
+    downlink: Port,
+    dllp_bytes: u32,
+    /// When the writes arrive whose DLLPs were not sent yet.
+    writes: VecDeque<Picoseconds>,
+    /// When the root port looks for something to send.
+    looks_at: Picoseconds,
+    answering: Option<Answering>,
+}
+
+/// The request that is being answered.
+#[derive(Clone, Copy, Debug)]
+struct Answering {
+    tag: u32,
+    /// Its completions that were not sent yet: a range of the shapes' completions.
+    next: u32,
+    end: u32,
+}
+
+/// A completion that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    pub(super) tag: u32,
+    /// When its last byte has left.
+    pub(super) left: Picoseconds,
+    /// Whether it is the last of its request.
+    pub(super) last: bool,
+}
+
+impl RootPort {
+    pub(super) fn new(machine: &Machine, key: TestKey, downlink: Port, first: u64) -> Self {
+        let root = &machine.system.host.root_complex;
+        let order = key.draws(Stream::CompletionOrder);
+        let tags = machine.tags() as usize;
+        Self {
+            ready: Ready::new(root.completion_order, order, first << 8, tags),
+            downlink,
+            dllp_bytes: machine.downlink_dllp_bytes(),
+            writes: VecDeque::new(),
+            looks_at: Picoseconds::ZERO,
+            answering: None,
+        }
+    }
+
+    /// The earliest time at which a completion can be sent of the requests that there are.
+    #[inline]
+    pub(super) fn next_answer(&self) -> Picoseconds {
+        match self.answering {
+            Some(_) => self.looks_at,
+            None => self.ready.earliest().map_or(NEVER, |data| self.looks_at.max(data)),
+        }
+    }
+
+    /// A write arrives at a time: it is answered by a DLLP.
+    #[inline]
+    pub(super) fn write_arrives(&mut self, arrival: Picoseconds) {
+        if self.dllp_bytes > 0 {
+            self.writes.push_back(arrival);
+        }
+    }
+
+    /// Sends the next completion at a time; none if it has to wait.
+    #[inline]
+    pub(super) fn answer(
+        &mut self,
+        now: Picoseconds,
+        card: &Card<'_>,
+        shapes: &Shapes<'_>,
+    ) -> Option<Answer> {
+        while self.writes.front().is_some_and(|arrival| *arrival <= now) {
+            let arrival = self.writes.pop_front()?;
+            self.downlink.send_dllps(arrival, self.dllp_bytes);
+        }
+        if self.downlink.free_at() > now {
+            self.looks_at = self.downlink.free_at();
+            return None;
+        }
+        let Answering { tag, next, end } = match self.answering {
+            Some(answering) => answering,
+            None => {
+                let tag = self.ready.choose(now);
+                let (next, end) = card.request(tag, shapes).completions;
+                let chosen = Answering { tag, next, end };
+                let room = card.room_at();
+                if room > now {
+                    self.answering = Some(chosen);
+                    self.looks_at = room;
+                    return None;
+                }
+                chosen
+            }
+        };
+        let left = self.downlink.send_units(now, shapes.completion_bytes[next as usize]);
+        let last = next + 1 == end;
+        self.looks_at = left;
+        self.answering = (!last).then_some(Answering { tag, next: next + 1, end });
+        Some(Answer { tag, left, last })
+    }
+}

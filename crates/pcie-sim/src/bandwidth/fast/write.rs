@@ -1,0 +1,206 @@
+//! Tests that only write: in order from end to end, so each TLP follows from those before it.
+
+use super::NEVER;
+use super::credits::DataCredits;
+use super::planned::Planned;
+use super::ring::Ring;
+use super::shapes::Shapes;
+use crate::bandwidth::card::data_credits;
+use crate::bandwidth::reference::UPLINK_BACKLOG;
+use crate::bandwidth::start::{Finished, Start};
+use crate::link::port::Port;
+use crate::root_complex::under_load::Complex;
+use pcie_time::Picoseconds;
+use pcie_wire::Piece;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// A test that only writes, going on.
+#[derive(Debug)]
+pub(crate) struct WriteRun<'a> {
+    planned: Planned<'a>,
+    /// Transactions that the test has left.
+    left: u64,
+    /// The number of the next.
+    next: u64,
+    head: Head,
+    /// By worker, when it is free for another DMA.
+    workers: Ring,
+    /// Before this nothing more is issued.
+    issues_at: Picoseconds,
+    clock: Picoseconds,
+    engine_free: Picoseconds,
+    /// TLPs that wait for credits.
+    outgoing: VecDeque<Outgoing>,
+    sent_at: Picoseconds,
+    headers: Option<Ring>,
+    /// None if headers run out first.
+    data: Option<DataCredits>,
+    uplink: Port,
+    flight: Picoseconds,
+    complex: Complex<'a>,
+    completed: u64,
+    /// When the last of them was.
+    last: Picoseconds,
+    noted: Option<Vec<Finished>>,
+}
+
+/// The DMA at the head of the queue, with the TLPs of it that were not issued yet.
+#[derive(Clone, Debug, Default)]
+struct Head {
+    offset: u64,
+    tlps: Range<u32>,
+}
+
+/// A TLP that was issued.
+#[derive(Clone, Copy, Debug)]
+struct Outgoing {
+    /// When its data have come out of the card's memory.
+    ready: Picoseconds,
+    offset: u64,
+    shape: u32,
+    /// The transaction that it ends.
+    ends: Option<u64>,
+}
+
+impl<'a> WriteRun<'a> {
+    pub(crate) fn new(start: Start<'a>) -> Self {
+        let (uplink, downlink) = start.machine.ports();
+        let Start { machine, test, list, key, state, first } = start;
+        let system = &machine.system;
+        let (device, root) = (&system.device, &system.host.root_complex);
+        let shapes = Shapes::new(machine, test, uplink.clone(), downlink);
+        let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
+        let longest = test.size_bytes.min(u64::from(system.link.mps_bytes)) as u32;
+        let data_bind = u64::from(root.posted_header_credits.at_most()) * u64::from(data_credits(longest))
+            > u64::from(root.posted_data_credits.at_most());
+        Self {
+            planned: Planned::new(shapes, list, first, true),
+            left: test.transactions.saturating_sub(first),
+            next: first,
+            head: Head::default(),
+            workers: Ring::new(workers as usize),
+            issues_at: Picoseconds::ZERO,
+            clock: machine.request_clock(),
+            engine_free: Picoseconds::ZERO,
+            outgoing: VecDeque::new(),
+            sent_at: Picoseconds::ZERO,
+            headers: root.posted_header_credits.count().map(|count| Ring::new(count as usize)),
+            data: DataCredits::new(root.posted_data_credits).filter(|_| data_bind),
+            uplink,
+            flight: Picoseconds::from_ns(root.flight_ns),
+            complex: Complex::new(machine, key, state, first),
+            completed: 0,
+            last: Picoseconds::ZERO,
+            noted: None,
+        }
+    }
+
+    /// See [`crate::BandwidthRun::run`].
+    pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
+        let target = self.completed + count;
+        self.noted = noted.is_some().then(Vec::new);
+        while self.completed < target {
+            let issues_at = self.issue_time();
+            if let Some(first) = self.outgoing.front().copied() {
+                let sends_at = self.send_time(&first);
+                if sends_at <= issues_at {
+                    self.outgoing.pop_front();
+                    self.send(sends_at, first);
+                    continue;
+                }
+            }
+            if issues_at == NEVER {
+                break;
+            }
+            self.issue(issues_at);
+        }
+        if let (Some(noted), Some(own)) = (noted, &mut self.noted) {
+            noted.append(own);
+        }
+        self.last
+    }
+
+    /// When the head can go a TLP further, for all that is known.
+    #[inline(always)]
+    fn issue_time(&self) -> Picoseconds {
+        let time = self.issues_at.max(self.engine_free);
+        if !self.head.tlps.is_empty() {
+            return time;
+        }
+        if self.left == 0 {
+            return NEVER;
+        }
+        time.max(self.workers.next())
+    }
+
+    /// When a TLP can be sent.
+    #[inline(always)]
+    fn send_time(&self, tlp: &Outgoing) -> Picoseconds {
+        let mut time = tlp.ready.max(self.sent_at);
+        if let Some(headers) = &self.headers {
+            time = time.max(headers.next());
+        }
+        match &self.data {
+            None => time,
+            Some(data) => {
+                let length = self.planned.shapes.writes[tlp.shape as usize].length;
+                time.max(data.ready(data_credits(length)))
+            }
+        }
+    }
+
+    /// Takes the head a TLP further, if not too much waits for the uplink. Once its data have come out of the card's memory
+    /// it is sent, if it can be: nothing else gets in between.
+    #[inline(always)]
+    fn issue(&mut self, now: Picoseconds) {
+        let wait = self.uplink.free_at().since(UPLINK_BACKLOG);
+        if wait > now {
+            self.issues_at = wait;
+            return;
+        }
+        if self.head.tlps.is_empty() {
+            let (offset, tlps) = self.planned.next();
+            self.head = Head { offset, tlps };
+            self.left -= 1;
+            self.next += 1;
+            self.workers.take();
+        }
+        let shape = self.head.tlps.start;
+        self.head.tlps.start += 1;
+        self.issues_at = now + self.clock;
+        self.engine_free = now + self.planned.shapes.writes[shape as usize].pull_time;
+        let ends = self.head.tlps.is_empty().then_some(self.next - 1);
+        let tlp = Outgoing { ready: self.engine_free, offset: self.head.offset, shape, ends };
+        if self.outgoing.is_empty() && self.send_time(&tlp) <= tlp.ready {
+            self.send(tlp.ready, tlp);
+        } else {
+            self.outgoing.push_back(tlp);
+        }
+    }
+
+    /// Sends a TLP, through the root complex to where it is written.
+    #[inline(always)]
+    fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
+        let write = &self.planned.shapes.writes[tlp.shape as usize];
+        self.sent_at = now;
+        let left = self.uplink.send_units(now, write.uplink_bytes);
+        self.uplink.leave_unit(write.gap_bytes);
+        let piece = Piece { address: tlp.offset + write.start, length: write.length };
+        let credits_back = self.complex.write(piece, left + self.flight);
+        if let Some(headers) = &mut self.headers {
+            headers.take_until(credits_back);
+        }
+        if let Some(data) = &mut self.data {
+            data.take(data_credits(write.length), credits_back);
+        }
+        if let Some(transaction) = tlp.ends {
+            self.workers.free_first(left);
+            self.completed += 1;
+            self.last = left;
+            if let Some(noted) = &mut self.noted {
+                noted.push(Finished { transaction, time: left });
+            }
+        }
+    }
+}

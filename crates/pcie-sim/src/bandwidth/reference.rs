@@ -1,0 +1,431 @@
+//! The reference engine: the event loop of a bandwidth test, with the card and the two directions of the link.
+//!
+//! At each instant first everything happens that does, completions that arrive at the card before anything else; then the
+//! card and the root complex look at what they can send next.
+
+use super::card::{Credits, Tags};
+use super::start::{Finished, Start};
+use crate::link::port::Port;
+use crate::link::slots::Slots;
+use crate::machine::Machine;
+use crate::root_complex::under_load::Complex;
+use pcie_time::{EventQueue, Picoseconds};
+use pcie_wire::{Piece, TlpKind};
+use pcie_workload::{AddressList, Test};
+use std::collections::VecDeque;
+
+/// What can happen.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The card looks at the head of its queue of DMAs.
+    Issue,
+    /// The data of a write TLP have come out of the card's memory.
+    Pulled(WriteTlp),
+    /// A read request arrives at the root complex.
+    Request(u32),
+    /// A read request was admitted: its credit is free.
+    Admitted,
+    /// A write TLP arrives at the root complex.
+    Write(Piece),
+    /// A write TLP has gone through: its credits are free.
+    Written { bytes: u32 },
+    /// The data of a request are there.
+    Data(u32),
+    /// The root complex looks for a completion to send.
+    Downlink,
+    /// A completion has arrived at the card.
+    Arrival { request: u32, last: bool },
+    /// The data engine has moved the data of a request.
+    Moved(u32),
+    /// A DMA is complete, and its worker free.
+    Complete { transaction: u64 },
+}
+
+impl Event {
+    /// Among the events of an instant, what is decided comes after what happens.
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Arrival { .. } => 0,
+            Self::Issue | Self::Downlink => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// A read request in flight.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    piece: Piece,
+    tag: u32,
+    dma: u32,
+}
+
+/// A DMA read in flight.
+#[derive(Clone, Copy, Debug)]
+struct Read {
+    transaction: u64,
+    offset: u64,
+    /// Requests sent whose data were not moved yet.
+    open: u32,
+    /// Whether all of its requests were sent.
+    sent: bool,
+}
+
+/// The DMA at the head of the card's queue.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    transaction: u64,
+    /// Offset in the buffer where the next request starts.
+    next_offset: u64,
+    left_bytes: u64,
+    /// Its place among the reads in flight, once one of its requests was sent.
+    read: Option<u32>,
+}
+
+/// A write TLP.
+#[derive(Clone, Copy, Debug)]
+struct WriteTlp {
+    piece: Piece,
+    /// What the uplink leaves free behind it.
+    gap_bytes: u32,
+    /// The transaction that it ends.
+    ends: Option<u64>,
+}
+
+/// A TLP that the card has ready.
+#[derive(Clone, Copy, Debug)]
+enum Outgoing {
+    Request(u32),
+    Write(WriteTlp),
+}
+
+/// A bandwidth test going on.
+#[derive(Debug)]
+pub(super) struct ReferenceRun<'a> {
+    machine: &'a Machine,
+    test: &'a Test,
+    list: &'a AddressList,
+    events: EventQueue<Event>,
+    now: Picoseconds,
+    last_completion: Picoseconds,
+    next: u64,
+    free_workers: u32,
+    completed: u64,
+    head: Option<Head>,
+    reads: Slots<Read>,
+    requests: Slots<Request>,
+    tags: Tags,
+    credits: Credits,
+    outgoing: VecDeque<Outgoing>,
+    /// Requests of whose data the card has taken in a part or all, and not moved on.
+    taken_in: u32,
+    read_engine_free: Picoseconds,
+    write_engine_free: Picoseconds,
+    next_issue: Picoseconds,
+    planned_issue: Option<Picoseconds>,
+    uplink: Port,
+    downlink: Port,
+    /// Whether the root complex will look for a completion to send, now or when the downlink is free.
+    answer_planned: bool,
+    complex: Complex<'a>,
+    flight: Picoseconds,
+}
+
+/// Work that may wait for the uplink before the card stops adding to it: about two full TLPs.
+pub(super) const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
+
+impl<'a> ReferenceRun<'a> {
+    pub(super) fn new(start: Start<'a>) -> Self {
+        let (uplink, downlink) = start.machine.ports();
+        let Start { machine, test, list, key, state, first } = start;
+        let system = &machine.system;
+        let root = &system.host.root_complex;
+        let workers = test.outstanding.unwrap_or(u32::MAX).min(system.device.dma.outstanding);
+        let mut run = Self {
+            machine,
+            test,
+            list,
+            events: EventQueue::default(),
+            now: Picoseconds::ZERO,
+            last_completion: Picoseconds::ZERO,
+            next: first,
+            free_workers: workers,
+            completed: 0,
+            head: None,
+            reads: Slots::default(),
+            requests: Slots::default(),
+            tags: Tags::new(system.device.dma.tag_order, machine.tags()),
+            credits: Credits::new(system),
+            outgoing: VecDeque::new(),
+            taken_in: 0,
+            read_engine_free: Picoseconds::ZERO,
+            write_engine_free: Picoseconds::ZERO,
+            next_issue: Picoseconds::ZERO,
+            planned_issue: None,
+            uplink,
+            downlink,
+            answer_planned: false,
+            complex: Complex::new(machine, key, state, first),
+            flight: Picoseconds::from_ns(root.flight_ns),
+        };
+        run.plan_issue(Picoseconds::ZERO);
+        run
+    }
+
+    /// Simulates until `count` more transactions are complete, or all are; notes them, if asked to, and returns the time of
+    /// the last of them.
+    pub(super) fn run(&mut self, count: u64, mut noted: Option<&mut Vec<Finished>>) -> Picoseconds {
+        let target = self.completed + count;
+        while self.completed < target {
+            let Some((time, event)) = self.events.pop() else { break };
+            self.now = time;
+            if let (Event::Complete { transaction }, Some(noted)) = (event, &mut noted) {
+                noted.push(Finished { transaction, time });
+            }
+            self.handle(event);
+        }
+        self.last_completion
+    }
+
+    fn push(&mut self, at: Picoseconds, event: Event) {
+        self.events.push_ranked(at, event.rank(), event);
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            // An earlier look was planned since.
+            Event::Issue if self.planned_issue != Some(self.now) => {}
+            Event::Issue => {
+                self.planned_issue = None;
+                self.issue();
+            }
+            Event::Pulled(tlp) => {
+                self.outgoing.push_back(Outgoing::Write(tlp));
+                self.pump();
+            }
+            Event::Request(request) => self.request_arrives(request),
+            Event::Admitted => {
+                self.credits.give_back_non_posted();
+                self.pump();
+            }
+            Event::Write(piece) => self.write_arrives(piece),
+            Event::Written { bytes } => {
+                self.credits.give_back_posted(bytes);
+                self.pump();
+            }
+            Event::Data(request) => {
+                self.complex.data_ready(request, self.requests.get(request).piece);
+                self.plan_answer(self.now);
+            }
+            Event::Downlink => {
+                self.answer_planned = false;
+                self.answer();
+            }
+            Event::Arrival { request, last } => {
+                self.uplink.send_dllps(self.now, self.machine.uplink_dllp_bytes());
+                if last {
+                    self.answered(request);
+                }
+            }
+            Event::Moved(request) => self.moved(request),
+            Event::Complete { .. } => {
+                self.completed += 1;
+                self.last_completion = self.now;
+                self.free_workers += 1;
+                self.plan_issue(self.now);
+            }
+        }
+    }
+
+    /// Has the card look at its queue at a time, unless it looks earlier.
+    fn plan_issue(&mut self, at: Picoseconds) {
+        if self.planned_issue.is_none_or(|planned| at < planned) {
+            self.planned_issue = Some(at);
+            self.push(at, Event::Issue);
+        }
+    }
+
+    /// Has the root complex look for a completion at a time, unless it looks anyway once the downlink is free.
+    fn plan_answer(&mut self, at: Picoseconds) {
+        if !self.answer_planned {
+            self.answer_planned = true;
+            self.push(at, Event::Downlink);
+        }
+    }
+
+    /// Lets the DMA at the head go a TLP further, if it can.
+    fn issue(&mut self) {
+        let Some(head) = self.head.or_else(|| self.take_dma()) else { return };
+        let wait = self.next_issue.max(self.uplink.free_at().since(UPLINK_BACKLOG));
+        if self.now < wait {
+            self.plan_issue(wait);
+            return;
+        }
+        let writes = AddressList::writes(self.test.operation, head.transaction, self.test.transactions);
+        let went_on = if writes { self.issue_write(head) } else { self.issue_request(head) };
+        if went_on {
+            self.pump();
+            self.plan_issue(self.now);
+        }
+    }
+
+    fn take_dma(&mut self) -> Option<Head> {
+        if self.free_workers == 0 || self.next >= self.test.transactions {
+            return None;
+        }
+        self.free_workers -= 1;
+        let transaction = self.next;
+        self.next += 1;
+        let next_offset = self.list.offset(transaction);
+        self.head = Some(Head { transaction, next_offset, left_bytes: self.test.size_bytes, read: None });
+        self.head
+    }
+
+    /// Makes the next read request of the DMA at the head; false if it has to wait for a tag.
+    fn issue_request(&mut self, mut head: Head) -> bool {
+        let Some(piece) = self.machine.read_requests(head.next_offset, head.left_bytes).next() else {
+            return false;
+        };
+        let Some(tag) = self.tags.take() else { return false };
+        let dma = *head.read.get_or_insert_with(|| {
+            self.reads.put(Read {
+                transaction: head.transaction,
+                offset: head.next_offset,
+                open: 0,
+                sent: false,
+            })
+        });
+        head.next_offset += u64::from(piece.length);
+        head.left_bytes -= u64::from(piece.length);
+        let read = self.reads.get_mut(dma);
+        read.open += 1;
+        read.sent = head.left_bytes == 0;
+        self.head = (head.left_bytes > 0).then_some(head);
+        let request = self.requests.put(Request { piece, tag, dma });
+        self.outgoing.push_back(Outgoing::Request(request));
+        self.clock_tick();
+        true
+    }
+
+    /// The card makes the next request no earlier than its clock says.
+    fn clock_tick(&mut self) {
+        self.next_issue = self.now + self.machine.request_clock();
+    }
+
+    /// Has the data engine pull the next TLP of the write at the head; false if the engine is busy.
+    fn issue_write(&mut self, mut head: Head) -> bool {
+        if self.now < self.write_engine_free {
+            self.plan_issue(self.write_engine_free);
+            return false;
+        }
+        let Some(piece) = self.machine.write_tlps(head.next_offset, head.left_bytes).next() else {
+            return false;
+        };
+        let done_bytes = self.test.size_bytes - head.left_bytes;
+        self.write_engine_free =
+            self.now + self.machine.pull_time(self.test, done_bytes, u64::from(piece.length));
+        let start = head.next_offset - done_bytes;
+        let gap_bytes = self.machine.write_gap_bytes(start..start + self.test.size_bytes, piece);
+        head.next_offset += u64::from(piece.length);
+        head.left_bytes -= u64::from(piece.length);
+        let last = head.left_bytes == 0;
+        let ends = last.then_some(head.transaction);
+        self.push(self.write_engine_free, Event::Pulled(WriteTlp { piece, gap_bytes, ends }));
+        self.head = (!last).then_some(head);
+        self.clock_tick();
+        true
+    }
+
+    /// Gives the port what there is to send, in order, as far as credits go.
+    fn pump(&mut self) {
+        while let Some(outgoing) = self.outgoing.front().copied() {
+            let sent = match outgoing {
+                Outgoing::Request(request) => self.send_request(request),
+                Outgoing::Write(tlp) => self.send_write(tlp),
+            };
+            if !sent {
+                return;
+            }
+            self.outgoing.pop_front();
+        }
+    }
+
+    fn send_request(&mut self, request: u32) -> bool {
+        if !self.credits.take_non_posted() {
+            return false;
+        }
+        let piece = self.requests.get(request).piece;
+        let units = self.machine.request_units(&self.uplink, piece);
+        let left = self.uplink.send_units(self.now, units);
+        self.push(left + self.flight, Event::Request(request));
+        true
+    }
+
+    fn send_write(&mut self, WriteTlp { piece, gap_bytes, ends }: WriteTlp) -> bool {
+        if !self.credits.take_posted(piece.length) {
+            return false;
+        }
+        let left = self.uplink.send(self.now, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+        self.push(left + self.flight, Event::Write(piece));
+        self.uplink.leave_unit(gap_bytes);
+        if let Some(transaction) = ends {
+            self.push(left, Event::Complete { transaction });
+        }
+        true
+    }
+
+    fn request_arrives(&mut self, request: u32) {
+        let piece = self.requests.get(request).piece;
+        let (admitted, data) = self.complex.admit(piece, self.now);
+        self.push(admitted, Event::Admitted);
+        self.push(data, Event::Data(request));
+    }
+
+    fn write_arrives(&mut self, piece: Piece) {
+        self.downlink.send_dllps(self.now, self.machine.downlink_dllp_bytes());
+        let done = self.complex.write(piece, self.now);
+        self.push(done, Event::Written { bytes: piece.length });
+    }
+
+    /// Sends the next completion, if there is one and the downlink is free.
+    fn answer(&mut self) {
+        if self.downlink.free_at() > self.now {
+            self.plan_answer(self.downlink.free_at());
+            return;
+        }
+        let room = self.taken_in < self.machine.system.device.dma.receive_buffers;
+        let first = self.complex.is_first_completion();
+        let Some((request, piece, last)) = self.complex.next_completion(room) else { return };
+        self.taken_in += u32::from(first);
+        let asked = self.requests.get(request).piece;
+        let units = self.machine.completion_units(&self.downlink, asked, piece, last);
+        let left = self.downlink.send_units(self.now, units);
+        self.push(left + self.flight, Event::Arrival { request, last });
+        self.plan_answer(left);
+    }
+
+    /// The data of a request have arrived: its tag is free, and the data engine takes them on in order of arrival.
+    fn answered(&mut self, request: u32) {
+        let Request { piece, tag, dma } = *self.requests.get(request);
+        self.tags.release(tag);
+        let offset = self.reads.get(dma).offset;
+        let time = self.machine.move_time(self.test, offset, u64::from(piece.length));
+        self.read_engine_free = self.read_engine_free.max(self.now) + time;
+        self.push(self.read_engine_free, Event::Moved(request));
+        self.plan_issue(self.now);
+    }
+
+    fn moved(&mut self, request: u32) {
+        let dma = self.requests.get(request).dma;
+        self.requests.take(request);
+        self.taken_in -= 1;
+        let read = self.reads.get_mut(dma);
+        read.open -= 1;
+        if read.open == 0 && read.sent {
+            let transaction = read.transaction;
+            self.reads.take(dma);
+            self.push(self.now, Event::Complete { transaction });
+        }
+        self.plan_answer(self.now);
+    }
+}

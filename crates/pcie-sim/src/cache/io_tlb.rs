@@ -1,0 +1,142 @@
+//! The IO-TLB: which translations the IOMMU holds, least recently used out first.
+
+use crate::cache::lines::Line;
+use crate::profile::{IommuMode, System};
+use pcie_workload::LINE_BYTES;
+
+const NOTHING: u32 = u32::MAX;
+
+/// The translations held, in order of use. Nothing is held, and nothing misses, where the IOMMU is off.
+#[derive(Clone, Debug)]
+pub struct IoTlb {
+    lines_per_page: Option<u32>,
+    capacity: u32,
+    held: u32,
+    newest: u32,
+    oldest: u32,
+    pages: Vec<Page>,
+}
+
+/// A page, and where it stands among those held.
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    held: bool,
+    /// The page used next before it, and next after it.
+    older: u32,
+    newer: u32,
+}
+
+impl IoTlb {
+    /// An empty IO-TLB for the lines of a system.
+    #[must_use]
+    pub fn new(system: &System, line_count: u32) -> Self {
+        const SUPER_PAGE_BYTES: u64 = 2 << 20;
+        let page_bytes = match system.iommu {
+            IommuMode::Off => None,
+            IommuMode::SuperPages => Some(SUPER_PAGE_BYTES),
+            IommuMode::FourKibPages => Some(pcie_workload::PAGE_BYTES),
+        };
+        let lines_per_page = page_bytes.map(|bytes| (bytes / LINE_BYTES) as u32);
+        let pages = lines_per_page.map_or(0, |lines| line_count.div_ceil(lines)) as usize;
+        Self {
+            lines_per_page,
+            capacity: system.host.iommu.tlb.entries.max(1),
+            held: 0,
+            newest: NOTHING,
+            oldest: NOTHING,
+            pages: vec![Page { held: false, older: NOTHING, newer: NOTHING }; pages],
+        }
+    }
+
+    /// The page of a line, where translation is on.
+    #[inline]
+    #[must_use]
+    pub fn page(&self, line: Line) -> Option<u32> {
+        self.lines_per_page.map(|lines| line / lines)
+    }
+
+    /// Number of pages that there are.
+    #[must_use]
+    pub fn page_count(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    /// Entries that there is room for.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Changes the number of entries that are there for the buffer, dropping the least recently used.
+    pub fn set_capacity(&mut self, capacity: u32) {
+        self.capacity = capacity.max(1);
+        while self.held > self.capacity {
+            self.drop_oldest();
+        }
+    }
+
+    /// Uses the translation of a page; returns whether it was held. It is held afterwards.
+    #[inline]
+    pub fn look_up(&mut self, page: u32) -> bool {
+        if self.newest == page {
+            return true;
+        }
+        let hit = self.pages[page as usize].held;
+        if hit {
+            self.unlink(page);
+        } else if self.held == self.capacity {
+            self.drop_oldest();
+        }
+        self.link_newest(page);
+        hit
+    }
+
+    fn unlink(&mut self, page: u32) {
+        let Page { older, newer, .. } = self.pages[page as usize];
+        match newer {
+            NOTHING => self.newest = older,
+            newer => self.pages[newer as usize].older = older,
+        }
+        match older {
+            NOTHING => self.oldest = newer,
+            older => self.pages[older as usize].newer = newer,
+        }
+        self.pages[page as usize].held = false;
+        self.held -= 1;
+    }
+
+    fn link_newest(&mut self, page: u32) {
+        self.pages[page as usize] = Page { held: true, older: self.newest, newer: NOTHING };
+        match self.newest {
+            NOTHING => self.oldest = page,
+            newest => self.pages[newest as usize].newer = page,
+        }
+        self.newest = page;
+        self.held += 1;
+    }
+
+    fn drop_oldest(&mut self) {
+        if self.oldest != NOTHING {
+            self.unlink(self.oldest);
+        }
+    }
+
+    /// Brings the state to where a run of uses leaves it, given the pages used from the last to the first. Stops reading
+    /// them once `pages` different ones, or as many as there is room for, were seen; exact for any number of uses.
+    pub fn settle(&mut self, last_first: impl Iterator<Item = u32>, pages: u64) {
+        let enough = u64::from(self.capacity).min(pages) as usize;
+        let mut recent = Vec::with_capacity(enough);
+        let mut seen = vec![false; self.pages.len()];
+        for page in last_first {
+            if !std::mem::replace(&mut seen[page as usize], true) {
+                recent.push(page);
+                if recent.len() == enough {
+                    break;
+                }
+            }
+        }
+        for page in recent.into_iter().rev() {
+            self.look_up(page);
+        }
+    }
+}

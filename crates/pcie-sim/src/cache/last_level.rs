@@ -1,0 +1,342 @@
+//! What is where: lines in the last-level cache of the card's socket, lines that the CPU wrote, lines in memory.
+//!
+//! A read from the card changes nothing. A write from the card updates a line that the CPU left in the same socket's
+//! cache in place, and allocates anything else in the DDIO ways of its set, least recently written out first. (Measured:
+//! see `docs/concepts/simulated-machine.md`.)
+
+use crate::cache::lines::{Line, Lines};
+use crate::profile::System;
+use pcie_time::Draws;
+use pcie_workload::LINE_BYTES;
+use std::ops::Range;
+
+const HOST: u8 = 1;
+const OVERWRITTEN: u8 = 2;
+const TOUCHED: u8 = 4;
+/// In the DDIO ways of its set.
+const HELD: u8 = 8;
+/// Combinations of these.
+pub(crate) const KNOWN: usize = 16;
+const NO_LINE: Line = Line::MAX;
+
+/// What the card's read or write of a line finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// In the cache of the card's socket, written by the card.
+    DeviceLine,
+    /// There too, written by the CPU.
+    HostLine,
+    /// In another socket's cache, written by the CPU.
+    RemoteHostLine,
+    /// In memory.
+    Memory {
+        /// On another socket than the card's.
+        remote: bool,
+        /// Never written since it was allocated.
+        untouched: bool,
+    },
+}
+
+/// The state of all lines.
+#[derive(Clone, Debug)]
+pub struct Caches {
+    flags: Vec<u8>,
+    /// Per set, the lines in its DDIO ways, most recently written first.
+    device_lines: Vec<Line>,
+    ways: usize,
+    shared: Sockets,
+    host_lines: bool,
+}
+
+/// Who shares a socket with whom.
+#[derive(Clone, Copy, Debug)]
+struct Sockets {
+    several: bool,
+    program_with_device: bool,
+    buffer_remote: bool,
+    elsewhere_remote: bool,
+}
+
+impl Caches {
+    /// What the state of all lines takes, bytes.
+    pub(crate) fn size_bytes(system: &System, lines: &Lines) -> u64 {
+        let ways = u64::from(system.host.llc.ddio_ways.max(1));
+        u64::from(lines.count()) + u64::from(lines.set_count()) * ways * size_of::<Line>() as u64
+    }
+
+    /// Caches and memory as they are after boot: empty, and nothing ever written.
+    #[must_use]
+    pub fn new(system: &System, lines: &Lines) -> Self {
+        let ways = system.host.llc.ddio_ways.max(1) as usize;
+        Self {
+            flags: vec![0; lines.count() as usize],
+            device_lines: vec![NO_LINE; lines.set_count() as usize * ways],
+            ways,
+            shared: Sockets {
+                several: system.host.sockets > 1,
+                program_with_device: system.program_socket == system.device_socket,
+                buffer_remote: system.memory_socket != system.device_socket,
+                // What the command path reaches outside the buffer is low memory, and that is socket 0's.
+                elsewhere_remote: system.device_socket != 0,
+            },
+            host_lines: false,
+        }
+    }
+
+    /// What is known of a line: less than [`KNOWN`].
+    #[inline(always)]
+    pub(crate) fn known(&self, line: Line) -> u8 {
+        self.flags[line as usize] % KNOWN as u8
+    }
+
+    /// What is known of each of some lines, if that is the same: mostly it is, and is found out for eight at a time.
+    #[inline(always)]
+    pub(crate) fn all_known(&self, lines: Range<Line>) -> Option<u8> {
+        let flags = &self.flags[lines.start as usize..lines.end as usize];
+        let known = *flags.first()? % KNOWN as u8;
+        if flags.len() == 1 {
+            return Some(known);
+        }
+        let (eights, rest) = flags.as_chunks();
+        let differing = eights
+            .iter()
+            .fold(0, |bits, eight| bits | (u64::from_ne_bytes(*eight) ^ u64::from_ne_bytes([known; 8])));
+        let same = differing == 0 && rest.iter().all(|flags| *flags == known);
+        same.then_some(known)
+    }
+
+    /// Where a line is.
+    #[inline]
+    #[must_use]
+    pub fn find(&self, lines: &Lines, line: Line) -> Found {
+        self.found(self.known(line), lines.in_buffer(line))
+    }
+
+    /// Where a line is of which so much is known, in the buffer or not.
+    #[inline]
+    pub(crate) fn found(&self, flags: u8, in_buffer: bool) -> Found {
+        if flags & HOST != 0 {
+            return match (self.shared.program_with_device, flags & OVERWRITTEN != 0) {
+                (true, true) => Found::DeviceLine,
+                (true, false) => Found::HostLine,
+                (false, _) => Found::RemoteHostLine,
+            };
+        }
+        if flags & HELD != 0 {
+            return Found::DeviceLine;
+        }
+        Found::Memory {
+            remote: if in_buffer { self.shared.buffer_remote } else { self.shared.elsewhere_remote },
+            untouched: self.shared.several && flags & TOUCHED == 0,
+        }
+    }
+
+    /// The card writes a line; returns where it was before.
+    #[inline(always)]
+    pub fn write(&mut self, lines: &Lines, line: Line) -> Found {
+        if self.ways == 1 && self.flags[line as usize] & (HELD | HOST | TOUCHED) == HELD | TOUCHED {
+            // Alone in its set: all stays as it is.
+            return Found::DeviceLine;
+        }
+        self.write_elsewhere(lines, line)
+    }
+
+    /// The same, of a line that need not be in the DDIO ways.
+    fn write_elsewhere(&mut self, lines: &Lines, line: Line) -> Found {
+        let found = self.find(lines, line);
+        self.flags[line as usize] |= TOUCHED;
+        match found {
+            Found::HostLine => self.flags[line as usize] |= OVERWRITTEN,
+            Found::DeviceLine if self.flags[line as usize] & HOST != 0 => {}
+            _ => {
+                self.flags[line as usize] &= !HOST;
+                self.allocate(lines, line);
+            }
+        }
+        found
+    }
+
+    fn allocate(&mut self, lines: &Lines, line: Line) {
+        let start = lines.set(line) as usize * self.ways;
+        let set = &mut self.device_lines[start..start + self.ways];
+        if set[0] == line {
+            return;
+        }
+        let place = set.iter().position(|held| *held == line).unwrap_or(set.len() - 1);
+        let last = set[place];
+        set[..=place].rotate_right(1);
+        set[0] = line;
+        self.let_go(last);
+        self.flags[line as usize] |= HELD;
+    }
+
+    /// The control program runs over a large list: nothing is left in the caches of its socket.
+    pub fn thrash_from_host(&mut self) {
+        if self.host_lines {
+            self.flags.iter_mut().for_each(|flags| *flags &= !(HOST | OVERWRITTEN));
+            self.host_lines = false;
+        }
+        if self.shared.program_with_device {
+            let nothing = vec![NO_LINE; self.device_lines.len()];
+            let held = std::mem::replace(&mut self.device_lines, nothing);
+            held.into_iter().for_each(|line| self.let_go(line));
+        }
+    }
+
+    /// The CPU writes the first `window_bytes` of the buffer, several times over. What fits stays in its cache.
+    ///
+    /// A set of 20 ways that `n` lines want keeps `host_share * 20 / n` of them. Which ones is drawn, line by line.
+    pub fn warm_from_host(&mut self, lines: &Lines, system: &System, window_bytes: u64, draws: Draws) {
+        let window_lines = (window_bytes.div_ceil(LINE_BYTES) as u32).min(lines.buffer_lines());
+        let capacity = f64::from(system.host.llc.ways) * system.host.llc.host_share;
+        let mut wanted = vec![0u32; lines.set_count() as usize];
+        for line in 0..window_lines {
+            wanted[lines.set(line) as usize] += 1;
+        }
+        self.host_lines = true;
+        for line in 0..window_lines {
+            let set = lines.set(line);
+            let kept = capacity / f64::from(wanted[set as usize]);
+            let flags = &mut self.flags[line as usize];
+            *flags = TOUCHED | *flags & HELD;
+            if kept >= 1.0 || draws.fraction(u64::from(line)) < kept {
+                *flags |= HOST;
+            }
+            let start = set as usize * self.ways;
+            for held in &mut self.device_lines[start..start + self.ways] {
+                if *held == line {
+                    *held = NO_LINE;
+                    *flags &= !HELD;
+                }
+            }
+        }
+    }
+
+    /// The CPU writes a line, which is in its cache from then on.
+    pub(crate) fn write_from_host(&mut self, lines: &Lines, line: Line) {
+        self.host_lines = true;
+        let flags = &mut self.flags[line as usize];
+        let held = *flags & HELD != 0;
+        *flags = HOST | TOUCHED;
+        if held {
+            let start = lines.set(line) as usize * self.ways;
+            if let Some(place) =
+                self.device_lines[start..start + self.ways].iter_mut().find(|one| **one == line)
+            {
+                *place = NO_LINE;
+            }
+        }
+    }
+
+    /// Brings the state to where a run of writes by the card leaves it, given the lines it wrote, from the last to the
+    /// first, and all the lines that it could write. Reads on only until no set can change any more.
+    ///
+    /// Which lines of the DDIO ways are held is exact for any number of writes. That a line was ever written is noted for
+    /// all lines that the run could write, even if a short run left some out.
+    pub fn settle(
+        &mut self,
+        lines: &Lines,
+        last_first: impl Iterator<Item = Line>,
+        reachable: impl Iterator<Item = Line>,
+    ) {
+        let in_place = self.shared.program_with_device;
+        let mut settled = SettledSets::new(lines.set_count(), self.ways);
+        for line in reachable {
+            let flags = &mut self.flags[line as usize];
+            *flags |= TOUCHED;
+            if *flags & HOST != 0 && in_place {
+                *flags |= OVERWRITTEN;
+            } else {
+                *flags &= !HOST;
+                settled.expect(lines.set(line));
+            }
+        }
+        if !settled.is_complete() {
+            for line in last_first {
+                if self.flags[line as usize] & HOST == 0 && settled.note(lines.set(line), line) {
+                    break;
+                }
+            }
+        }
+        let before = self.device_lines.clone();
+        settled.merge_into(&mut self.device_lines, self.ways);
+        before.into_iter().for_each(|line| self.let_go(line));
+        for line in &self.device_lines {
+            if let Some(flags) = self.flags.get_mut(*line as usize) {
+                *flags |= HELD;
+            }
+        }
+    }
+
+    #[inline]
+    fn let_go(&mut self, line: Line) {
+        if let Some(flags) = self.flags.get_mut(line as usize) {
+            *flags &= !HELD;
+        }
+    }
+}
+
+/// The last distinct lines written in each set.
+struct SettledSets {
+    lines: Vec<Line>,
+    counts: Vec<u8>,
+    /// How many of its ways the run can fill, for each set.
+    expected: Vec<u8>,
+    ways: usize,
+    missing: u64,
+}
+
+impl SettledSets {
+    fn new(sets: u32, ways: usize) -> Self {
+        Self {
+            lines: vec![NO_LINE; sets as usize * ways],
+            counts: vec![0; sets as usize],
+            expected: vec![0; sets as usize],
+            ways,
+            missing: 0,
+        }
+    }
+
+    fn expect(&mut self, set: u32) {
+        let expected = &mut self.expected[set as usize];
+        if usize::from(*expected) < self.ways {
+            *expected += 1;
+            self.missing += 1;
+        }
+    }
+
+    /// Notes a write; returns whether earlier ones cannot matter any more.
+    fn note(&mut self, set: u32, line: Line) -> bool {
+        let count = self.counts[set as usize] as usize;
+        let start = set as usize * self.ways;
+        if count < self.ways && !self.lines[start..start + count].contains(&line) {
+            self.lines[start + count] = line;
+            self.counts[set as usize] += 1;
+            self.missing = self.missing.saturating_sub(1);
+        }
+        self.is_complete()
+    }
+
+    fn is_complete(&self) -> bool {
+        self.missing == 0
+    }
+
+    fn merge_into(self, held: &mut [Line], ways: usize) {
+        for (set, count) in self.counts.iter().enumerate() {
+            let mut filled = *count as usize;
+            if filled == 0 {
+                continue;
+            }
+            let start = set * ways;
+            let mut merged: Vec<Line> = self.lines[start..start + filled].to_vec();
+            for old in &held[start..start + ways] {
+                if filled < ways && *old != NO_LINE && !merged.contains(old) {
+                    merged.push(*old);
+                    filled += 1;
+                }
+            }
+            merged.resize(ways, NO_LINE);
+            held[start..start + ways].copy_from_slice(&merged);
+        }
+    }
+}

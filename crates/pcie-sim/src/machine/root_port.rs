@@ -1,0 +1,244 @@
+//! The host as a device sees it that is simulated elsewhere: the link, the root complex and what lies behind it, without
+//! the simulator's own cards.
+//!
+//! A device gives its requests in the order in which it sends them, and is given back completions and credits with the
+//! times at which they reach it. Whoever drives one need not give all requests at once: answers to a request come no
+//! earlier than [`RootPort::reaction`] after it has been given, so that up to then everything is settled.
+
+use crate::cache::history::{State, TestKey};
+use crate::link::port::Port;
+use crate::machine::Machine;
+use crate::root_complex::under_load::Complex;
+use pcie_time::{EventQueue, Picoseconds};
+use pcie_wire::{Piece, TlpKind};
+use pcie_workload::Operation;
+
+/// What reaches the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The number that the device gave its request.
+    pub request: u32,
+    /// The bytes that it carries, by their place in the host buffer.
+    pub piece: Piece,
+    /// Whether it is the last one to its request.
+    pub last: bool,
+    /// When its last byte has arrived.
+    pub at: Picoseconds,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The data of a request are there.
+    Data { request: u32, piece: Piece },
+    /// A write is acknowledged.
+    Acknowledge,
+    /// The root complex looks for a completion to send.
+    Downlink,
+}
+
+/// A host that a device is plugged into, and the link between them.
+#[derive(Debug)]
+pub struct RootPort<'a> {
+    machine: &'a Machine,
+    complex: Complex<'a>,
+    uplink: Port,
+    downlink: Port,
+    flight: Picoseconds,
+    events: EventQueue<Event>,
+    answer_planned: bool,
+    operation: Operation,
+}
+
+impl<'a> RootPort<'a> {
+    /// A host with nothing in flight. `first` numbers the draws, as the first transaction does of a simulated card.
+    /// `operation` is what the device will do: where it writes and reads, acknowledgements take the downlink's time, and
+    /// the writes of pairs are alone.
+    #[must_use]
+    pub fn new(machine: &'a Machine, key: TestKey, state: State, first: u64, operation: Operation) -> Self {
+        let (uplink, downlink) = machine.ports();
+        let complex = Complex::new(machine, key, state, first);
+        Self {
+            machine,
+            complex: if operation.is_latency() { complex.one_at_a_time() } else { complex },
+            uplink,
+            downlink,
+            flight: Picoseconds::from_ns(machine.system.host.root_complex.flight_ns),
+            events: EventQueue::default(),
+            answer_planned: false,
+            operation,
+        }
+    }
+
+    /// Time that a byte takes from the device to the host, fs.
+    #[must_use]
+    pub fn uplink_byte_fs(&self) -> u64 {
+        self.uplink.byte_fs()
+    }
+
+    /// Bytes on the link of a TLP of the device for data at an offset of the buffer, before it is put into whole units.
+    #[must_use]
+    pub fn tlp_bytes(&self, kind: TlpKind, piece: Piece) -> u32 {
+        self.machine.tlp_bytes(kind, piece)
+    }
+
+    /// The least time from when a request can be sent until anything that it causes reaches the device.
+    #[must_use]
+    pub fn reaction(&self) -> Picoseconds {
+        let complex = &self.machine.system.host.root_complex;
+        let both = matches!(self.operation, Operation::LatWrrd | Operation::BwRdwr);
+        let acknowledged = both && complex.downlink_dllp_bytes > 0;
+        let least = if acknowledged { Picoseconds::ZERO } else { self.complex.least_read() };
+        self.flight + (least + self.flight).min(Picoseconds::from_ns(complex.credit_return_ns))
+    }
+
+    /// A read request whose last byte the device has ready at a time; returns when its credit is back at the device.
+    pub fn read(&mut self, request: u32, piece: Piece, ready: Picoseconds) -> Picoseconds {
+        let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryRead, piece));
+        let (credit, data) = self.complex.admit(piece, left + self.flight);
+        self.events.push(data, Event::Data { request, piece });
+        credit
+    }
+
+    /// A write whose last byte the device has ready at a time; returns when its credits are back at the device.
+    pub fn write(&mut self, piece: Piece, ready: Picoseconds) -> Picoseconds {
+        let left = self.uplink.send(ready, self.machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+        self.events.push(left + self.flight, Event::Acknowledge);
+        match self.operation {
+            Operation::LatWrrd => self.complex.write_alone(piece, left + self.flight),
+            _ => self.complex.write(piece, left + self.flight),
+        }
+    }
+
+    /// Hands out, in order, the answers that leave the root complex up to `reaction` after `given`, until which the device
+    /// has given all requests, less the flight back. Whatever comes later reaches the device behind that.
+    pub fn settle(&mut self, given: Picoseconds, answers: &mut Vec<Answer>) {
+        let limit = (given + self.reaction()).since(self.flight);
+        while let Some(at) = self.events.next_time() {
+            if at > limit {
+                return;
+            }
+            if let Some((now, event)) = self.events.pop() {
+                self.handle(event, now, answers);
+            }
+        }
+    }
+
+    /// Before when nothing reaches the device that has not been handed out, if it gives no more requests; none if nothing
+    /// is under way.
+    #[must_use]
+    pub fn silent_until(&self) -> Option<Picoseconds> {
+        self.events.next_time().map(|at| at + self.flight)
+    }
+
+    fn handle(&mut self, event: Event, now: Picoseconds, answers: &mut Vec<Answer>) {
+        match event {
+            Event::Data { request, piece } => {
+                self.complex.data_ready(request, piece);
+                self.plan_answer(now);
+            }
+            Event::Acknowledge => {
+                self.downlink.send_dllps(now, self.machine.system.host.root_complex.downlink_dllp_bytes);
+            }
+            Event::Downlink => {
+                self.answer_planned = false;
+                self.answer(now, answers);
+            }
+        }
+    }
+
+    /// Has the root complex look for a completion at a time, unless it looks anyway once the downlink is free.
+    fn plan_answer(&mut self, at: Picoseconds) {
+        if !self.answer_planned {
+            self.answer_planned = true;
+            self.events.push_ranked(at, 1, Event::Downlink);
+        }
+    }
+
+    fn answer(&mut self, now: Picoseconds, answers: &mut Vec<Answer>) {
+        if self.downlink.free_at() > now {
+            self.plan_answer(self.downlink.free_at());
+            return;
+        }
+        let Some((request, piece, last)) = self.complex.next_completion(true) else { return };
+        let left = self.downlink.send(now, self.machine.tlp_bytes(TlpKind::CompletionWithData, piece));
+        answers.push(Answer { request, piece, last, at: left + self.flight });
+        self.plan_answer(left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_systems::snb;
+
+    fn port(machine: &Machine, operation: Operation) -> RootPort<'_> {
+        RootPort::new(machine, TestKey { seed: 1, test: 0 }, machine.boot(), 0, operation)
+    }
+
+    fn answers(port: &mut RootPort<'_>) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        while let Some(until) = port.silent_until() {
+            port.settle(until, &mut answers);
+        }
+        answers
+    }
+
+    #[test]
+    fn answers_are_whole_in_order_and_no_sooner_than_said() {
+        let machine = snb();
+        for operation in [Operation::BwRd, Operation::BwRdwr, Operation::LatRd] {
+            let mut port = port(&machine, operation);
+            let ready = Picoseconds::from_ns(1000.0);
+            let reaction = port.reaction();
+            for request in 0..8 {
+                let piece = Piece { address: u64::from(request) * 4096 + 60, length: 300 };
+                assert!(port.read(request, piece, ready) >= ready + reaction);
+            }
+            let answers = answers(&mut port);
+            assert!(answers.iter().all(|answer| answer.at >= ready + reaction));
+            assert!(answers.is_sorted_by_key(|answer| answer.at));
+            for request in 0..8 {
+                let mine: Vec<_> = answers.iter().filter(|answer| answer.request == request).collect();
+                assert_eq!(mine.iter().map(|answer| answer.piece.length).sum::<u32>(), 300);
+                assert_eq!(mine.iter().position(|answer| answer.last), Some(mine.len() - 1));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_settled_does_not_hang_on_how_often_one_asks() {
+        let machine = snb();
+        let requests = (0..40).map(|request| {
+            (
+                request,
+                Piece { address: u64::from(request) * 640, length: 512 },
+                Picoseconds(u64::from(request) * 7_000),
+            )
+        });
+        let mut at_once = port(&machine, Operation::BwRd);
+        requests.clone().for_each(|(request, piece, ready)| {
+            at_once.read(request, piece, ready);
+        });
+        let mut bit_by_bit = port(&machine, Operation::BwRd);
+        let mut found = Vec::new();
+        for (request, piece, ready) in requests {
+            bit_by_bit.settle(ready, &mut found);
+            bit_by_bit.read(request, piece, ready);
+        }
+        found.extend(answers(&mut bit_by_bit));
+        assert_eq!(found, answers(&mut at_once));
+    }
+
+    #[test]
+    fn a_read_behind_a_write_that_is_alone_waits_for_it() {
+        let machine = snb();
+        let piece = Piece { address: 0, length: 64 };
+        let mut alone = port(&machine, Operation::LatRd);
+        alone.read(0, piece, Picoseconds::ZERO);
+        let mut pair = port(&machine, Operation::LatWrrd);
+        pair.write(piece, Picoseconds::ZERO);
+        pair.read(0, piece, Picoseconds::ZERO);
+        let arrival = |port: &mut RootPort<'_>| answers(port)[0].at;
+        assert!(arrival(&mut pair) > arrival(&mut alone) + Picoseconds::from_ns(20.0));
+    }
+}

@@ -1,0 +1,189 @@
+//! The root complex's times, made ready: picoseconds instead of the profile's nanoseconds, and what is drawn.
+
+use crate::cache::last_level::Caches;
+use crate::cache::lines::Line;
+use crate::machine::{Machine, ReadCosts};
+use crate::profile;
+use crate::root_complex::conflict::Conflict;
+use pcie_time::Picoseconds;
+use std::ops::Range;
+
+/// Times of the profile in picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) request_interval: Picoseconds,
+    pub(super) credit_return: Picoseconds,
+    pub(super) same_page_stall: Picoseconds,
+    pub(super) idle: Access,
+    pub(super) busy: Access,
+    pub(super) refreshes: Refreshes,
+    /// What a read meets in a root complex that is idle.
+    pub(super) conflict: Conflict,
+}
+
+impl Times {
+    pub(super) fn new(machine: &Machine, caches: &Caches) -> Self {
+        let complex = &machine.system.host.root_complex;
+        Self {
+            request_interval: Picoseconds::from_ns(machine.read_request_interval_ns()),
+            credit_return: Picoseconds::from_ns(complex.credit_return_ns),
+            same_page_stall: Picoseconds::from_ns(machine.system.host.iommu.same_page_stall_ns),
+            idle: Access {
+                spread: Spread::new(complex.read_ns, complex.jitter_ns),
+                costs: machine.read_costs(caches, false),
+            },
+            busy: Access {
+                spread: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
+                costs: machine.read_costs(caches, true),
+            },
+            refreshes: Refreshes::new(&machine.system.host.memory.refresh),
+            conflict: Conflict::new(complex),
+        }
+    }
+
+    /// The least time from a read request's arrival until its data are there.
+    pub(super) fn least_read(&self) -> Picoseconds {
+        self.idle.spread.least.min(self.busy.spread.least)
+    }
+}
+
+/// What a read takes from translation to data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    spread: Spread,
+    costs: ReadCosts,
+}
+
+impl Access {
+    /// The time of one, of which a draw decides.
+    #[inline(always)]
+    pub(super) fn access(
+        &self,
+        caches: &Caches,
+        lines: Range<Line>,
+        refreshes: &Refreshes,
+        bits: u64,
+    ) -> Picoseconds {
+        let (cost, memory) = self.costs.of_lines(caches, lines);
+        let refresh = if memory { refreshes.of_memory } else { refreshes.of_hits };
+        self.spread.at((bits >> 32) as u32) + cost + refresh.wait(bits as u32)
+    }
+}
+
+/// A time that is uniform between two bounds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spread {
+    least: Picoseconds,
+    width: u64,
+}
+
+impl Spread {
+    fn new(middle_ns: f64, half_width_ns: f64) -> Self {
+        let least = Picoseconds::from_ns(middle_ns - half_width_ns);
+        let most = Picoseconds::from_ns(middle_ns + half_width_ns);
+        Self { least, width: most.since(least).0 + 1 }
+    }
+
+    /// The time at a place between the bounds, in units of 2^-32.
+    #[inline]
+    pub(super) fn at(self, place: u32) -> Picoseconds {
+        self.least + Picoseconds((u64::from(place) * self.width) >> 32)
+    }
+}
+
+/// The refreshes that reads meet, by where their lines are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refreshes {
+    of_memory: Refresh,
+    of_hits: Refresh,
+}
+
+impl Refreshes {
+    fn new(refresh: &profile::Refresh) -> Self {
+        Self { of_memory: Refresh::new(refresh), of_hits: Refresh::new(&refresh.met_by_hits()) }
+    }
+}
+
+/// Refreshes as many accesses at a time meet them: each at a place of its own between two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refresh {
+    /// Places in units of 2^-32 of the time between two: those below lie in a refresh.
+    share: u64,
+    duration: u64,
+    /// Places from there up to this are those of accesses that a refresh catches.
+    met: u64,
+    caught: u64,
+    again: u64,
+}
+
+impl Refresh {
+    pub(super) fn new(refresh: &profile::Refresh) -> Self {
+        let places = |length_ns: f64| {
+            let share = match refresh.interval_ns > 0.0 {
+                true => (refresh.share * length_ns / refresh.interval_ns).clamp(0.0, 1.0),
+                false => 0.0,
+            };
+            (share * (1u64 << 32) as f64).round() as u64
+        };
+        let share = places(refresh.duration_ns);
+        Self {
+            share,
+            duration: Picoseconds::from_ns(refresh.duration_ns).0,
+            met: share + places(refresh.caught_ns),
+            caught: Picoseconds::from_ns(refresh.caught_ns).0,
+            again: Picoseconds::from_ns(refresh.again_ns).0,
+        }
+    }
+
+    /// How long an access at a place waits for the end of the refresh that it meets there.
+    #[inline]
+    pub(super) fn wait(self, place: u32) -> Picoseconds {
+        let place = u64::from(place);
+        if place < self.share {
+            Picoseconds(part_of(self.duration, self.share - place, self.share))
+        } else if place < self.met {
+            let until = part_of(self.caught, place - self.share, self.met - self.share);
+            Picoseconds(until + self.duration + self.again)
+        } else {
+            Picoseconds::ZERO
+        }
+    }
+}
+
+/// `part` of `whole` parts of a time.
+#[inline]
+fn part_of(time: u64, part: u64, whole: u64) -> u64 {
+    match time.checked_mul(part) {
+        Some(product) => product / whole,
+        None => (u128::from(time) * u128::from(part) / u128::from(whole)) as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_wait_and_as_long_as_one_by_one() {
+        let refresh = profile::Refresh {
+            interval_ns: 7800.0,
+            duration_ns: 160.0,
+            share: 1.5,
+            caught_ns: 10.0,
+            again_ns: 45.0,
+            hit_share: 0.0,
+        };
+        let many = Refresh::new(&refresh);
+        let alone = crate::root_complex::refresh::RefreshLine::new(&refresh);
+        let places = 1u32 << 16;
+        let mean_ns = |wait: &dyn Fn(u32) -> Picoseconds| {
+            (0..places).map(|place| wait(place).0).sum::<u64>() as f64 / f64::from(places) / 1e3
+        };
+        let of_many = mean_ns(&|place| many.wait(place << 16));
+        let of_one = mean_ns(&|place| alone.wait(f64::from(place) / f64::from(places), Picoseconds::ZERO));
+        // Half a refresh for each that is met, and a whole one and more for each access that is caught.
+        let expected = 1.5 * (160.0 * 80.0 + 10.0 * (5.0 + 160.0 + 45.0)) / 7800.0;
+        assert!((of_many / expected - 1.0).abs() < 0.01, "{of_many} instead of {expected}");
+        assert!((of_one / expected - 1.0).abs() < 0.01, "{of_one} instead of {expected}");
+    }
+}

@@ -1,0 +1,220 @@
+//! The root complex under load: admission, translation, memory, and the order of completions.
+
+use super::completer::{Completer, Ready};
+use super::pending_walks::{PendingWalks, earliest};
+use super::times::Times;
+use super::walks::Walks;
+use crate::cache::history::{State, TestKey};
+use crate::cache::lines::{Line, Lines};
+use crate::machine::Machine;
+use crate::root_complex::write_gate::WriteGate;
+use pcie_time::{Draws, Picoseconds, Stream};
+use pcie_wire::Piece;
+use pcie_workload::LINE_BYTES;
+use std::ops::Range;
+
+/// The root complex.
+#[derive(Debug)]
+pub(crate) struct Complex<'a> {
+    machine: &'a Machine,
+    line_numbers: &'a Lines,
+    state: State,
+    completer: Completer,
+    request_gate: Picoseconds,
+    write_gate: WriteGate,
+    /// When the last of the posted writes so far has gone through: reads do not pass them.
+    posted_done: Picoseconds,
+    /// When the data of all reads so far are there: while they are not, the root complex is busy.
+    busy_until: Picoseconds,
+    walkers: Vec<Picoseconds>,
+    pending_walks: PendingWalks,
+    /// Until when nothing is translated.
+    translation_gate: Picoseconds,
+    /// The page of the TLP before: one that follows to the same page is translated with it.
+    last_page: Option<u32>,
+    access_draws: Draws,
+    accesses: u64,
+    walks: Walks,
+    times: Times,
+}
+
+impl<'a> Complex<'a> {
+    pub(crate) fn new(machine: &'a Machine, key: TestKey, mut state: State, first: u64) -> Self {
+        let host = &machine.system.host;
+        state.io_tlb.set_capacity(host.iommu.tlb.entries);
+        // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
+        let numbered_from = first << 8;
+        let order = key.draws(Stream::CompletionOrder);
+        let access_draws = key.draws(Stream::Jitter);
+        let times = Times::new(machine, &state.caches);
+        let pending_walks = PendingWalks::new(host.iommu.pending_walks, state.io_tlb.page_count());
+        Self {
+            machine,
+            line_numbers: machine.lines(),
+            state,
+            completer: Completer::new(host.root_complex.completion_order, order, numbered_from),
+            request_gate: Picoseconds::ZERO,
+            write_gate: WriteGate::new(&host.root_complex),
+            posted_done: Picoseconds::ZERO,
+            busy_until: Picoseconds::ZERO,
+            walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
+            pending_walks,
+            translation_gate: Picoseconds::ZERO,
+            last_page: None,
+            access_draws,
+            accesses: numbered_from,
+            walks: Walks::new(machine, key, numbered_from),
+            times,
+        }
+    }
+
+    /// The same for a device that has one transaction in flight.
+    pub(crate) fn one_at_a_time(self) -> Self {
+        Self { walks: self.walks.one_at_a_time(), ..self }
+    }
+
+    /// The least time from a read request's arrival until its data are there.
+    pub(crate) fn least_read(&self) -> Picoseconds {
+        self.times.least_read()
+    }
+
+    /// A read request arrives; returns when its credit is back at the card, and when its data are there.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
+        let admitted = now.max(self.request_gate).max(self.posted_done);
+        self.request_gate = admitted + self.times.request_interval;
+        let translated = self.translate(piece, admitted);
+        let busy = admitted < self.busy_until;
+        let data = translated + self.access(piece, busy);
+        self.busy_until = self.busy_until.max(data);
+        (admitted + self.times.credit_return, data)
+    }
+
+    /// From translation to data: the root complex, its jitter, the slowest line, a refresh.
+    #[inline(always)]
+    fn access(&mut self, piece: Piece, busy: bool) -> Picoseconds {
+        // One draw serves all.
+        let bits = self.access_draws.bits(self.accesses);
+        self.accesses += 1;
+        let lines = Self::lines(self.line_numbers, piece);
+        if busy {
+            self.times.busy.access(&self.state.caches, lines, &self.times.refreshes, bits)
+        } else {
+            self.access_idle(lines, bits)
+        }
+    }
+
+    /// A root complex that is simulated under load is seldom idle, so that this is better foreseen than chosen: a choice
+    /// would have each access wait for the one before it.
+    #[cold]
+    fn access_idle(&self, lines: Range<Line>, bits: u64) -> Picoseconds {
+        let access = self.times.idle.access(&self.state.caches, lines, &self.times.refreshes, bits);
+        access + self.times.conflict.wait(bits)
+    }
+
+    #[inline]
+    fn lines(numbers: &Lines, piece: Piece) -> Range<Line> {
+        let first = numbers.by_dma(piece.address);
+        first..first + (piece.address % LINE_BYTES + u64::from(piece.length)).div_ceil(LINE_BYTES) as Line
+    }
+
+    /// The CPU writes some bytes of the buffer.
+    pub(crate) fn written_by_host(&mut self, piece: Piece) {
+        for line in Self::lines(self.line_numbers, piece) {
+            self.state.caches.write_from_host(self.line_numbers, line);
+        }
+    }
+
+    /// A write TLP arrives; returns when it has gone through and its credits are back at the card.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
+        let lines = Self::lines(self.line_numbers, piece);
+        let admitted = self.write_gate.admit(piece, lines.clone(), now);
+        let translated = self.translate(piece, admitted);
+        for line in lines {
+            self.state.caches.write(self.line_numbers, line);
+        }
+        // Posted writes go through in order.
+        self.posted_done = self.posted_done.max(translated);
+        self.posted_done + self.times.credit_return
+    }
+
+    /// The same for a write that is alone, with nothing to hide behind: a read after it waits until its lines are owned and
+    /// written.
+    pub(crate) fn write_alone(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
+        let machine = self.machine;
+        let lines = Self::lines(self.line_numbers, piece);
+        let admitted = self.write_gate.admit(piece, lines.clone(), now);
+        let translated = self.translate(piece, admitted);
+        let caches = &mut self.state.caches;
+        let written = machine.write_lines(caches, lines.start, piece.address, u64::from(piece.length));
+        let write = Picoseconds::from_ns(machine.system.host.root_complex.write_ns);
+        self.posted_done = self.posted_done.max(translated + written.cost + write);
+        translated + self.times.credit_return
+    }
+
+    /// When the address of a TLP that was admitted at `at` is translated.
+    #[inline(always)]
+    fn translate(&mut self, piece: Piece, at: Picoseconds) -> Picoseconds {
+        match self.state.io_tlb.page(self.line_numbers.by_dma(piece.address)) {
+            Some(page) => self.translate_page(page, at),
+            None => at,
+        }
+    }
+
+    fn translate_page(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
+        let at = self.in_turn(at.max(self.translation_gate));
+        let follows = self.last_page.replace(page) == Some(page);
+        let held = self.state.io_tlb.look_up(page);
+        match self.pending_walks.of_page(page) {
+            Some(done) if follows || self.times.same_page_stall == Picoseconds::ZERO => done,
+            Some(_) => {
+                self.translation_gate = at + self.times.same_page_stall;
+                self.translation_gate
+            }
+            None if held => at,
+            None => self.walk(page, at),
+        }
+    }
+
+    /// When a TLP is translated that could be at a time. Where a request to a page that is being walked stalls translation,
+    /// that goes in order: a TLP that waits for room for another walk holds up those behind it, hits or not.
+    #[inline]
+    fn in_turn(&mut self, at: Picoseconds) -> Picoseconds {
+        self.pending_walks.pass(at);
+        if self.times.same_page_stall == Picoseconds::ZERO {
+            return at;
+        }
+        self.translation_gate = self.pending_walks.room_at(at);
+        self.pending_walks.pass(self.translation_gate);
+        self.translation_gate
+    }
+
+    fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
+        let (place, at) = self.pending_walks.take_place(page, at);
+        let (walker, free_at) = earliest(&self.walkers);
+        let start = at.max(free_at);
+        let walk = self.walks.next();
+        self.walkers[walker] = start + walk.busy;
+        self.pending_walks.done_at(place, start + walk.time);
+        start + walk.time
+    }
+
+    /// The data of a request are there: it can be answered.
+    pub(crate) fn data_ready(&mut self, request: u32, piece: Piece) {
+        let cuts = self.machine.completions(piece);
+        let small = piece.length <= self.machine.system.host.root_complex.small_request_bytes;
+        self.completer.add(Ready { request, small, cuts });
+    }
+
+    /// The next completion to send, the request that it answers, and whether it is the last of that; None if nothing is
+    /// ready, or the card has no `room` for another request's data.
+    pub(crate) fn next_completion(&mut self, room: bool) -> Option<(u32, Piece, bool)> {
+        self.completer.next(room)
+    }
+
+    /// Whether the next completion is the first of its request.
+    pub(crate) fn is_first_completion(&self) -> bool {
+        self.completer.is_first()
+    }
+}

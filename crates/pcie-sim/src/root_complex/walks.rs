@@ -1,0 +1,72 @@
+//! How long page walks take when many go on.
+
+use super::times::Refresh;
+use crate::cache::history::TestKey;
+use crate::machine::Machine;
+use pcie_time::{Draws, Picoseconds, Stream};
+
+/// A page walk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Walk {
+    /// For how long it occupies its walker.
+    pub(super) busy: Picoseconds,
+    /// How long it takes.
+    pub(super) time: Picoseconds,
+}
+
+/// The walks of a test, one after the other. Each is drawn when the one before it starts, ahead of what waits for it.
+#[derive(Debug)]
+pub(super) struct Walks {
+    walk_ns: f64,
+    busy_ns: f64,
+    spread: f64,
+    refresh: Refresh,
+    time_draws: Draws,
+    refresh_draws: Draws,
+    number: u64,
+    next: Walk,
+}
+
+impl Walks {
+    pub(super) fn new(machine: &Machine, key: TestKey, number: u64) -> Self {
+        let iommu = &machine.system.host.iommu;
+        let none = Walk { busy: Picoseconds::ZERO, time: Picoseconds::ZERO };
+        let mut walks = Self {
+            walk_ns: iommu.walk_ns,
+            busy_ns: iommu.walker_busy_ns,
+            spread: iommu.busy_walk_spread,
+            refresh: Refresh::new(&machine.system.host.memory.refresh),
+            time_draws: key.draws(Stream::WalkTime),
+            refresh_draws: key.draws(Stream::WalkRefresh),
+            number,
+            next: none,
+        };
+        walks.next = walks.draw();
+        walks
+    }
+
+    /// The same where only one goes on at a time: all take alike.
+    pub(super) fn one_at_a_time(mut self) -> Self {
+        self.spread = 0.0;
+        self.next = self.draw();
+        self
+    }
+
+    /// The next walk.
+    #[inline]
+    pub(super) fn next(&mut self) -> Walk {
+        self.number += 1;
+        let following = self.draw();
+        std::mem::replace(&mut self.next, following)
+    }
+
+    #[inline]
+    fn draw(&self) -> Walk {
+        let share = 1.0 - self.spread + self.spread * self.time_draws.exponential(self.number);
+        let refresh = self.refresh.wait(self.refresh_draws.word(self.number));
+        Walk {
+            busy: Picoseconds::from_ns(self.busy_ns * share),
+            time: Picoseconds::from_ns(self.walk_ns * share) + refresh,
+        }
+    }
+}
