@@ -69,14 +69,10 @@ impl Machine {
     }
 
     fn limits(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> Limits {
-        let (card, complex, iommu) =
-            (&self.system.device, &self.system.host.root_complex, &self.system.host.iommu);
+        let (card, complex) = (&self.system.device, &self.system.host.root_complex);
         let dmas = cost.load.dmas;
         let in_flight = test.outstanding.unwrap_or(u32::MAX).min(card.dma.outstanding);
-        let walk_interval_ns = f64::max(
-            iommu.walker_busy_ns / f64::from(iommu.walkers.max(1)),
-            iommu.walk_ns / f64::from(iommu.pending_walks.max(1)),
-        );
+        let walk_interval_ns = self.walk_interval_ns(test);
         Limits {
             round_trip_ns,
             tags: round_trip_ns.map(|_| self.tags()),
@@ -98,6 +94,17 @@ impl Machine {
             walk_interval_ns: some_time(walk_interval_ns),
             ..Limits::default()
         }
+    }
+
+    /// The least time from walk to walk: as many go on as there are walkers, room, and regions in the window.
+    fn walk_interval_ns(&self, test: &Test) -> f64 {
+        let iommu = &self.system.host.iommu;
+        let regions = match iommu.walk_region_bytes {
+            0 => u64::MAX,
+            bytes => test.window_bytes.div_ceil(bytes).max(1),
+        };
+        let walkers = u64::from(iommu.walkers.max(1)).min(regions);
+        f64::max(iommu.walker_busy_ns / walkers as f64, iommu.walk_ns / f64::from(iommu.pending_walks.max(1)))
     }
 
     /// The share of DMAs whose page the IO-TLB cannot hold, at least: a page that is being walked is found, too.

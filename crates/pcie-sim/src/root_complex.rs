@@ -8,5 +8,6 @@ mod pending_walks;
 pub(crate) mod refresh;
 mod times;
 pub(crate) mod under_load;
+mod walk_regions;
 mod walks;
 pub(crate) mod write_gate;

@@ -82,7 +82,7 @@ fn a_machine_that_lacks_one_thing_reaches_the_bound_of_that_thing() {
                 ("host.iommu.walk_ns", json!(100.0)),
                 ("host.iommu.walker_busy_ns", json!(100.0)),
                 ("host.iommu.busy_walk_spread", json!(0.0)),
-                ("host.iommu.same_page_stall_ns", json!(0.0)),
+                ("host.iommu.walk_region_bytes", json!(0)),
             ],
             dma(Operation::BwRd, 64, many_pages),
             Bound::PageWalks,

@@ -104,7 +104,7 @@ fn page_walks_bound_random_reads_beyond_the_io_tlb() {
         ("host.iommu.walkers", json!(2)),
         ("host.iommu.walk_ns", json!(200.0)),
         ("host.iommu.walker_busy_ns", json!(200.0)),
-        ("host.iommu.same_page_stall_ns", json!(0.0)),
+        ("host.iommu.walk_region_bytes", json!(0)),
         ("host.iommu.busy_walk_spread", json!(0.0)),
         // Few in flight, so that hardly two of them wait for the same walk.
         ("link.tags", json!(32)),

@@ -55,6 +55,12 @@ impl IoTlb {
         self.lines_per_page.map(|lines| line / lines)
     }
 
+    /// Bytes of a page, where translation is on.
+    #[must_use]
+    pub fn page_bytes(&self) -> Option<u64> {
+        self.lines_per_page.map(|lines| u64::from(lines) * LINE_BYTES)
+    }
+
     /// Number of pages that there are.
     #[must_use]
     pub fn page_count(&self) -> u32 {

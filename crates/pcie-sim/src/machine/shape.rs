@@ -63,7 +63,7 @@ impl<'a> Shape<'a> {
             walker_busy_ns: _,
             busy_walk_spread: _,
             pending_walks: _,
-            same_page_stall_ns: _,
+            walk_region_bytes: _,
         } = iommu;
         let IoTlb { entries: _ } = tlb;
         Self {

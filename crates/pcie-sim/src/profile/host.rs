@@ -229,9 +229,10 @@ pub struct Iommu {
     /// Walks that can be going on or waiting for a walker; more requests than that wait outside.
     #[schemars(range(min = 1, max = 65536))]
     pub pending_walks: u32,
-    /// For how long a request to a page that is being walked stops translation; 0: it shares the
-    /// pending walk.
-    pub same_page_stall_ns: f64,
+    /// Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one last-level
+    /// page table translates; 0: walks of all pages overlap.
+    #[schemars(extend("default" = 0))]
+    pub walk_region_bytes: u64,
 }
 
 /// The IO-TLB.

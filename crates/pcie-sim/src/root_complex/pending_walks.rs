@@ -40,12 +40,6 @@ impl PendingWalks {
         going_on.then(|| self.done[place])
     }
 
-    /// When there is room for another walk, at `at` or later.
-    pub(super) fn room_at(&self, at: Picoseconds) -> Picoseconds {
-        let (_, free_at) = earliest(&self.done);
-        if free_at > self.now && self.done.len() >= self.most { free_at } else { at }
-    }
-
     /// When there is room for a walk of a page, at `at` or later; that place is taken.
     #[inline]
     pub(super) fn take_place(&mut self, page: u32, at: Picoseconds) -> (usize, Picoseconds) {

@@ -13,7 +13,6 @@ use std::ops::Range;
 pub(super) struct Times {
     pub(super) request_interval: Picoseconds,
     pub(super) credit_return: Picoseconds,
-    pub(super) same_page_stall: Picoseconds,
     pub(super) idle: Access,
     pub(super) busy: Access,
     pub(super) refreshes: Refreshes,
@@ -27,7 +26,6 @@ impl Times {
         Self {
             request_interval: Picoseconds::from_ns(machine.read_request_interval_ns()),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
-            same_page_stall: Picoseconds::from_ns(machine.system.host.iommu.same_page_stall_ns),
             idle: Access {
                 spread: Spread::new(complex.read_ns, complex.jitter_ns),
                 costs: machine.read_costs(caches, false),

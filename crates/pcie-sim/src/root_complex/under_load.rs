@@ -3,6 +3,7 @@
 use super::completer::{Completer, Ready};
 use super::pending_walks::{PendingWalks, earliest};
 use super::times::Times;
+use super::walk_regions::WalkRegions;
 use super::walks::Walks;
 use crate::cache::history::{State, TestKey};
 use crate::cache::lines::{Line, Lines};
@@ -28,10 +29,8 @@ pub(crate) struct Complex<'a> {
     busy_until: Picoseconds,
     walkers: Vec<Picoseconds>,
     pending_walks: PendingWalks,
-    /// Until when nothing is translated.
-    translation_gate: Picoseconds,
-    /// The page of the TLP before: one that follows to the same page is translated with it.
-    last_page: Option<u32>,
+    /// Where walks of one region do not overlap.
+    walk_regions: Option<WalkRegions>,
     access_draws: Draws,
     accesses: u64,
     walks: Walks,
@@ -48,6 +47,7 @@ impl<'a> Complex<'a> {
         let access_draws = key.draws(Stream::Jitter);
         let times = Times::new(machine, &state.caches);
         let pending_walks = PendingWalks::new(host.iommu.pending_walks, state.io_tlb.page_count());
+        let walk_regions = WalkRegions::new(host.iommu.walk_region_bytes, &state.io_tlb);
         Self {
             machine,
             line_numbers: machine.lines(),
@@ -59,8 +59,7 @@ impl<'a> Complex<'a> {
             busy_until: Picoseconds::ZERO,
             walkers: vec![Picoseconds::ZERO; host.iommu.walkers.max(1) as usize],
             pending_walks,
-            translation_gate: Picoseconds::ZERO,
-            last_page: None,
+            walk_regions,
             access_draws,
             accesses: numbered_from,
             walks: Walks::new(machine, key, numbered_from),
@@ -163,38 +162,23 @@ impl<'a> Complex<'a> {
     }
 
     fn translate_page(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
-        let at = self.in_turn(at.max(self.translation_gate));
-        let follows = self.last_page.replace(page) == Some(page);
+        self.pending_walks.pass(at);
         let held = self.state.io_tlb.look_up(page);
         match self.pending_walks.of_page(page) {
-            Some(done) if follows || self.times.same_page_stall == Picoseconds::ZERO => done,
-            Some(_) => {
-                self.translation_gate = at + self.times.same_page_stall;
-                self.translation_gate
-            }
+            Some(done) => done,
             None if held => at,
             None => self.walk(page, at),
         }
     }
 
-    /// When a TLP is translated that could be at a time. Where a request to a page that is being walked stalls translation,
-    /// that goes in order: a TLP that waits for room for another walk holds up those behind it, hits or not.
-    #[inline]
-    fn in_turn(&mut self, at: Picoseconds) -> Picoseconds {
-        self.pending_walks.pass(at);
-        if self.times.same_page_stall == Picoseconds::ZERO {
-            return at;
-        }
-        self.translation_gate = self.pending_walks.room_at(at);
-        self.pending_walks.pass(self.translation_gate);
-        self.translation_gate
-    }
-
     fn walk(&mut self, page: u32, at: Picoseconds) -> Picoseconds {
         let (place, at) = self.pending_walks.take_place(page, at);
         let (walker, free_at) = earliest(&self.walkers);
-        let start = at.max(free_at);
         let walk = self.walks.next();
+        let start = match &mut self.walk_regions {
+            Some(regions) => regions.start(page, at.max(free_at), walk.busy),
+            None => at.max(free_at),
+        };
         self.walkers[walker] = start + walk.busy;
         self.pending_walks.done_at(place, start + walk.time);
         start + walk.time

@@ -42,10 +42,6 @@ from pcielab.library.profiles.read import Table
 
 _ROWS_MOST = 400
 """Of more rows, a part that is spread evenly over the suite is enough, and takes a part of the time."""
-_PAGE_BYTES = 4096
-_STALLED_MOST = 16 << 20
-_STALLED_SHARE = 0.5
-"""How far off bandwidths are where requests meet walks of their page and translation stalls: up to this window."""
 _FAR_OFF = 25.0
 """A row that is left this many units off is not explained by any values."""
 _UNEXPLAINED_MOST = 0.5
@@ -147,7 +143,6 @@ def calibrate(
     refresh_known = not idle and _keep_refresh(twin, measured)
     found = _asleep(twin, measured) if idle else []
     choices = _solved(twin, facts)
-    twin.rows = tuple(_loosened(twin))
     twin.phase = "joint fit"
     estimates, left = _fitted(twin, _present(twin), base)
     found += _kept(twin, [stalls(twin, chosen)]) if idle else []
@@ -249,15 +244,6 @@ def _solved(twin: Twin, facts: Facts) -> list[Choice]:
     found.append(choose(twin, LINK_UNIT, solve_some(LINK_TIME)))
     found += [choose(twin, structure) for structure in STRUCTURES]
     return [choice for choice in found if choice is not None]
-
-
-def _loosened(twin: Twin) -> Iterator[Row]:
-    """The rows; bandwidths that hang on stalls of translation count no more than the simulation knows of them."""
-    stalls = twin.value("iommu") == "four-kib-pages" and twin.value("host.iommu.same_page_stall_ns") > 0
-    reach = _PAGE_BYTES * twin.value("host.iommu.tlb.entries")
-    for row in twin.rows:
-        stalled = stalls and row.bandwidth_gbps is not None and reach < row.test["window_bytes"] <= _STALLED_MOST
-        yield replace(row, bandwidth_share=_STALLED_SHARE) if stalled else row
 
 
 def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[list[Estimate], Vector]:

@@ -285,16 +285,15 @@ TRANSLATION = Structure(
 WALKERS = Structure(
     "host.iommu.walkers",
     lambda system: [
-        {"host.iommu.walkers": count, "host.iommu.same_page_stall_ns": stall_ns}
+        {"host.iommu.walkers": count, "host.iommu.walk_region_bytes": region_bytes}
         for count in (4, 5, 6)
-        for stall_ns in (0.0, older_host()["iommu"]["same_page_stall_ns"])
+        for region_bytes in (0, older_host()["iommu"]["walk_region_bytes"])
         if _translated(system)
     ],
     lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
 )
-"""How many page walks go on at the same time, and whether one stalls those that want the same page: for as long as
-on the host that is known to. Of the windows that show it, the one in the pack is what the simulation describes
-worst."""
+"""How many page walks go on at the same time, and whether those of one region do not, which is as large as on the host
+that is known to have them."""
 
 WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns",)
 """What belongs to each number of walkers."""

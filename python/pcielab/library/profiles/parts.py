@@ -194,8 +194,9 @@ class Iommu(Part):
     find all or nothing of what it needs in the caches."""
     pending_walks: int = Field(ge=1, le=65_536)
     """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
-    same_page_stall_ns: StepTime
-    """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
+    walk_region_bytes: Size = 0
+    """Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one
+    last-level page table translates, and requests are translated in order; 0: walks of all pages overlap."""
 
 
 class WakeCluster(Part):

@@ -83,7 +83,6 @@ fn transaction_times(system: &System) -> Vec<(&'static str, f64)> {
         ("host.memory.refresh.again_ns", memory.refresh.again_ns),
         ("host.iommu.walk_ns", iommu.walk_ns),
         ("host.iommu.walker_busy_ns", iommu.walker_busy_ns),
-        ("host.iommu.same_page_stall_ns", iommu.same_page_stall_ns),
     ];
     if let Some(command) = &system.device.command {
         times.extend([
