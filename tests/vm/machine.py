@@ -72,6 +72,8 @@ def _arguments(folder: Path) -> list[str]:
         *drive(0, "rp1", ",cmb_size_mb=16"),
         *port(2, "pxb1"),
         *drive(1, "rp2", ""),
+        *port(3, "pcie.0"),
+        *("-netdev", "hubport,id=net0,hubid=0", "-device", "e1000e,bus=rp3,netdev=net0,romfile="),
         *("-object", f"memory-backend-file,id=bar,share=on,mem-path={folder}/bar.raw,size={BAR_BYTES}"),
         *("-device", "ivshmem-plain,memdev=bar,bus=pcie.0"),
         *("-drive", f"if=none,id=out,file={folder}/out.raw,format=raw"),

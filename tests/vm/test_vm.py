@@ -57,6 +57,17 @@ def _small() -> str:
     return json.dumps(suite)
 
 
+def _frames(*, within_pages: bool) -> str:
+    """A suite for a NIC: QEMU drops frames that it would have to fetch from two of the IOMMU's pages."""
+    suite = json.loads(load_suite("e1000e").to_json())
+    suite.update(name="frames", tests=[])
+    for operation in ("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"):
+        for size, cache in ((64, "cold"), (1024, "host-warm"), (4096 if within_pages else 1500, "device-warm")):
+            test = single_test(operation, size=size, window="256K", cache=cache, transactions=300)
+            suite["tests"] += json.loads(test.to_json())["tests"]
+    return json.dumps(suite)
+
+
 def _endless() -> str:
     """A suite that nobody sees the end of, and that can be killed anywhere."""
     suite = json.loads(_small())
@@ -75,14 +86,14 @@ def _stores() -> str:
     return json.dumps(suite)
 
 
-def _trial(*, failing: bool) -> str:
-    """What the contract is tried with."""
-    suite = json.loads(_small())["tests"]
+def _trial(tests: str, *, failing: bool) -> str:
+    """What the contract is tried with: tests of a suite, by operation."""
+    suite = json.loads(tests)["tests"]
     of = {test["parameters"]["operation"]: test["parameters"] for test in suite}
     refused = [
         {**of["bw-rd"], "path": "command"},
-        {**of["bw-rd"], "size_bytes": 64},
-        {**of["lat-rd"], "size_bytes": 512, "host_offset_bytes": 2},
+        {**of["bw-rd"], "size_bytes": 32},
+        {**of["lat-rd"], "device_offset_bytes": 4},
     ]
     trial = {"latency": of["lat-wrrd"], "bandwidth": of["bw-rdwr"], "refused": refused}
     return json.dumps({**trial, "failing": [of["lat-rd"], of["bw-wr"]] if failing else []})
@@ -97,8 +108,11 @@ def guest() -> Guest:
         ("small.json", _small()),
         ("many.json", _endless()),
         ("stores.json", _stores()),
-        ("trial.json", _trial(failing=False)),
-        ("failing.json", _trial(failing=True)),
+        ("frames.json", _frames(within_pages=True)),
+        ("long-frames.json", _frames(within_pages=False)),
+        ("trial.json", _trial(_small(), failing=False)),
+        ("failing.json", _trial(_small(), failing=True)),
+        ("frames-failing.json", _trial(_frames(within_pages=True), failing=True)),
         ("faults.json", json.dumps({"from": FAILING_POSITION, "failures": 1.0})),
     ):
         (FOLDER / name).write_text(content)

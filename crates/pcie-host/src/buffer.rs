@@ -1,10 +1,15 @@
 //! The host's buffer: anonymous memory of one page size, where it was asked for, and all of it there.
 
-use crate::cpu::PageSize;
 use crate::error::HostError;
 use crate::kernel::{locked_memory_limit, numbers, refused};
+use crate::options::PageSize;
 use crate::topology::Topology;
+use std::cell::RefCell;
 use std::ptr::{NonNull, null_mut};
+use std::rc::Rc;
+
+/// A buffer that device and host share.
+pub type SharedBuffer = Rc<RefCell<Buffer>>;
 
 /// Memory that was mapped for transfers; unmapped when dropped.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 
 mod cpu;
 mod error;
+mod options;
 mod topology;
 
 #[cfg(target_os = "linux")]
@@ -23,13 +24,14 @@ mod kernel;
 mod requester;
 
 #[cfg(target_os = "linux")]
-pub use buffer::Buffer;
+pub use buffer::{Buffer, SharedBuffer};
 #[cfg(target_os = "linux")]
 pub use clock::Clock;
-pub use cpu::{Cold, Cpu, HostOptions, PageSize};
+pub use cpu::Cpu;
 pub use error::HostError;
 #[cfg(target_os = "linux")]
-pub use host::{RealHost, SharedBuffer};
+pub use host::{RealHost, over_buffer};
 #[cfg(target_os = "linux")]
 pub use kernel::locked_memory_limit;
+pub use options::{Cold, HostOptions, PageSize};
 pub use topology::{Cache, Topology};

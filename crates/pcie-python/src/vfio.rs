@@ -28,7 +28,7 @@ impl From<Refused> for Error {
 
 /// An address as people write it.
 pub(crate) fn address(text: &str) -> Result<Address> {
-    Ok(text.parse()?)
+    text.parse().map_err(|error| refused(Refused::from(error)))
 }
 
 /// The devices that back ends could measure, as JSON; `root` is where `sys`, `proc`, `dev` and `etc` are.

@@ -10,6 +10,7 @@ mod contents;
 mod device;
 #[cfg(target_os = "linux")]
 mod link;
+mod options;
 #[cfg(target_os = "linux")]
 mod parts;
 #[cfg(target_os = "linux")]
@@ -22,59 +23,10 @@ use crate::options::{VfioHostOptions, described};
 use crate::origin::origin;
 use crate::refusal::Refusal;
 use crate::tree::Tree;
+pub use options::NvmeOptions;
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_store::Origin;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-
-/// How commands name their memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Naming {
-    /// Page by page.
-    #[default]
-    Prp,
-    /// As one piece.
-    Sgl,
-}
-
-/// How a completion is noticed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Noticing {
-    /// The queue is looked at, again and again.
-    #[default]
-    Polled,
-    /// The drive says so.
-    Interrupt,
-}
-
-/// Where commands lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QueueIn {
-    /// In host memory.
-    #[default]
-    Host,
-    /// In the drive's controller memory buffer.
-    Cmb,
-}
-
-/// What a drive can be told.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NvmeOptions {
-    /// How commands name their memory.
-    pub pointers: Naming,
-    /// How a completion is noticed.
-    pub completion: Noticing,
-    /// Where commands lie.
-    pub queue: QueueIn,
-    /// Blocks that may be written, `LBA+LENGTH`; none for none.
-    pub scratch: Option<String>,
-    /// Serial number of the drive whose scratch range may hold a file system.
-    pub scratch_overwrite: Option<String>,
-}
 
 /// A drive.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! What stands in the way of measuring a device, each with the command or option that mends it.
 
-use crate::address::Address;
+use crate::address::{Address, NoAddress};
 use pcie_host::HostError;
 use thiserror::Error;
 
@@ -8,8 +8,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The text is no address.
-    #[error("{0}: is no PCI address: give one such as 0000:3b:00.0, as `pcielab devices list` shows them")]
-    NoAddress(String),
+    #[error(transparent)]
+    NoAddress(#[from] NoAddress),
     /// Nothing is there.
     #[error("{address}: there is no such PCI function{}", names_of(.nearest))]
     NotThere {

@@ -12,7 +12,7 @@ use pcie_bench::{
     BandwidthSlice, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop, TimerFacts,
 };
 use pcie_driver::{Core, CoreFacts, DriverError, Progress};
-use pcie_host::SharedBuffer;
+use pcie_host::{SharedBuffer, over_buffer};
 use pcie_time::{Draws, Stream};
 use pcie_workload::{AddressList, Operation, Pattern as Order, Test};
 use std::ops::ControlFlow;
@@ -80,10 +80,7 @@ impl FpgaDevice {
     fn begun(&mut self, test: &Test) -> Result<(&mut Core<Vfio>, AddressList, Stop), DeviceError> {
         let length = self.buffer.borrow().bytes().len() as u64;
         if test.window_bytes > length {
-            return Err(DeviceError::NotSupported(format!(
-                "window_bytes = {}: the buffer has {length} bytes (host.buffer_bytes)",
-                test.window_bytes
-            )));
+            return Err(over_buffer(test.window_bytes, length));
         }
         let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
         let (addresses, stop) = self.begun.clone().ok_or_else(nothing)?;

@@ -1,9 +1,9 @@
 //! A BAR as a device that messages are sent to.
 
 use super::buffers::{self, Found};
+use super::options::{PioHostOptions, PioOptions};
 use super::range::{Part, Range};
 use super::stores::{Instruction, StoreLoop, fence};
-use super::{PioHostOptions, PioOptions};
 use crate::address::Address;
 use crate::listing::ready_for_stores;
 use crate::refusal::Refusal;

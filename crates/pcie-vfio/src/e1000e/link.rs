@@ -1,0 +1,66 @@
+//! A NIC, opened and in loopback; and opened again after a failure.
+
+use crate::address::Address;
+use crate::engine::Engine;
+use crate::opened::Opened;
+use crate::options::VfioHostOptions;
+use crate::refusal::Refusal;
+use crate::transport::Vfio;
+use crate::tree::{Function, Tree};
+use pcie_bench::DeviceError;
+use pcie_driver::e1000e::{DEPTH_MOST, Frame, Nic, NicError, QUEUE_BYTES};
+use pcie_host::SharedBuffer;
+
+/// Which NIC, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    pub(super) address: Address,
+    pub(super) host: VfioHostOptions,
+}
+
+/// What answers.
+pub(super) struct Link {
+    pub(super) nic: Nic<Vfio>,
+    pub(super) function: Function,
+}
+
+impl Link {
+    /// Opens the NIC and sees that it loops.
+    pub(super) fn open(tree: &Tree, way: &Way, buffer: &SharedBuffer) -> Result<Self, Refusal> {
+        let (opened, function) = Opened::open(tree, way.address)?;
+        let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, way.host.iommu_page_bytes)?;
+        let refused = |error: NicError| Refusal::Device { address: way.address, reason: error.to_string() };
+        Ok(Self { nic: Nic::open(transport).map_err(refused)?, function })
+    }
+}
+
+pub(super) fn raised(error: NicError) -> DeviceError {
+    match error {
+        NicError::Transport(_) | NicError::NotANic(_) => DeviceError::Lost(error.to_string()),
+        error => DeviceError::Failed(error.to_string()),
+    }
+}
+
+impl Engine for Link {
+    type Command = Frame;
+    const NAME: &'static str = "the NIC";
+
+    fn depth(&self) -> u64 {
+        DEPTH_MOST.into()
+    }
+
+    #[inline]
+    fn submit(&mut self, frame: Frame) -> Result<(), DeviceError> {
+        self.nic.submit(frame).map_err(raised).map(drop)
+    }
+
+    #[inline]
+    fn ring(&mut self) -> Result<(), DeviceError> {
+        self.nic.ring().map_err(raised)
+    }
+
+    #[inline]
+    fn ended(&mut self, _wrong: &mut Option<DeviceError>) -> Result<u64, DeviceError> {
+        self.nic.completions().map_err(raised)
+    }
+}
