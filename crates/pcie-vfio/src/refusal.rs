@@ -115,14 +115,15 @@ pub enum Refusal {
     NoSuchUser(String),
     /// Another process has it.
     #[error(
-        "{address}: {path} is busy, and was for {seconds} s: end the process that has it (`sudo fuser {path}`)"
+        "{address}: {path} is busy{}: end the process that has it (`sudo fuser {path}`)",
+        waited(*.seconds)
     )]
     Busy {
         /// Which.
         address: Address,
         /// The kernel's file.
         path: String,
-        /// How long it was waited for.
+        /// How long it was waited for; 0 where it was not.
         seconds: u64,
     },
     /// Without power.
@@ -197,6 +198,10 @@ pub enum Refusal {
     /// Not a system that this is made for.
     #[error("devices are reached through VFIO, which is there on Linux only: give --device sim")]
     NotLinux,
+}
+
+fn waited(seconds: u64) -> String {
+    if seconds == 0 { String::new() } else { format!(", and was for {seconds} s") }
 }
 
 fn names_of(addresses: &[Address]) -> String {

@@ -224,6 +224,7 @@ fn what_is_not_ready_is_listed_with_the_command_that_makes_it_so() {
         "0000:03:00.0: e1000e has it, and its BARs: `sudo pcielab devices bind 0000:03:00.0 --unbound --user $USER` makes \
          them yours"
     );
+    assert!(missing(NIC, "e1000e").contains("e1000e has it: `sudo pcielab devices bind 0000:03:00.0"));
     assert!(rows.iter().all(|row| row.address != BRIDGE));
     machine.function(DRIVE, "0x010802", Some("vfio-pci"), Some(7));
     assert_eq!(devices(&machine.tree()).iter().find(|row| row.kind == "nvme").unwrap().missing, "");
