@@ -29,6 +29,7 @@ ELSEWHERE = (
     "echo ",
     "pcielab run --device cuda",
     "pcielab run --device nvme",
+    "pcielab run --device e1000e",
     "pcielab run --device pio",
     "pcielab-run ",
     "sudo pcielab devices",
