@@ -10,7 +10,7 @@ from pcielab.library.suites.parameters import PARAMETERS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.store.frames import Store
+    from pcielab.store import Store
 
 NOTICE = "EMULATED: what was exercised, not how fast"
 """What stands over everything that is shown of such a run."""
