@@ -93,7 +93,7 @@ def _endless() -> str:
 def _kills() -> str:
     """How long each run has before it is killed: places are the seed's."""
     places = random.Random(int(os.environ.get(SEED, "1")))
-    return "".join(f"{places.randrange(60)}\n" for _ in range(int(os.environ.get(KILLS) or "20")))
+    return "".join(f"{places.randrange(60)}\n" for _ in range(int(os.environ.get(KILLS, "20"))))
 
 
 def _stores() -> str:
