@@ -35,6 +35,7 @@ ELSEWHERE = (
     "sudo pcielab devices",
     "sudo pcielab doctor",
     "sudo pcielab-run ",
+    "sudo ip link ",
 )
 """What begins like this looks at the machine that it runs on, is what runs this test, or serves a browser."""
 LSPCI = """\

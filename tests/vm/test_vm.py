@@ -86,7 +86,7 @@ def _many() -> str:
 
 def _endless() -> str:
     """A suite that nobody sees the end of."""
-    [test] = json.loads(single_test("bw-wr", size=4096, window="1M", transactions=1 << 33).to_json())["tests"]
+    [test] = json.loads(single_test("bw-wr", size=4096, window="1M", transactions=(1 << 32) - 1).to_json())["tests"]
     return json.dumps({**json.loads(_small()), "name": "endless", "tests": [test]})
 
 

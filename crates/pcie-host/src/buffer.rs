@@ -302,7 +302,7 @@ mod tests {
         std::fs::create_dir_all(directory.path().join("proc")).unwrap();
         std::fs::write(directory.path().join("proc/meminfo"), "MemFree: 9 kB\nMemAvailable:  2048 kB\n")
             .unwrap();
-        let topology = Topology::at(directory.path());
+        let topology = Topology::from(crate::root::Root::at(directory.path()));
         let told = |bytes, pages, node| {
             Buffer::allocate(bytes, pages, node, &topology).map(drop).unwrap_err().to_string()
         };

@@ -8,6 +8,7 @@
 mod cpu;
 mod error;
 mod options;
+mod root;
 mod topology;
 
 #[cfg(target_os = "linux")]
@@ -34,4 +35,5 @@ pub use host::{RealHost, over_buffer};
 #[cfg(target_os = "linux")]
 pub use kernel::locked_memory_limit;
 pub use options::{Cold, HostOptions, PageSize};
+pub use root::Root;
 pub use topology::{Cache, Topology};

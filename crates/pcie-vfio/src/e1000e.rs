@@ -15,10 +15,9 @@ mod link;
 mod plan;
 
 use crate::address::Address;
-use crate::options::{VfioHostOptions, described};
-use crate::origin::origin;
+use crate::chosen::Chosen;
+use crate::options::VfioHostOptions;
 use crate::refusal::Refusal;
-use crate::tree::Tree;
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
@@ -26,10 +25,7 @@ use serde_json::{Map, Value, json};
 /// A NIC.
 #[derive(Clone, Debug)]
 pub struct E1000e {
-    address: Address,
-    host: VfioHostOptions,
-    tree: Tree,
-    origin: Origin,
+    chosen: Chosen,
 }
 
 impl E1000e {
@@ -38,17 +34,26 @@ impl E1000e {
     /// # Errors
     /// Nothing is there, or it is no such NIC.
     pub fn new(address: Address, host: VfioHostOptions) -> Result<Self, Refusal> {
-        let tree = Tree::here();
-        let function = tree.function(address)?;
-        if !function.is_e1000e() {
-            let reason = format!(
-                "is no Intel 82574 (8086:10d3, 8086:10f6), but {:04x}:{:04x}: other NICs are set up otherwise; `pcielab devices \
-                 list` shows what can be measured",
-                function.vendor_id, function.device_id
-            );
-            return Err(Refusal::Device { address, reason });
+        let (chosen, function) = Chosen::new(address, host)?;
+        if function.is_e1000e() {
+            return Ok(Self { chosen });
         }
-        Ok(Self { address, host, origin: origin(&function), tree })
+        let reason = format!(
+            "is no Intel 82574 (8086:10d3, 8086:10f6), but {:04x}:{:04x}: other NICs are set up otherwise; `pcielab devices \
+             list` shows what can be measured",
+            function.vendor_id, function.device_id
+        );
+        Err(Refusal::Device { address, reason })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_here(&self) -> Result<Bench, Refusal> {
+        self.chosen.bench(device::NicDevice::open)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_here(&self) -> Result<Bench, Refusal> {
+        Err(Refusal::NotLinux)
     }
 }
 
@@ -58,35 +63,14 @@ impl Backend for E1000e {
     }
 
     fn origin(&self) -> Origin {
-        self.origin
+        self.chosen.origin
     }
 
     fn options(&self) -> Map<String, Value> {
-        described(self.address, json!({}), json!(self.host))
+        self.chosen.options(json!({}))
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
         self.open_here().map_err(|refusal| OpenError::Unavailable(refusal.to_string()))
-    }
-}
-
-impl E1000e {
-    #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        use crate::host::{VfioHost, opened};
-        use pcie_host::Topology;
-        let topology = Topology::here();
-        let (inner, buffer) = opened(&self.tree, self.address, &self.host, &topology)?;
-        let way = link::Way { address: self.address, host: self.host.clone() };
-        let device = device::NicDevice::open(&self.tree, way, &topology, inner.core(), &buffer)?;
-        let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
-        let host = VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, device.contents());
-        Ok(Bench { device: Box::new(device), host: Box::new(host) })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        let _ = &self.tree;
-        Err(Refusal::NotLinux)
     }
 }

@@ -13,6 +13,7 @@
 
 mod address;
 mod binding;
+mod chosen;
 mod e1000e;
 #[cfg(target_os = "linux")]
 mod engine;

@@ -211,3 +211,29 @@ fn names_of(addresses: &[Address]) -> String {
     let texts: Vec<String> = addresses.iter().map(Address::to_string).collect();
     format!(": the nearest are {}", texts.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+    use super::*;
+
+    #[test]
+    fn who_is_in_the_way_is_named_with_what_ends_it() {
+        let address: Address = "0000:3b:00.0".parse().unwrap();
+        let busy = |seconds| Refusal::Busy { address, path: "/dev/vfio/9".into(), seconds }.to_string();
+        assert_eq!(
+            busy(0),
+            "0000:3b:00.0: /dev/vfio/9 is busy: end the process that has it (`sudo fuser /dev/vfio/9`)"
+        );
+        assert!(busy(10).contains("is busy, and was for 10 s: end the process that has it"));
+        let theirs = Refusal::NoStores { address, path: "/sys/resource2".into() }.to_string();
+        assert!(
+            theirs.contains(
+                "permission denied: `sudo pcielab devices bind 0000:3b:00.0 --unbound --user $USER`"
+            )
+        );
+        assert!(Refusal::NoRoom { bytes: 4096 }.to_string().contains("give a smaller host.buffer_bytes"));
+        assert!(Refusal::NotLinux.to_string().contains("give --device sim"));
+    }
+}

@@ -3,13 +3,14 @@
 use crate::address::Address;
 use crate::refusal::Refusal;
 use pcie_bench::{Condition, LinkFacts};
+use pcie_host::Root;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A machine's `sys`, `proc`, `dev` and `etc`.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    root: PathBuf,
+    root: Root,
 }
 
 /// A BAR, as the kernel laid it out.
@@ -56,19 +57,19 @@ impl Tree {
     /// This machine.
     #[must_use]
     pub fn here() -> Self {
-        Self::at("/")
+        Self { root: Root::here() }
     }
 
     /// The machine whose `sys`, `proc`, `dev` and `etc` are in a directory.
     #[must_use]
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: Root::at(root) }
     }
 
     /// A path of that machine.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
-        self.root.join(path)
+        self.root.path(path)
     }
 
     /// The functions that there are, in order.

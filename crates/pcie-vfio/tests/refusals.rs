@@ -245,6 +245,20 @@ fn a_binding_that_fails_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn what_is_made_ready_for_stores_twice_is_switched_on_once() {
+    let machine = Machine::new();
+    let enable = format!("sys/bus/pci/devices/{NIC}/enable");
+    machine.write(&enable, "0\n");
+    let ready = || bind(&machine.tree(), address(NIC), Purpose::Stores, None).unwrap();
+    ready();
+    assert_eq!(machine.text(&enable), "1");
+    // As the kernel shows it, told apart from what is written.
+    machine.write(&enable, "1\n");
+    ready();
+    assert_eq!(machine.text(&enable), "1\n");
+}
+
+#[test]
 fn a_device_is_given_back_to_whatever_driver_the_kernel_chooses() {
     let machine = Machine::new();
     machine.function(DRIVE, "0x010802", Some("vfio-pci"), Some(7));

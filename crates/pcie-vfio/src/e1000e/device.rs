@@ -1,18 +1,19 @@
 //! A NIC as the device of a bench.
 
 use super::frames::Frames;
-use super::link::{Link, Way, raised};
+use super::link::{Link, raised};
 use super::plan::Plan;
+use crate::chosen::{Beside, Chosen, OnBus};
 use crate::engine::{latencies, many, median_ns, one, part, scattered};
 use crate::host::{Contents, SharedContents};
 use crate::refusal::Refusal;
-use crate::tree::{Function, Tree};
+use crate::tree::Function;
 use pcie_bench::{
     BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Remarks,
     Start, Stop,
 };
 use pcie_driver::e1000e::{DEPTH_MOST, FRAME_BYTES_LEAST, FRAME_BYTES_MOST, Frame};
-use pcie_host::{Clock, SharedBuffer, Topology};
+use pcie_host::{Clock, SharedBuffer};
 use pcie_store::Scalar;
 use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;
@@ -37,8 +38,7 @@ struct Begun {
 
 /// A NIC.
 pub(super) struct NicDevice {
-    tree: Tree,
-    way: Way,
+    chosen: Chosen,
     function: Function,
     core: u32,
     clock: Clock,
@@ -79,37 +79,23 @@ impl Lanes {
 }
 
 impl NicDevice {
-    pub(super) fn open(
-        tree: &Tree,
-        way: Way,
-        topology: &Topology,
-        core: u32,
-        buffer: &SharedBuffer,
-    ) -> Result<Self, Refusal> {
-        let link = Link::open(tree, &way, buffer)?;
+    pub(super) fn open(beside: Beside<'_>) -> Result<Self, Refusal> {
+        let Beside { chosen, topology, core, buffer } = beside;
+        let link = Link::open(chosen, buffer)?;
         let clock = Clock::measured(topology);
         Ok(Self {
-            tree: tree.clone(),
+            chosen: chosen.clone(),
             function: link.function.clone(),
             core,
             facts: facts(&link.function, &clock),
             clock,
             buffer: Rc::clone(buffer),
             contents: SharedContents::default(),
-            way,
             link: Some(link),
             begun: None,
             sources: 0,
             parts: Vec::new(),
         })
-    }
-
-    pub(super) fn contents(&self) -> SharedContents {
-        Rc::clone(&self.contents)
-    }
-
-    pub(super) fn function(&self) -> &Function {
-        &self.function
     }
 
     /// The test at hand.
@@ -199,6 +185,16 @@ fn facts(function: &Function, clock: &Clock) -> DeviceFacts {
                 .into(),
             deadline_ms: Some(DEADLINE_MS),
         }),
+    }
+}
+
+impl OnBus for NicDevice {
+    fn function(&self) -> &Function {
+        &self.function
+    }
+
+    fn contents(&self) -> SharedContents {
+        Rc::clone(&self.contents)
     }
 }
 
@@ -319,7 +315,7 @@ impl Device for NicDevice {
     fn recover(&mut self) -> Result<(), DeviceError> {
         // Closed first: the group can be had once.
         self.link = None;
-        let link = Link::open(&self.tree, &self.way, &self.buffer);
+        let link = Link::open(&self.chosen, &self.buffer);
         self.link = Some(link.map_err(|refusal| DeviceError::Lost(refusal.to_string()))?);
         Ok(())
     }

@@ -1,22 +1,14 @@
 //! A NIC, opened and in loopback; and opened again after a failure.
 
-use crate::address::Address;
+use crate::chosen::Chosen;
 use crate::engine::Engine;
 use crate::opened::Opened;
-use crate::options::VfioHostOptions;
 use crate::refusal::Refusal;
 use crate::transport::Vfio;
-use crate::tree::{Function, Tree};
+use crate::tree::Function;
 use pcie_bench::DeviceError;
 use pcie_driver::e1000e::{DEPTH_MOST, Frame, Nic, NicError, QUEUE_BYTES};
 use pcie_host::SharedBuffer;
-
-/// Which NIC, and how.
-#[derive(Clone, Debug)]
-pub(super) struct Way {
-    pub(super) address: Address,
-    pub(super) host: VfioHostOptions,
-}
 
 /// What answers.
 pub(super) struct Link {
@@ -26,10 +18,11 @@ pub(super) struct Link {
 
 impl Link {
     /// Opens the NIC and sees that it loops.
-    pub(super) fn open(tree: &Tree, way: &Way, buffer: &SharedBuffer) -> Result<Self, Refusal> {
-        let (opened, function) = Opened::open(tree, way.address)?;
-        let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, way.host.iommu_page_bytes)?;
-        let refused = |error: NicError| Refusal::Device { address: way.address, reason: error.to_string() };
+    pub(super) fn open(chosen: &Chosen, buffer: &SharedBuffer) -> Result<Self, Refusal> {
+        let address = chosen.address;
+        let (opened, function) = Opened::open(&chosen.tree, address)?;
+        let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, chosen.host.iommu_page_bytes)?;
+        let refused = |error: NicError| Refusal::Device { address, reason: error.to_string() };
         Ok(Self { nic: Nic::open(transport).map_err(refused)?, function })
     }
 }

@@ -2,10 +2,11 @@
 
 use super::contents::Blocks;
 use super::link::{Link, Way};
-use super::options::Noticing;
+use super::options::{Noticing, NvmeOptions};
 use super::parts::measured_parts;
 use super::plan::{Command, Plan};
 use super::scratch::Scratch;
+use crate::chosen::{Beside, OnBus};
 use crate::engine::{Engine, latencies, many, one, scattered};
 use crate::host::{Contents, SharedContents};
 use crate::opened::Interrupt;
@@ -16,7 +17,7 @@ use pcie_bench::{
     Start, Stop,
 };
 use pcie_driver::nvme::{Completion, Kind, NvmeError};
-use pcie_host::{Clock, SharedBuffer, Topology};
+use pcie_host::{Clock, SharedBuffer};
 use pcie_store::Scalar;
 use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;
@@ -53,18 +54,14 @@ pub(super) struct NvmeDevice {
 }
 
 impl NvmeDevice {
-    pub(super) fn open(
-        tree: &Tree,
-        way: Way,
-        topology: &Topology,
-        core: u32,
-        buffer: &SharedBuffer,
-    ) -> Result<Self, Refusal> {
-        let mut link = Link::open(tree, &way, buffer)?;
+    pub(super) fn open(beside: Beside<'_>, options: &NvmeOptions) -> Result<Self, Refusal> {
+        let Beside { chosen, topology, core, buffer } = beside;
+        let way = Way { address: chosen.address, options: options.clone(), host: chosen.host.clone() };
+        let mut link = Link::open(&chosen.tree, &way, buffer)?;
         let scratch = link.scratch(&way, buffer)?;
         let clock = Clock::measured(topology);
         Ok(Self {
-            tree: tree.clone(),
+            tree: chosen.tree.clone(),
             function: link.function.clone(),
             core,
             facts: facts(&link, &way, &clock),
@@ -77,14 +74,6 @@ impl NvmeDevice {
             begun: None,
             parts: Vec::new(),
         })
-    }
-
-    pub(super) fn contents(&self) -> SharedContents {
-        Rc::clone(&self.contents)
-    }
-
-    pub(super) fn function(&self) -> &Function {
-        &self.function
     }
 
     fn stop(&self) -> Stop {
@@ -222,6 +211,16 @@ fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
                 .into(),
             deadline_ms: Some(DEADLINE_MS),
         }),
+    }
+}
+
+impl OnBus for NvmeDevice {
+    fn function(&self) -> &Function {
+        &self.function
+    }
+
+    fn contents(&self) -> SharedContents {
+        Rc::clone(&self.contents)
     }
 }
 
