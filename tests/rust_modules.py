@@ -1,17 +1,21 @@
 """Which files of a Rust crate use what other files of it define: read from the sources, as a reader would.
 
-One file uses another if it names something that the other defines (by an import, by a path, or through a re-export, which is
-looked through), or calls a method that the other adds to a type from elsewhere. A re-export by itself is no use, and neither is
-what only tests do. It is no compiler: it knows modules, items, imports and paths, and nothing of types.
+One file uses another if it names something that the other defines (by an import, by a path, or through a
+re-export, which is looked through), or calls a method that the other adds to a type from elsewhere. A re-export by
+itself is no use, and neither is what only tests do. It is no compiler: it knows modules, items, imports and paths,
+and nothing of types.
 """
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 Name = tuple[str, ...]
 """A module, as the names from the root of its crate down to it."""
+
+Graph = dict[Name, set[Name]]
 
 TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/"  # comments
@@ -35,6 +39,14 @@ class Import:
     path: Name
     line: int
     exported: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """A module, or something that its file defines."""
+
+    module: Name
+    is_item: bool
 
 
 @dataclass
@@ -232,8 +244,8 @@ class Crate:
             file = next(path for path in (folder / f"{child}.rs", folder / child / "mod.rs") if path.exists())
             self.add((*module, child), file, folder / child)
 
-    def find(self, module: Name, path: Name, seen: frozenset[tuple[Name, Name]] = frozenset()) -> Name | None:
-        """The module whose file defines what a path in a module names; none if it is of another crate."""
+    def find(self, module: Name, path: Name, seen: frozenset[tuple[Name, Name]] = frozenset()) -> Found | None:
+        """What a path in a module names; none if it is of another crate."""
         if (module, path) in seen:
             return None
         seen |= {(module, path)}
@@ -242,43 +254,42 @@ class Crate:
             path = path[1:]
         source = self.sources[module]
         if not path or path[0] in source.items:
-            return module
+            return Found(module, is_item=bool(path))
         if path[0] in source.children:
             return self.find((*module, path[0]), path[1:], seen)
         if imported := source.imports.get(path[0]):
             return self.find(module, (*imported.path, *path[1:]), seen)
         for glob in source.globs:
-            if glob.path[0] in ("crate", "self", "super") or glob.path[0] in source.children:
-                if (target := self.find(module, glob.path, seen)) is not None:
-                    if (found := self.find(target, path, seen)) is not None:
-                        return found
+            if glob.path[0] in ("crate", "self", "super", *source.children):
+                room = self.find(module, glob.path, seen)
+                found = room and self.find(room.module, path, seen)
+                if found is not None:
+                    return found
         return None
 
-    def note(self, user: Name, used: Name | None, what: str, line: int) -> None:
-        if used is not None and used != user:
-            self.uses[user].setdefault(used, f"{what}, line {line}")
+    def note(self, user: Name, found: Found | None, what: str, line: int) -> None:
+        if found is not None and found.is_item and found.module != user:
+            self.uses[user].setdefault(found.module, f"{what}, line {line}")
 
     def find_uses(self) -> None:
         for module, source in self.sources.items():
             for name, imported in source.imports.items():
                 if not imported.exported or name in source.named:
                     line = source.named.get(name, imported.line)
-                    target = self.find(module, imported.path)
-                    if target is not None and imported.path[-1] != target[-1:]:
-                        self.note(module, target, name, line)
+                    self.note(module, self.find(module, imported.path), name, line)
             for path, line in source.paths:
                 if path[0] not in source.items:
                     self.note(module, self.find(module, path), "::".join(path), line)
         self.find_calls()
 
     def find_calls(self) -> None:
-        """Methods that a file adds to a type from elsewhere, where they are called by a name that nothing else has."""
+        """Calls of methods that a file adds to a type from elsewhere, by names that nothing else has."""
         defined = Counter(name for source in self.sources.values() for name in source.functions)
         added = {
             method: (module, public)
             for module, source in self.sources.items()
             for path, methods in source.extended
-            if self.find(module, path) not in (None, module)
+            if (owner := self.find(module, path)) is not None and owner.module != module
             for method, public in methods.items()
             if defined[method] == 1
         }
@@ -287,19 +298,42 @@ class Crate:
                 if given := added.get(method):
                     module, public = given
                     if public or caller[: len(module)] == module:
-                        self.note(caller, module, f"{method}()", line)
+                        self.note(caller, Found(module, is_item=True), f"{method}()", line)
 
     def circles(self) -> list[str]:
-        """One circle of each knot of files that use each other, as text."""
-        return [self.text(knot) for knot in knots({user: set(used) for user, used in self.uses.items()})]
+        """Circles of files, and of rooms: each a module with all that is below it, among those beside it."""
+        graphs = [{user: set(used) for user, used in self.uses.items()}]
+        for room in self.sources:
+            beside: dict[Name, set[Name]] = defaultdict(set)
+            for user, used in self.inside(room):
+                beside[user[: len(room) + 1]].add(used[: len(room) + 1])
+            graphs.append(beside)
+        return list(dict.fromkeys(self.told(circle) for graph in graphs for circle in circles(graph)))
 
-    def text(self, circle: list[Name]) -> str:
-        steps = zip(circle, [*circle[1:], circle[0]], strict=True)
-        return " -> ".join(f"{self.sources[user].path} ({self.uses[user][used]})" for user, used in steps)
+    def inside(self, room: Name) -> Iterator[tuple[Name, Name]]:
+        """The uses between the rooms of a room."""
+        depth = len(room) + 1
+        for user, others in self.uses.items():
+            for used in others:
+                within = user[: depth - 1] == used[: depth - 1] == room
+                if within and len(user) >= depth <= len(used) and user[:depth] != used[:depth]:
+                    yield user, used
+
+    def told(self, circle: list[Name]) -> str:
+        """A circle, with one use for each of its steps."""
+        return " -> ".join(self.use(a, b) for a, b in zip(circle, [*circle[1:], circle[0]], strict=True))
+
+    def use(self, room: Name, other: Name) -> str:
+        """How a file, or one in a room, uses the other."""
+        for user in sorted(self.sources, key=lambda module: (module != room, module)):
+            for used, how in self.uses.get(user, {}).items():
+                if user[: len(room)] == room and used[: len(other)] == other:
+                    return f"{self.sources[user].path} ({how})"
+        raise AssertionError(f"{room} does not use {other}")
 
 
-def knots(graph: dict[Name, set[Name]]) -> list[list[Name]]:
-    """A shortest circle out of each knot of a graph, until none is left."""
+def circles(graph: Graph) -> list[list[Name]]:
+    """Circles of a graph: a shortest one, and those that are left where that is cut."""
     found = []
     graph = {node: set(targets) for node, targets in graph.items()}
     while circle := shortest_circle(graph):
@@ -308,7 +342,7 @@ def knots(graph: dict[Name, set[Name]]) -> list[list[Name]]:
     return found
 
 
-def shortest_circle(graph: dict[Name, set[Name]]) -> list[Name] | None:
+def shortest_circle(graph: Graph) -> list[Name] | None:
     best: list[Name] | None = None
     for start in sorted(graph):
         came_from: dict[Name, Name] = {}
