@@ -13,9 +13,9 @@ import sys
 from pathlib import Path
 
 WRITTEN = {
-    "python/pcielab/profiles/parts.py": "profile_types:module",
-    "python/pcielab/suites/parameters.py": "test_types:module",
-    "python/pcielab/suites/lists.py": "test_types:lists",
+    "python/pcielab/library/profiles/parts.py": "profile_types:module",
+    "python/pcielab/library/suites/parameters.py": "test_types:module",
+    "python/pcielab/library/suites/lists.py": "test_types:lists",
     "docs/reference/store.md": "test_types:page",
     "docs/reference/profiles.md": "profile_reference:markdown",
     "docs/reference/doctor.md": "doctor_reference:markdown",

@@ -1,4 +1,4 @@
-"""The Python models of profiles (`pcielab.profiles.parts`), from the types that the simulator takes.
+"""The Python models of profiles (`pcielab.library.profiles.parts`), from the types that the simulator takes.
 
 The words, ranges and defaults are those of `crates/pcie-sim/src/profile`. Where a key says no range its name does:
 shares lie from 0 to 1, times of a step below 100 us, counts and sizes fill their 32 bits.
@@ -15,14 +15,14 @@ _HEAD = '''\
 """The parts of a system as the simulator takes them: keys, ranges, defaults and what they mean.
 
 Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there. Rules across keys are in
-`pcielab.profiles.rules`.
+`pcielab.library.profiles.rules`.
 """
 
 from typing import Literal
 
 from pydantic import Field
 
-from pcielab.profiles.part import (
+from pcielab.library.profiles.part import (
 {imports}
 )
 '''
@@ -137,7 +137,7 @@ def _grouped(number: float) -> str:
 
 
 def _alias(key: str, kind: str, least: int | None, most: int | None, width: str) -> str | None:
-    """The type of `pcielab.profiles.part` that says a range, by the key where the schema says none."""
+    """The type of `pcielab.library.profiles.part` that says a range, by the key where the schema says none."""
     if kind == "number":
         if most is None:
             return "StepTime" if key.endswith("_ns") else "Share"

@@ -1,4 +1,4 @@
-"""The house as CONTRIBUTING draws it: a crate depends only on crates above it, every crate is on the map, and
+"""The house as CONTRIBUTING draws it: every crate and every room is on its map, and needs only those above it;
 in no crate do files or rooms use each other in a circle."""
 
 import re
@@ -102,3 +102,24 @@ def test_what_is_handed_on_and_what_tests_use_is_no_circle(tmp_path: Path) -> No
 )
 def test_no_files_or_rooms_of_a_crate_use_each_other_in_a_circle(crate: str) -> None:
     assert Crate(ROOT / "crates" / crate / "src").circles() == []
+
+
+def layers() -> list[set[str]]:
+    """The rooms of the Python package as import-linter holds them, those that others stand on first."""
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    whole = next(one for one in tools["importlinter"]["contracts"] if one["containers"] == ["pcielab"])
+    return [set(layer.split(" | ")) for layer in reversed(whole["layers"])]
+
+
+def drawn_rooms() -> list[str]:
+    """The rooms of the Python package in the order of the map."""
+    rows = re.findall(r"^\| (`[^|]+(?:\.py|/)`) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    return [re.sub(r"\.py$|/$", "", room) for row in rows for room in re.findall(r"`([a-z_./]+)`", row)]
+
+
+def test_every_room_of_python_is_on_the_map_in_the_order_of_its_layers() -> None:
+    rooms, left = drawn_rooms(), layers()
+    assert sorted(rooms) == sorted(set().union(*left))
+    for layer in left:
+        first, rooms = rooms[: len(layer)], rooms[len(layer) :]
+        assert set(first) == layer

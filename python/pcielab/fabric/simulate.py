@@ -9,9 +9,9 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.fabric.flows import flows_of, frame_of
-from pcielab.fabric.load import Fabric
 from pcielab.fabric.requests import requests_of, summary_of
+from pcielab.library.fabrics.flows import flows_of, frame_of
+from pcielab.library.fabrics.load import Fabric
 
 Discipline: TypeAlias = Literal["per-flow", "per-destination", "fifo"]
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)

@@ -1,0 +1,12 @@
+"""How far a twin can be trusted: its predictions of a whole suite against measured rows.
+
+from pcielab.analysis.validate import score
+
+result = score(open_store("measured.db"), open_store("twin.db"), exclude=read_pack(Path("pack.csv")))
+result.by_test, result.by_regime, result.worst(10)
+"""
+
+from pcielab.analysis.validate.bands import Band, write_bands
+from pcielab.analysis.validate.scores import Score, score
+
+__all__ = ["Band", "Score", "score", "write_bands"]
