@@ -32,8 +32,12 @@ class Step(_Table):
     actor: Literal["host", "device"]
     kind: Literal["mmio-read", "mmio-write", "dma-read", "dma-write", "msi"]
     bytes: int | Literal["packet"]
-    every_packets: _Count = 1
+    every_packets: _Count | None = None
+    """It happens once every so many packets; left out: for each, or, if moderated by time, as time goes."""
     batch: _Count = 1
+    """It moves so many pieces of `bytes` at once, one for each packet."""
+    moderation_ns: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    """So long passes between two interrupts of a queue, unless `every_packets` packets wait before."""
 
     @field_validator("bytes", mode="before")
     @classmethod
@@ -73,7 +77,7 @@ class NicProfile(_Table):
 
     def as_question(self) -> dict[str, Any]:
         """The profile as the compiled half takes it."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 def shipped_nics() -> list[str]:
