@@ -7,8 +7,8 @@ DRIVERS = {
     "nvme/commands of 4 KiB, 32 at a time, 1/s": ("nvme driver, a command", 0.5),
     "e1000e/frames of 1500 B, 32 at a time, 1/s": ("e1000e driver, a frame", 0.67),
 }
-"""What criterion calls them, what they are called here, and what they may take, us: so that the drive binds and not its
-driver; and less than the shortest frame takes at 1 Gb/s."""
+"""What criterion calls them, what they are called here, and what they may take, us: so that the drive binds, not
+its driver; and less than the shortest frame takes at 1 Gb/s."""
 STORES = "stores of 4 KiB/"
 BASELINE = f"{STORES}memset, s"
 
