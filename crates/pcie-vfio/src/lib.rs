@@ -17,6 +17,8 @@ mod chosen;
 mod e1000e;
 #[cfg(target_os = "linux")]
 mod engine;
+#[cfg(target_os = "linux")]
+mod facts;
 mod fpga;
 #[cfg(target_os = "linux")]
 mod host;

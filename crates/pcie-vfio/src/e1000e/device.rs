@@ -5,6 +5,7 @@ use super::link::{Link, raised};
 use super::plan::Plan;
 use crate::chosen::{Beside, Chosen, OnBus};
 use crate::engine::{latencies, many, median_ns, one, part, scattered};
+use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
 use crate::refusal::Refusal;
 use crate::tree::Function;
@@ -165,7 +166,7 @@ impl NicDevice {
 }
 
 fn facts(function: &Function, clock: &Clock) -> DeviceFacts {
-    let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
+    let includes = ["doorbell", "descriptor", "loopback", "poll", "timer"];
     DeviceFacts {
         name: "Intel 82574, in MAC loopback".into(),
         timer: clock.timer(),
@@ -173,17 +174,8 @@ fn facts(function: &Function, clock: &Clock) -> DeviceFacts {
         command_transfer_bytes_most: None,
         outstanding: Some(DEPTH_MOST.into()),
         hardware: Some(DeviceHardware {
-            address: Some(function.address.to_string()),
-            vendor_id: Some(function.vendor_id),
-            device_id: Some(function.device_id),
-            firmware: None,
-            driver: Some("pcielab e1000e, over vfio-pci".into()),
-            link: Some(function.link_facts()),
-            operations: operations.map(|operation| format!("dma {operation}")).into(),
-            latency_includes: ["doorbell", "descriptor", "loopback", "poll", "timer"]
-                .map(str::to_owned)
-                .into(),
-            deadline_ms: Some(DEADLINE_MS),
+            latency_includes: includes.map(str::to_owned).into(),
+            ..hardware(function, "e1000e", DEADLINE_MS)
         }),
     }
 }

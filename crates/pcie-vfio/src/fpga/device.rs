@@ -2,14 +2,13 @@
 
 use super::pattern::Pattern;
 use crate::chosen::{Beside, Chosen, OnBus};
+use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
 use crate::opened::Opened;
 use crate::refusal::Refusal;
 use crate::transport::Vfio;
 use crate::tree::Function;
-use pcie_bench::{
-    BandwidthSlice, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop, TimerFacts,
-};
+use pcie_bench::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start, Stop, TimerFacts};
 use pcie_driver::{Core, CoreFacts, DriverError, Progress};
 use pcie_host::{SharedBuffer, over_buffer};
 use pcie_time::{Draws, Stream};
@@ -111,23 +110,13 @@ impl OnBus for FpgaDevice {
 
 impl Device for FpgaDevice {
     fn facts(&self) -> DeviceFacts {
-        let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
         DeviceFacts {
             name: format!("pcielab core, {} bit, {} tags", 8 * self.facts.data_bytes, self.facts.tags),
             timer: TimerFacts { numerator_ns: u64::from(self.facts.clock_ps), denominator: 1000, cycles: 1 },
             dma_transfer_bytes_most: Some(TRANSFER_BYTES_MOST),
             command_transfer_bytes_most: None,
             outstanding: Some(self.facts.tags),
-            hardware: Some(DeviceHardware {
-                address: Some(self.chosen.address.to_string()),
-                vendor_id: Some(self.function.vendor_id),
-                device_id: Some(self.function.device_id),
-                driver: Some("pcielab core, over vfio-pci".into()),
-                link: Some(self.function.link_facts()),
-                operations: operations.map(|operation| format!("dma {operation}")).into(),
-                deadline_ms: Some(DEADLINE_MS),
-                ..DeviceHardware::default()
-            }),
+            hardware: Some(hardware(&self.function, "core", DEADLINE_MS)),
         }
     }
 

@@ -8,6 +8,7 @@ use super::plan::{Command, Plan};
 use super::scratch::Scratch;
 use crate::chosen::{Beside, OnBus};
 use crate::engine::{Engine, latencies, many, one, scattered};
+use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
 use crate::opened::Interrupt;
 use crate::refusal::Refusal;
@@ -191,7 +192,7 @@ fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
         Noticing::Polled => "poll",
         Noticing::Interrupt => "interrupt",
     };
-    let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
+    let includes = ["doorbell", "descriptor", "medium", noticed, "timer"];
     DeviceFacts {
         name: identity.model.clone(),
         timer: clock.timer(),
@@ -199,17 +200,9 @@ fn facts(link: &Link, way: &Way, clock: &Clock) -> DeviceFacts {
         command_transfer_bytes_most: None,
         outstanding: Some(u32::from(link.drive.depth())),
         hardware: Some(DeviceHardware {
-            address: Some(way.address.to_string()),
-            vendor_id: Some(link.function.vendor_id),
-            device_id: Some(link.function.device_id),
             firmware: Some(identity.firmware.clone()),
-            driver: Some("pcielab nvme, over vfio-pci".into()),
-            link: Some(link.function.link_facts()),
-            operations: operations.map(|operation| format!("dma {operation}")).into(),
-            latency_includes: ["doorbell", "descriptor", "medium", noticed, "timer"]
-                .map(str::to_owned)
-                .into(),
-            deadline_ms: Some(DEADLINE_MS),
+            latency_includes: includes.map(str::to_owned).into(),
+            ..hardware(&link.function, "nvme", DEADLINE_MS)
         }),
     }
 }
