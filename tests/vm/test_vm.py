@@ -121,7 +121,7 @@ def _stores_trial() -> str:
     return json.dumps({"possible": possible, "refused": refused, "failing": possible})
 
 
-def _trial(tests: str, refused: Sequence[tuple[str, Mapping[str, object]]], *, failing: bool = True) -> str:
+def _trial(tests: str, refused: Sequence[tuple[str, Mapping[str, object]]]) -> str:
     """What the contract is tried with: tests of a suite by operation, and changes that have to be refused."""
     of = {test["parameters"]["operation"]: test["parameters"] for test in json.loads(tests)["tests"]}
     trial = {
@@ -129,7 +129,7 @@ def _trial(tests: str, refused: Sequence[tuple[str, Mapping[str, object]]], *, f
         "bandwidth": of["bw-rdwr"],
         "refused": [{**of[operation], **changes} for operation, changes in refused],
     }
-    return json.dumps({**trial, "failing": [of["lat-rd"], of["bw-wr"]] if failing else []})
+    return json.dumps({**trial, "failing": [of["lat-rd"], of["bw-wr"]]})
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,6 @@ def guest() -> Guest:
         ("stores.json", _stores()),
         ("frames.json", _frames(within_pages=True)),
         ("long-frames.json", _frames(within_pages=False)),
-        ("trial.json", _trial(_small(), NOT_OF_DEVICES, failing=False)),
         ("failing.json", _trial(_small(), NOT_OF_DEVICES)),
         ("frames-failing.json", _trial(_frames(within_pages=True), NOT_OF_DEVICES)),
         ("faults.json", json.dumps({"from": FAILING_POSITION, "failures": 1.0})),
