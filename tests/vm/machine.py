@@ -14,8 +14,8 @@ OUT_BYTES = 64 << 20
 BAR_BYTES = 64 << 20
 
 COMMAND_LINE = "console=ttyS0 quiet intel_iommu=on panic=-1 tsc=reliable mitigations=off"
-"""Without the time stamp counter, which the kernel does not trust here by itself, every look at the clock leaves the guest's
-processor; mitigations protect nobody in a guest that runs our programs alone, and slow each call down."""
+"""By itself the kernel does not trust the time stamp counter here, and then every look at the clock leaves the guest's
+processor. Mitigations protect nobody in a guest that runs our programs alone, and slow each call down."""
 
 
 @dataclass(frozen=True)
