@@ -14,7 +14,7 @@ OUT_BYTES = 64 << 20
 BAR_BYTES = 64 << 20
 
 COMMAND_LINE = "console=ttyS0 quiet intel_iommu=on panic=-1 tsc=reliable mitigations=off"
-"""Left alone, the kernel does not trust the time stamp counter here: every look at the clock then leaves the guest.
+"""Left alone, the kernel does not trust the time stamp counter: each look at the clock then leaves the guest.
 Mitigations protect nobody in a guest that runs our programs alone, and slow each call down."""
 
 
