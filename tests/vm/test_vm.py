@@ -114,7 +114,7 @@ def _core() -> str:
 
 
 def _stores_trial() -> str:
-    """The same for stores: one alone and one in a stream, of a kind that every processor has, and what a BAR refuses."""
+    """The same for stores that every processor has: one alone, one in a stream, and what a BAR refuses."""
     asked = [test["parameters"] for test in json.loads(_stores())["tests"]]
     plain = [one for one in asked if (one["store_kind"], one["store_bytes"]) == ("plain", 8)]
     possible = list({one["pace"]: one for one in plain}.values())
