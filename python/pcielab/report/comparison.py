@@ -18,7 +18,7 @@ from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, with_resi
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
 from pcielab.report.run import Run, runs_of
-from pcielab.report.series import Series, label_rows
+from pcielab.report.series import RUN_NAME_FIELD, Series, label_rows, run_tooltip
 
 _AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
@@ -111,7 +111,16 @@ def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> 
     series, lines = Series([b, a]), axis != "offset_bytes"
     residual = Residual("value", ["part", axis, "occurrence"], "ns" if latency else "%", "B less A")
     height = _HEIGHT if len(parts) <= _MOST_TALL else _LOW
-    kept = ["part", axis, "occurrence", "value", "run", "role", *(["place"] if "place" in data else [])]
+    kept = [
+        "part",
+        axis,
+        "occurrence",
+        "value",
+        "run",
+        RUN_NAME_FIELD,
+        "role",
+        *(["place"] if "place" in data else []),
+    ]
     figure = with_residuals(
         panels(series.layers(x, y, _tooltip(axis), lines=lines), data[kept], "part", columns=parts, height=height),
         residual.rows(data[kept], a),
@@ -162,7 +171,7 @@ def _parts(points: pd.DataFrame, axis: str) -> pd.Series:
 
 def _tooltip(axis: str) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("run:N"),
+        run_tooltip(),
         alt.Tooltip("part:N", title="test"),
         alt.Tooltip(f"{axis}:Q"),
         alt.Tooltip("value:Q", format=",.2f"),
