@@ -140,7 +140,7 @@ class Measures(Modelled):
         return float((100 * rows["bandwidth"] / need).max())
 
     def as_fast_beyond(self, system: str, other: str) -> float:
-        """The largest size at which reads are more than 6 % slower than on another system; MPS alone may cost 5."""
+        """The largest size at which reads are more than 6 % slower than on another; MPS alone may cost 5."""
         tables = (
             matching(self._store(one, "fig4").scalars, operation="bw-rd").set_index("size_bytes")["bandwidth"]
             for one in (system, other)
