@@ -20,7 +20,7 @@ from pcielab.report.provenance import provenance
 from pcielab.report.run import Run, runs_of
 from pcielab.report.series import RUN_NAME_FIELD, Series, label_rows, run_tooltip
 
-_AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to")
+_AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to", "frame_bytes")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
 
 _OF_MESSAGES = tuple(column for column in MESSAGES if column not in ("generation", "lanes"))
@@ -68,8 +68,8 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
 def runs_of_comparison(comparison: Comparison) -> tuple[Run, Run]:
     """A, which is drawn as points, and B."""
     first, second = runs_of([comparison.a, comparison.b])
-    a = replace(first, label=f"A: {first.label}", measured_overlay=True)
-    return a, replace(second, label=f"B: {second.label}")
+    a = replace(first, label=f"A: {first.label}", name=f"A: {first.name}", measured_overlay=True)
+    return a, replace(second, label=f"B: {second.label}", name=f"B: {second.name}")
 
 
 def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
@@ -140,6 +140,9 @@ def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
         return sizes.placed(data), sizes.encoding
     if axis == "window_bytes":
         return data, window_axis(data[axis])
+    if axis == "frame_bytes":
+        title = "Ethernet frame (bytes, FCS included)"
+        return data, alt.X("frame_bytes:Q", title=title, scale=alt.Scale(zero=False))
     if axis == "swept_to":
         return data, alt.X("swept_to:Q", title="swept to", scale=alt.Scale(zero=False))
     return data, alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=_OFFSETS))
