@@ -68,6 +68,11 @@ def test_interrupts_moderated_by_time_come_as_often_as_said_and_packets_wait_for
     plain, moderated = (open_store(tmp_path / f"{name}.db").scalar_rows for name in ("niantic-dpdk", "itr"))
     rate = moderated.query("subject == 'rx: RX interrupt' and metric == 'rate'")["value"].item()
     assert rate == pytest.approx(1e9 / 20_000, rel=0.01)
+    said = [
+        nic_rows(open_store(tmp_path / f"{name}.db"))["interrupts_per_s"].item()
+        for name in ("niantic-dpdk", "itr")
+    ]
+    assert said == [None, rate]
     waits = [rows.query("subject == '' and metric == 'average'")["value"].item() for rows in (plain, moderated)]
     assert waits[1] - waits[0] == pytest.approx(10_000, rel=0.05), "half of the time between two"
 

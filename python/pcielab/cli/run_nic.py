@@ -96,5 +96,6 @@ def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
             "packet_read_ns": row.get("packet_read_ns"),
             "packet_reads_in_flight": row.get("packet_reads_in_flight"),
             "packet_reads_by_formula": row.get("packet_reads_by_formula"),
+            "interrupts_per_second": row["interrupts_per_s"],
             "origin": store.origin,
         }

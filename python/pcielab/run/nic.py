@@ -158,7 +158,15 @@ def nic_rows(store: "Store") -> "pd.DataFrame":
         answers = _closed_form(store, sizes, float(str(line)), str(direction))
         modelled |= {test: answer.gbps for test, answer in zip(some["id"], answers, strict=True)}
     rows["model_gbps"] = rows["id"].map(modelled)
-    return rows.assign(**_packet_reads(store, rows))
+    return rows.assign(interrupts_per_s=_interrupts(store, rows), **_packet_reads(store, rows))
+
+
+def _interrupts(store: "Store", rows: "pd.DataFrame") -> "pd.Series[float] | None":
+    """Interrupts of both directions in a second; None for a NIC that has none, or a store that does not say."""
+    subjects = {f"{one.path}: {one.what}" for one in _nic_of(store).step if one.kind == "msi"}
+    numbers = store.scalar_rows
+    rates = numbers[(numbers["metric"] == "rate") & numbers["subject"].isin(subjects)]
+    return None if rates.empty else rows["id"].map(rates.groupby("test")["value"].sum())
 
 
 def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[float]"]:
