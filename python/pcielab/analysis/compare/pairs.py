@@ -14,15 +14,11 @@ import pandas as pd
 
 from pcielab.analysis.compare.systems import Difference, differences
 from pcielab.errors import InputError
-from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.store import Store
 from pcielab.store.connections import with_connections
 from pcielab.store.flows import flow_table
+from pcielab.store.identity import NAMED, SETTING
 
-ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
-NAMED = ["family", "name", *ASKED]
-_NOT_ASKED_FIRST = {"operation", "path", *ASKED, "transactions", "details"}
-UNNAMED = ["operation", "path", *ASKED, *(one.key for one in PARAMETERS if one.key not in _NOT_ASKED_FIRST)]
 MESSAGES = [
     *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
     *("store_bytes", "store_kind", "stores_up_to_bytes", "connections", "connection"),
@@ -121,10 +117,10 @@ def compare(a: Store, b: Store) -> Comparison:
     of_flows = a.kind == "fabric"
     more = {"messages": MESSAGES, "frames": FRAMES}.get(a.kind, [])
     left, right = (_finished_flows(store) if of_flows else _finished(store) for store in (a, b))
-    named = _paired(left, right, FLOWS_NAMED if of_flows else NAMED + more)
+    named = _paired(left, right, FLOWS_NAMED if of_flows else [*NAMED, *more])
     rest_left = left[~left["id"].isin(named["id_a"])]
     rest_right = right[~right["id"].isin(named["id_b"])]
-    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else UNNAMED + more)
+    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else [*SETTING, *more])
     pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
     if pairs.empty:
         raise InputError(
@@ -140,7 +136,7 @@ def _finished(store: Store) -> pd.DataFrame:
     frame = with_connections(store, store.scalars)
     if "connection" in frame:
         frame = frame.rename(columns={"id": "test"}).assign(id=range(len(frame)))
-    missing = [column for column in {*NAMED, *UNNAMED, *METRICS} if column not in frame]
+    missing = [column for column in {*NAMED, *SETTING, *METRICS} if column not in frame]
     frame = frame.assign(**dict.fromkeys(missing))
     frame = frame.assign(outstanding=frame["outstanding"].astype("Float64").fillna(-1.0))
     return frame[frame["status"] == "ok"]
@@ -171,7 +167,7 @@ def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a
     of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
     of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
     more = [column for column in (*MESSAGES, *FRAMES, "flow", "swept_to") if column in of_a]
-    rows = of_a[NAMED + more].assign(
+    rows = of_a[[*NAMED, *more]].assign(
         test_a=of_a["test"] if "test" in of_a else pairs["id_a"],
         test_b=of_b["test"] if "test" in of_b else pairs["id_b"],
         occurrence=pairs["occurrence"],
