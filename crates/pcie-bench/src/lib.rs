@@ -16,6 +16,7 @@ mod faults;
 mod host;
 mod messages;
 mod outcome;
+mod pulse;
 mod runner;
 mod sampling;
 mod stop;
@@ -29,12 +30,13 @@ pub use facts::{
     CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, Remarks,
     TimerFacts,
 };
-pub use faults::{Faults, Faulty};
+pub use faults::{Breakable, Faults, Faulty};
 pub use host::Host;
-pub use messages::{ConnectionResult, Crossed, MessageDevice, MessageResult, Messages};
+pub use messages::{ConnectionResult, Crossed, MessageDevice, MessageResult, MessageStart, Messages};
 pub use outcome::Outcome;
+pub use pulse::Pulse;
 pub use runner::{Options, Progress, RunError, run, run_alone};
 pub use sampling::Samples;
 pub use stop::Stop;
 pub use tracer::Traced;
-pub use work::{Asked, Pulse, Work, Worker};
+pub use work::{Asked, Work, Worker};

@@ -1,18 +1,21 @@
 //! Suites of messages as the runner's work: what a device that takes messages must be able to do.
 
 mod connections;
+mod scalars;
 
 use crate::backend::{Backend, OpenError};
 use crate::benchmarks::described;
 use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::outcome::Outcome;
+use crate::pulse::Pulse;
 use crate::stop::Stop;
-use crate::work::{Asked, Pulse, Work, Worker};
+use crate::work::{Asked, Work, Worker};
 pub use connections::ConnectionResult;
 use pcie_statistics::percentile;
 use pcie_store::{Origin, Scalar, Status};
 use pcie_workload::{MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord, Way};
+use scalars::{about, mean};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,17 +35,11 @@ pub trait MessageDevice {
         None
     }
 
-    /// Sends the messages of a test; `position` is its place in the suite.
+    /// Sends the messages of a test.
     ///
     /// # Errors
     /// The device lacks what the test needs, or failed.
-    fn send(
-        &mut self,
-        position: u64,
-        test: &MessageTest,
-        stop: &Stop,
-        pulse: &Pulse,
-    ) -> Result<MessageResult, DeviceError>;
+    fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError>;
 
     /// Brings the device back after it failed, so that the next test can work.
     ///
@@ -51,6 +48,19 @@ pub trait MessageDevice {
     fn recover(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
+}
+
+/// Which test of which suite comes next.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageStart<'a> {
+    /// Place in the suite, counted from 0.
+    pub position: u64,
+    /// The test.
+    pub test: &'a MessageTest,
+    /// Asked for when the run is to end.
+    pub stop: &'a Stop,
+    /// Where the device shows life.
+    pub pulse: &'a Pulse,
 }
 
 /// What a device saw of a test.
@@ -165,7 +175,7 @@ impl Worker for OpenDevice {
 
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
         let test = &self.suite.tests[position].parameters;
-        let result = self.device.send(position as u64, test, stop, pulse);
+        let result = self.device.send(MessageStart { position: position as u64, test, stop, pulse });
         if stop.is_requested() {
             return Ok(Outcome::interrupted("stopped before it was complete"));
         }
@@ -177,10 +187,6 @@ impl Worker for OpenDevice {
     fn recover(&mut self) -> Result<(), DeviceError> {
         self.device.recover()
     }
-}
-
-fn about(subject: &str, metric: &str, unit: &str, value: f64) -> Scalar {
-    Scalar { subject: subject.into(), metric: metric.into(), unit: unit.into(), value }
 }
 
 fn of_test(metric: &str, unit: &str, value: f64) -> Scalar {
@@ -196,10 +202,6 @@ fn sent(test: &MessageTest, result: &MessageResult) -> (f64, f64) {
     }
     let count = f64::from(test.messages) * f64::from(test.cores);
     (count, count * test.size_bytes as f64)
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The numbers that the store keeps.

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pcie_bench::{Messages, Options};
-use pcie_vfio::{Address, Pio, Purpose, Refusal as Refused, Tree};
+use pcie_vfio::{NoAddress, Pio, Purpose, Refusal as Refused, Tree};
 use pyo3::prelude::*;
 
+use crate::backend::address;
 use crate::error::{Error, Result, refused};
 use crate::json::{parse, text};
 use crate::run::carry_out;
@@ -26,9 +27,10 @@ impl From<Refused> for Error {
     }
 }
 
-/// An address as people write it.
-pub(crate) fn address(text: &str) -> Result<Address> {
-    Ok(text.parse()?)
+impl From<NoAddress> for Error {
+    fn from(error: NoAddress) -> Self {
+        refused(error)
+    }
 }
 
 /// The devices that back ends could measure, as JSON; `root` is where `sys`, `proc`, `dev` and `etc` are.

@@ -145,7 +145,7 @@ def run(
             metavar="KIND[:ADDRESS]",
             help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
             "cuda, an NVIDIA GPU; "
-            "nvme:ADDRESS, a drive; pio:ADDRESS, stores into a BAR; "
+            "nvme:ADDRESS, a drive; e1000e:ADDRESS, a NIC; pio:ADDRESS, stores into a BAR; "
             "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
         ),
     ] = "sim",
@@ -255,7 +255,7 @@ def run(
         pcielab run --device cuda:0 --suite cuda-quick -o gpu.db
     """
     from pcielab.cli.stores import tell_damaged
-    from pcielab.library.suites import is_message_suite
+    from pcielab.library.catalog import suite_kind
     from pcielab.store import open_store
 
     kept = {"seed": seed, "resume": resume, "repeat_damaged": repeat_damaged, "overwrite": overwrite}
@@ -281,10 +281,13 @@ def run(
             jobs=jobs,
             **kept,
         )
-        tell(output, nic)
+        tell(output, profile or "hsw2620")
         return
     _refuse(of_nic, "describes the frames of a NIC: give --nic as well")
-    if suite is not None and test is None and is_message_suite(suite):
+    kind = suite_kind(suite) if suite is not None and test is None else "transfers"
+    if kind == "fabric":
+        raise InputError(f"--suite {suite}: is a suite of a fabric: give it to `pcielab fabric run`")
+    if suite is not None and kind == "messages":
         if device.partition(":")[0] == "pio":
             _run_stores(device, profile, sets or [], suite, output, single, **kept)
             return

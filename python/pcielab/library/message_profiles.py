@@ -12,15 +12,15 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from pcielab import _core
-from pcielab.errors import InputError, found_in
+from pcielab.errors import found_in
 from pcielab.library import shipped
-from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.finding import profile_file
+from pcielab.library.input_files import read_toml
 from pcielab.library.link import Link
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.part import Count, Name, Nanoseconds, Part, Size32, Title
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.validation import explain, suggestion
-from pcielab.wording import shown
+from pcielab.library.validation import explain
 
 
 class Core(Part):
@@ -188,15 +188,7 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     Raises:
         InputError: no such profile, or a file that is not one; names the file and the key.
     """
-    path = given_path(str(name_or_file))
-    if path.suffix != ".toml":
-        found = shipped.profile_files("messages").get(str(name_or_file))
-        if found is None:
-            remedy = suggestion(str(name_or_file), shipped_message_profiles())
-            raise InputError(
-                f"no profile of messages is named {shown(str(name_or_file))}: {remedy}; or give a .toml file"
-            )
-        path = found
+    path = profile_file("messages", name_or_file)
     content = read_toml(path)
     try:
         profile = MessageProfile.model_validate(content)

@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from pcielab import _core
-from pcielab.errors import InputError, found_in
+from pcielab.errors import found_in
 from pcielab.library import shipped
-from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.finding import profile_file
+from pcielab.library.input_files import read_toml
 from pcielab.library.validation import explain
 from pcielab.wording import shown
 
@@ -90,13 +91,7 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     Raises:
         InputError: no such NIC, or a file that is not one; names the file and the key.
     """
-    path = given_path(str(name_or_file))
-    if path.suffix != ".toml":
-        found = shipped.profile_files("nic").get(str(name_or_file))
-        if found is None:
-            names = ", ".join(shipped_nics())
-            raise InputError(f"NIC {shown(str(name_or_file))} is unknown: give {names}, or a .toml file")
-        path = found
+    path = profile_file("nic", name_or_file)
     content = read_toml(path)
     try:
         profile = NicProfile.model_validate(content)

@@ -7,16 +7,15 @@ from typing import Annotated, Any, Literal, Self
 import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
-from pcielab.errors import InputError
 from pcielab.library import shipped
 from pcielab.library.fabrics.files import Flow
 from pcielab.library.fabrics.flows import frame_of
-from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.finding import suite_file
+from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.files import check_count
-from pcielab.library.validation import explain, suggestion
-from pcielab.wording import shown
+from pcielab.library.validation import explain
 
 _MOST_FLOWS = 1_000_000
 _ALL = "*"
@@ -129,15 +128,7 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     Raises:
         InputError: No such suite, or a problem in it.
     """
-    path = given_path(name_or_path)
-    if not name_or_path.endswith(".toml"):
-        found = shipped.suite_files("fabric").get(name_or_path)
-        if found is None:
-            remedy = suggestion(name_or_path, suite_names())
-            raise InputError(
-                f"no fabric suite is named {shown(name_or_path)}: {remedy}; a file is given by its path"
-            )
-        path = found
+    path = suite_file("fabric", name_or_path)
     content: dict[str, Any] = read_toml(path)
     try:
         return FabricSuite.model_validate(content)

@@ -12,9 +12,10 @@ from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.fabrics.files import FabricFile
 from pcielab.library.fabrics.flows import frame_of, read_flows
-from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.finding import profile_file
+from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.validation import explain, suggestion
-from pcielab.wording import named, shown
+from pcielab.wording import named
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,7 @@ def load(name_or_path: str) -> Fabric:
     Raises:
         InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
     """
-    path = given_path(name_or_path)
-    if not (name_or_path.endswith(".toml") or "/" in name_or_path):
-        found = shipped.profile_files("fabric").get(name_or_path)
-        if found is None:
-            remedy = suggestion(name_or_path, names())
-            raise InputError(
-                f"no fabric is named {shown(name_or_path)}: {remedy}; a file is given by its path (*.toml)"
-            )
-        path = found
-    if not is_there(path):
-        raise InputError(f"{path}: no such fabric")
+    path = profile_file("fabric", name_or_path)
     try:
         file = FabricFile.model_validate(read_toml(path))
     except ValidationError as error:

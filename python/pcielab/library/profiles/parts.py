@@ -196,7 +196,7 @@ class Iommu(Part):
     """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
     walk_region_bytes: Size = 0
     """Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one
-    last-level page table translates, and requests are translated in order; 0: walks of all pages overlap."""
+    last-level page table translates; 0: walks of all pages overlap."""
 
 
 class WakeCluster(Part):

@@ -1,4 +1,4 @@
-"""Finding and reading profile files: by name or by path, with the files they start from merged in.
+"""Reading profile files, with the files they start from merged in.
 
 What comes out is still the raw content, complete but unchecked; `resolve` checks it.
 """
@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.finding import profile_file
+from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.files import Kind
-from pcielab.library.validation import closest, suggestion
 from pcielab.wording import shown
 
 Table: TypeAlias = dict[str, Any]
@@ -32,34 +32,9 @@ def names(kind: Kind) -> list[str]:
     return list(shipped.profile_files(kind))
 
 
-def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
-    """The file that a reference means: a path (with `.toml` or a slash) from `beside`, or a shipped name."""
-    if reference.endswith(".toml") or "/" in reference:
-        path = given_path(reference, beside)
-        if not is_there(path):
-            raise InputError(f"{path}: no such {kind} profile")
-        return path
-    found = shipped.profile_files(kind).get(reference) or _known_otherwise(kind, reference)
-    if found is None:
-        alias = closest(reference, shipped.aliases(kind))
-        remedy = f"did you mean {alias}?" if alias is not None else suggestion(reference, names(kind))
-        raise InputError(
-            f"no {kind} profile is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)"
-        )
-    return found
-
-
-def _known_otherwise(kind: Kind, reference: str) -> Path | None:
-    """The shipped file that goes by this name too, or is called so in other letters."""
-    wanted = reference.casefold()
-    called = {**{name: name for name in names(kind)}, **shipped.aliases(kind)}
-    found = next((name for alias, name in called.items() if alias.casefold() == wanted), None)
-    return shipped.profile_files(kind)[found] if found is not None else None
-
-
 def load(kind: Kind, reference: str, beside: Path | None = None) -> Raw:
     """A file with everything that it starts from."""
-    path = locate(kind, reference, beside)
+    path = profile_file(kind, reference, beside)
     return Raw(path, with_base(kind, read_toml(path), path))
 
 
@@ -76,7 +51,7 @@ def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: i
             f"{path}: base = {shown(reference)}: more than {_BASES_MOST} files start from each other, or in a "
             "circle"
         )
-    base_path = locate(kind, reference, path.parent)
+    base_path = profile_file(kind, reference, path.parent)
     base = with_base(kind, read_toml(base_path), base_path, depth=depth + 1)
     kept = {key: value for key, value in base.items() if inline or key not in _IDENTITY}
     if isinstance(base.get("set"), dict):

@@ -14,7 +14,8 @@ from pydantic_core import PydanticCustomError
 from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
-from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.finding import suite_file
+from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.part import Count, Name, Part, Share, SizeOrNone, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.files import check_count, check_loop, count
@@ -253,24 +254,13 @@ def message_suite_names() -> list[str]:
     return list(shipped.suite_files("messages"))
 
 
-def is_message_suite(name_or_path: str) -> bool:
-    """Whether `--suite` means a suite of messages: a shipped one, or a file whose groups have ways."""
-    if name_or_path in message_suite_names():
-        return True
-    path = given_path(name_or_path)
-    if path.suffix != ".toml" or not is_there(path):
-        return False
-    groups = read_toml(path).get("group")
-    return isinstance(groups, list) and any(isinstance(group, dict) and "ways" in group for group in groups)
-
-
 def load_message_suite(name_or_path: str) -> MessageSuite:
     """The suite of messages of that name, or in that file (`*.toml`).
 
     Raises:
         InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
     """
-    path = shipped.suite_files("messages").get(name_or_path) or given_path(name_or_path)
+    path = suite_file("messages", name_or_path)
     try:
         file = MessageSuiteFile.model_validate(read_toml(path))
     except ValidationError as error:

@@ -1,0 +1,36 @@
+//! How many transfers have their page walked, at least, and how fast walks follow one another, at most.
+
+use crate::machine::Machine;
+use crate::profile::IommuMode;
+use pcie_workload::{PAGE_BYTES, Pattern, Test};
+
+const SUPER_PAGE_BYTES: u64 = 2 << 20;
+
+impl Machine {
+    /// The least time from walk to walk: as many go on as there are walkers, room, and regions in the window.
+    pub(super) fn walk_interval_ns(&self, test: &Test) -> f64 {
+        let iommu = &self.system.host.iommu;
+        let regions = match iommu.walk_region_bytes {
+            0 => u64::MAX,
+            bytes => test.window_bytes.div_ceil(bytes).max(1),
+        };
+        let walkers = u64::from(iommu.walkers.max(1)).min(regions);
+        f64::max(iommu.walker_busy_ns / walkers as f64, iommu.walk_ns / f64::from(iommu.pending_walks.max(1)))
+    }
+
+    /// The share of DMAs whose page the IO-TLB cannot hold, at least: a page that is being walked is found, too.
+    pub(super) fn io_tlb_miss_share(&self, test: &Test) -> f64 {
+        let page_bytes = match self.system.iommu {
+            IommuMode::Off => return 0.0,
+            IommuMode::SuperPages => SUPER_PAGE_BYTES,
+            IommuMode::FourKibPages => PAGE_BYTES,
+        };
+        // Other patterns come back to a page while it is held.
+        if test.pattern != Pattern::Random {
+            return 0.0;
+        }
+        let iommu = &self.system.host.iommu;
+        let found = f64::from(iommu.tlb.entries) + f64::from(iommu.pending_walks);
+        (1.0 - found / test.window_bytes.div_ceil(page_bytes) as f64).max(0.0)
+    }
+}
