@@ -21,7 +21,7 @@ const PLACES: u64 = 2;
 /// Transactions before each stretch of a bandwidth test that fill the pipeline and are not counted.
 const WARM_UP: u64 = 768;
 /// Histories kept for machines of different shapes.
-const HISTORIES_MOST: usize = 4;
+const HISTORIES_MAX: usize = 4;
 
 /// How many transactions of each row are simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +116,7 @@ impl Predictor {
         if let Some(row) = wanted.iter().flatten().find(|row| **row >= self.places.len()) {
             return Err(PredictionError::NoSuchRow(*row));
         }
-        let excess = self.histories.len().saturating_sub(HISTORIES_MOST);
+        let excess = self.histories.len().saturating_sub(HISTORIES_MAX);
         self.histories.drain(..excess);
         let machines = machines(systems)?;
         let mut histories = Vec::with_capacity(machines.len());

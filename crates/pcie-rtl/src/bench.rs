@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Longest transfer: a page.
-const TRANSFER_BYTES_MOST: u64 = 4096;
+const TRANSFER_BYTES_MAX: u64 = 4096;
 
 struct Shared {
     machine: Arc<Machine>,
@@ -117,7 +117,7 @@ impl Device for RtlDevice {
         DeviceFacts {
             name: format!("pcielab core, {} bit, {} tags", 8 * hello.data_bytes, hello.tags),
             timer: TimerFacts { numerator_ns: u64::from(hello.clock_ps), denominator: 1000, cycles: 1 },
-            dma_transfer_bytes_most: Some(TRANSFER_BYTES_MOST),
+            dma_transfer_bytes_most: Some(TRANSFER_BYTES_MAX),
             command_transfer_bytes_most: None,
             outstanding: Some(hello.tags),
             hardware: Some(DeviceHardware {

@@ -206,7 +206,10 @@ impl<'a> NicRun<'a> {
     fn handle(&mut self, happening: Happening) {
         match happening {
             Happening::Timer(Timer::Arrived) => self.packet_arrives(),
-            Happening::Timer(Timer::Left) => self.left += 1,
+            Happening::Timer(Timer::Left) => {
+                debug_assert!(self.left < self.given, "a packet leaves that the line was not given");
+                self.left += 1;
+            }
             Happening::Timer(Timer::Moderated) => (),
             Happening::Sent(access) => {
                 let Some(owner) = self.owner(access) else { return };
@@ -224,7 +227,9 @@ impl<'a> NicRun<'a> {
     }
 
     fn access_done(&mut self, access: Access, sent_at: Picoseconds) {
-        let Some(owner) = self.owners[access as usize].take() else { return };
+        let owner = self.owners[access as usize].take();
+        debug_assert!(owner.is_some(), "access {access} is done, and nobody began it");
+        let Some(owner) = owner else { return };
         let now = self.bus.now();
         let Some(progress) = &mut self.paths[owner.path] else { return };
         let shape = progress.stages[owner.stage].shape;
@@ -251,6 +256,10 @@ impl<'a> NicRun<'a> {
     /// A packet that was received makes room once it is on its way to memory.
     fn leaves_the_fifo(&mut self, path: usize, shape: Shape) {
         if path == RX && shape.moves_packet {
+            debug_assert!(
+                self.received_bytes >= self.packet_bytes,
+                "a packet leaves that is not in the FIFO"
+            );
             self.received_bytes -= self.packet_bytes;
         }
     }

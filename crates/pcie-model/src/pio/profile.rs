@@ -218,12 +218,12 @@ impl MessageProfile {
             ("descriptors.messages_in_flight", path.messages_in_flight),
             ("descriptors.measured_payload_bytes", path.measured_payload_bytes),
         ] {
-            if !(1..=MOST_COUNT).contains(&value) {
+            if !(1..=COUNT_MAX).contains(&value) {
                 return Err(ModelError::OutOfRange { key, value: f64::from(value), remedy: "1 to 4096" });
             }
         }
         let batch_bytes = u64::from(path.descriptor_bytes) * u64::from(path.messages_per_doorbell);
-        if batch_bytes > MOST_BATCH_BYTES {
+        if batch_bytes > BATCH_BYTES_MAX {
             return Err(ModelError::OutOfRange {
                 key: "descriptors.messages_per_doorbell",
                 value: f64::from(path.messages_per_doorbell),
@@ -254,7 +254,7 @@ impl MessageProfile {
             });
         }
         let capacity = u64::from(self.queue.capacity_bytes);
-        if !(1..=MOST_QUEUE_BYTES).contains(&capacity) || !capacity.is_multiple_of(super::BUFFER_BYTES) {
+        if !(1..=QUEUE_BYTES_MAX).contains(&capacity) || !capacity.is_multiple_of(super::BUFFER_BYTES) {
             return Err(ModelError::OutOfRange {
                 key: "queue.capacity_bytes",
                 value: capacity as f64,
@@ -265,9 +265,9 @@ impl MessageProfile {
     }
 }
 
-const MOST_COUNT: u32 = 4096;
-const MOST_BATCH_BYTES: u64 = 16 << 10;
-const MOST_QUEUE_BYTES: u64 = 64 << 20;
+const COUNT_MAX: u32 = 4096;
+const BATCH_BYTES_MAX: u64 = 16 << 10;
+const QUEUE_BYTES_MAX: u64 = 64 << 20;
 
 /// What a TLP about `bytes` from an aligned address takes on the link, in ns.
 pub(super) fn tlp_ns(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, bytes: u32) -> f64 {

@@ -7,18 +7,18 @@ use crate::profile::{Credits, LastLevelCache, System};
 use pcie_workload::{LINE_BYTES, PAGE_BYTES};
 
 /// A gibibyte of host buffer is 16 Mi lines, of which each takes a few bytes in every copy of the machine's state.
-const MOST_BUFFER_BYTES: u64 = 1 << 30;
+const BUFFER_BYTES_MAX: u64 = 1 << 30;
 /// The largest caches of a socket today have 1.1 GiB.
-const MOST_CACHE_BYTES: u64 = 2 << 30;
+const CACHE_BYTES_MAX: u64 = 2 << 30;
 /// DDIO ways hold lines by number.
-const MOST_DDIO_BYTES: u64 = 1 << 30;
-const MOST_HEADER_CREDITS: u32 = 1 << 16;
-const MOST_DATA_CREDITS: u32 = 1 << 20;
+const DDIO_BYTES_MAX: u64 = 1 << 30;
+const HEADER_CREDITS_MAX: u32 = 1 << 16;
+const DATA_CREDITS_MAX: u32 = 1 << 20;
 /// Ports count what a TLP takes, padding included, in 32 bits; no padding comes near a page.
-const MOST_PADDING_BYTES: u32 = 4096;
-const MOST_CLUSTERS: usize = 64;
+const PADDING_BYTES_MAX: u32 = 4096;
+const CLUSTERS_MAX: usize = 64;
 /// Of a longest stall, over the time served between two.
-const MOST_STALLED: f64 = 1000.0;
+const STALLED_MAX: f64 = 1000.0;
 
 /// Refuses values that the simulator could not work with, before anything is allocated by them.
 pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
@@ -39,13 +39,12 @@ pub(super) fn check_values(system: &System) -> Result<(), SystemError> {
 }
 
 fn buffer(system: &System) -> Checked {
-    if !system.chunk_bytes.is_power_of_two()
-        || !(PAGE_BYTES..=MOST_BUFFER_BYTES).contains(&system.chunk_bytes)
+    if !system.chunk_bytes.is_power_of_two() || !(PAGE_BYTES..=BUFFER_BYTES_MAX).contains(&system.chunk_bytes)
     {
         return Err(("chunk_bytes", system.chunk_bytes.to_string(), "give a power of two, 4096 to 2^30"));
     }
     let chunks = system.chunk_addresses.len() as u64;
-    if chunks == 0 || chunks.saturating_mul(system.chunk_bytes) > MOST_BUFFER_BYTES {
+    if chunks == 0 || chunks.saturating_mul(system.chunk_bytes) > BUFFER_BYTES_MAX {
         return Err((
             "chunk_addresses",
             format!("{chunks} chunks"),
@@ -80,7 +79,7 @@ fn cache(cache: &LastLevelCache) -> Checked {
         return Err(("host.llc.ddio_ways", value, "give at least one, and no more than there are ways"));
     }
     let set_bytes = LINE_BYTES * u64::from(cache.ways) * u64::from(cache.slices);
-    if !(set_bytes..=MOST_CACHE_BYTES).contains(&cache.llc_bytes) {
+    if !(set_bytes..=CACHE_BYTES_MAX).contains(&cache.llc_bytes) {
         return Err((
             "host.llc.llc_bytes",
             cache.llc_bytes.to_string(),
@@ -88,7 +87,7 @@ fn cache(cache: &LastLevelCache) -> Checked {
         ));
     }
     let ddio_bytes = cache.llc_bytes / u64::from(cache.ways) * u64::from(cache.ddio_ways);
-    if ddio_bytes > MOST_DDIO_BYTES {
+    if ddio_bytes > DDIO_BYTES_MAX {
         let value = format!("{} of {} ways, or {ddio_bytes} bytes", cache.ddio_ways, cache.ways);
         return Err(("host.llc.ddio_ways", value, "give as many as hold 1 GiB at most"));
     }
@@ -134,7 +133,7 @@ fn sizes(system: &System) -> Checked {
         ("device.dma.engine.write_gap_bytes", engine.write_gap_bytes, 0, "give 4096 at most"),
         ("host.root_complex.downlink_dllp_bytes", complex.downlink_dllp_bytes, 0, "give 4096 at most"),
     ] {
-        within(key, bytes, least, MOST_PADDING_BYTES, remedy)?;
+        within(key, bytes, least, PADDING_BYTES_MAX, remedy)?;
     }
     Ok(())
 }
@@ -145,19 +144,19 @@ fn credits(system: &System) -> Checked {
         (
             "host.root_complex.posted_header_credits",
             complex.posted_header_credits,
-            MOST_HEADER_CREDITS,
+            HEADER_CREDITS_MAX,
             "give 1 to 65536, or \"infinite\"",
         ),
         (
             "host.root_complex.non_posted_header_credits",
             complex.non_posted_header_credits,
-            MOST_HEADER_CREDITS,
+            HEADER_CREDITS_MAX,
             "give 1 to 65536, or \"infinite\"",
         ),
         (
             "host.root_complex.posted_data_credits",
             complex.posted_data_credits,
-            MOST_DATA_CREDITS,
+            DATA_CREDITS_MAX,
             "give 1 to 1048576, or \"infinite\"",
         ),
     ] {
@@ -195,14 +194,14 @@ fn shares(system: &System) -> Checked {
         }
     }
     let Some(idle) = &system.host.idle else { return Ok(()) };
-    if idle.clusters.len() > MOST_CLUSTERS {
+    if idle.clusters.len() > CLUSTERS_MAX {
         return Err(("host.idle.clusters", format!("{} clusters", idle.clusters.len()), "give 64 at most"));
     }
     let stalls = &idle.stalls;
     if !(stalls.interval_ns.is_finite() && stalls.interval_ns > 0.0) {
         return Err(("host.idle.stalls.interval_ns", stalls.interval_ns.to_string(), "give ns above 0"));
     }
-    if stalls.duration_ns > MOST_STALLED * stalls.interval_ns {
+    if stalls.duration_ns > STALLED_MAX * stalls.interval_ns {
         let value = format!("{} every {} ns", stalls.duration_ns, stalls.interval_ns);
         return Err(("host.idle.stalls.duration_ns", value, "give 1000 times interval_ns at most"));
     }

@@ -107,5 +107,5 @@ def _choice_note(calibration: "Calibration", choice: Choice) -> str:
 def _note(calibration: "Calibration", estimate: Estimate) -> str:
     if not estimate.identified:
         return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
-    rows = "; ".join(calibration.rows[row].label for row in estimate.rows)
+    rows = "; ".join(calibration.rows[row].label for row in estimate.evidence)
     return f"+-{estimate.half_width:.2g} (95 %), mostly from {rows}"

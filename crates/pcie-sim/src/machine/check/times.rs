@@ -5,10 +5,10 @@ use crate::profile::System;
 
 /// The longest time that a profile may give for a step that a transaction waits for, ns. Steps take nanoseconds to
 /// microseconds; that times add up in whole numbers of 64 bits, whatever waits for what, hangs on it.
-const TRANSACTION_NS_MOST: f64 = 1e5;
+const TRANSACTION_NS_MAX: f64 = 1e5;
 const TRANSACTION_TIME: &str = "give ns, 0 to 100000";
 /// The same of what comes between transactions, and of idle states: a second.
-const PAUSE_NS_MOST: f64 = 1e9;
+const PAUSE_NS_MAX: f64 = 1e9;
 const PAUSE_TIME: &str = "give ns, 0 to 1000000000";
 
 /// Refuses a timer whose ticks cannot be counted, and times that are none, or too long.
@@ -22,8 +22,8 @@ pub(super) fn times(system: &System) -> Checked {
         return Err(("device.timer", value, remedy));
     }
     for (most, remedy, times) in [
-        (TRANSACTION_NS_MOST, TRANSACTION_TIME, transaction_times(system)),
-        (PAUSE_NS_MOST, PAUSE_TIME, pauses(system)),
+        (TRANSACTION_NS_MAX, TRANSACTION_TIME, transaction_times(system)),
+        (PAUSE_NS_MAX, PAUSE_TIME, pauses(system)),
     ] {
         if let Some((key, ns)) = times.into_iter().find(|(_, ns)| !(0.0..=most).contains(ns)) {
             return Err((key, ns.to_string(), remedy));
