@@ -1,6 +1,6 @@
 //! What opens a simulated machine as a bench, and a simulated core and device for messages.
 
-use crate::machine::simulated_bench;
+use crate::device::simulated_bench;
 use crate::messages::MessageSystem;
 use pcie_bench::{Backend, Bench, MessageDevice, OpenError, Samples};
 use pcie_model::pio::MessageProfile;

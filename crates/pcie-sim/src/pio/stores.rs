@@ -7,7 +7,7 @@ mod lock;
 mod looped_back;
 
 use super::filter::Leaving;
-use super::frame::{Word, words};
+use super::frame::words;
 use super::plan::{Delivered, Ending, EvictionOrder, Pace, Sharing, StoreMessage, StorePlan, StoresOutcome};
 use super::queue::{BUFFER_WORDS, TransmitQueue};
 use super::{MessageMachine, happens_unless};
