@@ -46,15 +46,18 @@ def compare(
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
         print_rows(rows, output_format, title=title)
-    if summary or output_format is Format.TABLE:
+    if comparison.tells_speed and (summary or output_format is Format.TABLE):
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
 
 
 def _title(comparison: "Comparison") -> str:
+    from pcielab.store.exercised import NOTICE
+
     first, second = comparison.names
     apart = comparison.system_differences
-    lines = [f"A: {first}", f"B: {second}"]
-    sides = {"A": comparison.a, "B": comparison.b}
+    lines = [] if comparison.tells_speed else [NOTICE]
+    lines += [f"A: {first}", f"B: {second}"]
+    sides = {"A": comparison.a, "B": comparison.b} if comparison.tells_speed else {}
     lines += [
         f"A latency of {side} includes: {told}" for side, run in sides.items() if (told := run.latency_includes)
     ]
@@ -83,30 +86,36 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
     """The rows, narrow enough for a terminal: of each test its bandwidth (Gb/s) or median latency (ns)."""
-    return [_narrow(row) for row in comparison.rows.to_dict("records")]
+    return [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.rows.to_dict("records")]
 
 
-def _narrow(row: Any) -> dict[str, Cell]:
+def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
     if "flow" in row:
         return _narrow_flow(row)
     latency = row["name"].startswith("LAT_") or row["name"].endswith("_ALONE")
     metric, unit, apart = ("median", "ns", "ns") if latency else ("bandwidth", "gbps", "percent")
-    asked = (
-        {"way": row["way"], "cores": row["cores"], "link": _link(row)}
-        if "way" in row
-        else {
-            "window": row["window_bytes"],
-            "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
-            "cache": row["cache"],
-        }
-    )
+    what: dict[str, Cell] = {"test": row["name"], **_asked(row)}
+    if not tells_speed:
+        return what
     return {
-        "test": row["name"],
-        "size": row["size_bytes"],
-        **asked,
+        **what,
         "A": row[f"{metric}_a_{unit}"],
         "B": row[f"{metric}_b_{unit}"],
         "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",
+    }
+
+
+def _asked(row: Any) -> dict[str, Cell]:
+    """What tells tests of one name apart."""
+    if "frame_bytes" in row:
+        return {"frame": row["frame_bytes"], "line Gb/s": row["line_gbps"]}
+    if "way" in row:
+        return {"size": row["size_bytes"], "way": row["way"], "cores": row["cores"], "link": _link(row)}
+    return {
+        "size": row["size_bytes"],
+        "window": row["window_bytes"],
+        "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
+        "cache": row["cache"],
     }
 
 

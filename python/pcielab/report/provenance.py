@@ -64,7 +64,7 @@ def provenance(run: Run) -> Provenance:
     """What the manifest of a run says."""
     statuses = run.rows["status"].value_counts()
     return Provenance(
-        label=run.label,
+        label=run.name,
         badge=run.badge,
         title=run.store.title,
         measured_overlay=run.measured_overlay,
@@ -93,7 +93,9 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
     for key, value in {**(manifest.get("options") or {}), **_backend(manifest)}.items():
-        yield ("sampling" if key == "samples" else str(key)), _text(value)
+        # A device that can be told nothing has no options.
+        if value != {}:
+            yield ("sampling" if key == "samples" else str(key)), _text(value)
     device = manifest.get("device") or {}
     if device:
         yield "device", _device(device)

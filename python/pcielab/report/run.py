@@ -13,6 +13,7 @@ import pandas as pd
 
 from pcielab.library.profiles.titles import changed_name
 from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.report.selection import MissingDataError
 from pcielab.store import Store
 
 ORIGIN_BADGES = {
@@ -41,6 +42,10 @@ PARAMETER_COLUMNS = (
 )
 _EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")
 
+_LABEL_MOST = 40
+"""Letters of a label: two legends side by side have room for as many."""
+_STEM_MOST = 24
+
 
 @dataclass(frozen=True)
 class Run:
@@ -49,6 +54,7 @@ class Run:
     Attributes:
         store: where the numbers are.
         label: short name for legends, unique among the runs of a report.
+        name: the whole of it, for tables and tooltips.
         rows: one row per test in suite order: identity, parameters, status, and every scalar of the whole
             test. Rows that are not `ok` are among them, without numbers.
         measured_overlay: drawn as points over the other runs (the measured counterpart of a simulation).
@@ -56,6 +62,7 @@ class Run:
 
     store: Store
     label: str
+    name: str
     rows: pd.DataFrame
     measured_overlay: bool = False
 
@@ -72,8 +79,16 @@ class Run:
     @property
     def entry(self) -> str:
         """The run in a legend: label, origin, and how much there is of it where it is incomplete."""
-        entry = f"{self.label} · {self.badge}"
-        return f"{entry}, {self.store.extent}" if self.store.incomplete else entry
+        return f"{self.label} · {self._told}"
+
+    @property
+    def full_entry(self) -> str:
+        """The same with the whole name, where there is room for it."""
+        return f"{self.name} · {self._told}"
+
+    @property
+    def _told(self) -> str:
+        return f"{self.badge}, {self.store.extent}" if self.store.incomplete else self.badge
 
     @property
     def finished(self) -> pd.DataFrame:
@@ -86,7 +101,24 @@ Sources: TypeAlias = Source | Sequence[Source]
 
 
 def runs_of(sources: Sources, measured: Source | None = None) -> list[Run]:
-    """The runs of a figure, labels made unique, the measured overlay last.
+    """The runs of a figure: of those that were given, the ones whose times say something.
+
+    Args:
+        sources: one store or run, or several, in the order of the legend.
+        measured: a run drawn as points over the others.
+
+    Raises:
+        MissingDataError: An emulator stood in for the devices of all of them.
+    """
+    runs = everyone(sources, measured)
+    timed = [run for run in runs if run.store.tells_speed]
+    if runs and not timed:
+        raise MissingDataError("a run whose times say something: those of an emulator do not")
+    return timed
+
+
+def everyone(sources: Sources, measured: Source | None = None) -> list[Run]:
+    """All the runs that were given, labels made unique, the measured overlay last.
 
     Args:
         sources: one store or run, or several, in the order of the legend.
@@ -102,7 +134,8 @@ def runs_of(sources: Sources, measured: Source | None = None) -> list[Run]:
 def _run_of(source: Source) -> Run:
     if isinstance(source, Run):
         return source
-    return Run(store=source, label=_label(source), rows=_rows(source))
+    name = _name(source)
+    return Run(store=source, label=_shortened(name, _LABEL_MOST), name=name, rows=_rows(source))
 
 
 def _rows(store: Store) -> pd.DataFrame:
@@ -111,7 +144,13 @@ def _rows(store: Store) -> pd.DataFrame:
     return store.scalars.assign(**dict.fromkeys(missing))
 
 
-def _label(store: Store) -> str:
+def _shortened(name: str, most: int) -> str:
+    """A name as there is room for it: of a longer one, how it begins and how it ends."""
+    kept = most - 1
+    return name if len(name) <= most else f"{name[: kept - kept // 2].rstrip()}…{name[-(kept // 2) :].lstrip()}"
+
+
+def _name(store: Store) -> str:
     """The system's name, and what was changed in it: what tells one run from another."""
     system = store.manifest.get("system") or {}
     name = str(system.get("name") or store.path.stem)
@@ -126,7 +165,7 @@ def _with_unique_labels(runs: Iterable[Run]) -> list[Run]:
     unique: list[Run] = []
     for run in runs:
         taken = {other.entry for other in unique}
-        candidates = [run.label, f"{run.label} ({run.store.path.stem})"]
+        candidates = [run.label, f"{run.label} ({_shortened(run.store.path.stem, _STEM_MOST)})"]
         candidates += [f"{run.label} ({number})" for number in range(2, len(taken) + 3)]
         unique.append(
             next(named for label in candidates if (named := replace(run, label=label)).entry not in taken)
