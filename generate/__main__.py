@@ -14,6 +14,9 @@ from pathlib import Path
 
 WRITTEN = {
     "python/pcielab/profiles/parts.py": "profile_types:module",
+    "python/pcielab/model/nic_parts.py": "model_types:nics",
+    "python/pcielab/model/message_parts.py": "model_types:messages",
+    "python/pcielab/fabric/parts.py": "fabric_types:module",
     "python/pcielab/suites/parameters.py": "test_types:module",
     "python/pcielab/suites/lists.py": "test_types:lists",
     "docs/reference/store.md": "test_types:page",

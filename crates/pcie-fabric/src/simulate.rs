@@ -22,13 +22,14 @@ pub use network::Discipline;
 pub use outcome::{FlowOutcome, Outcome, Phases, Served};
 pub use traffic::{Arrivals, Primitive, Traffic};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::FabricError;
 use crate::topology::Topology;
 
 /// How long to simulate, and how ports queue.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// What is not counted at the beginning, ns.

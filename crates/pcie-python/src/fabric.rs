@@ -4,6 +4,7 @@ use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_
 use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Result, refused};
@@ -34,36 +35,36 @@ pub(crate) struct FabricShares {
     crossing: Vec<u8>,
 }
 
-#[derive(Serialize)]
-struct EdgeRow {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EdgeRow {
     edge: String,
     capacity_gbytes_per_s: f64,
 }
 
-#[derive(Serialize)]
-struct RoundTables {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RoundTables {
     edges: Vec<EntryRow>,
     constraints: Vec<ConstraintRow>,
     gbytes_per_s: Vec<f64>,
 }
 
-#[derive(Serialize)]
-struct EntryRow {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EntryRow {
     edge: String,
     capacity_gbytes_per_s: f64,
     demand_gbytes_per_s: f64,
     flows: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct ConstraintRow {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ConstraintRow {
     flow: String,
     edge: String,
     gbytes_per_s: f64,
 }
 
-#[derive(Serialize)]
-struct InfluenceRow {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct InfluenceRow {
     change: &'static str,
     what: String,
     flow: String,

@@ -3,32 +3,33 @@
 use pcie_model::pio::MessageProfile;
 use pcie_model::{Ethernet, Interactions, Model, ModelError, ModelParameters, Transfer, sizing};
 use pyo3::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::json::{parse, text};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct BandwidthQuestion {
+pub(crate) struct BandwidthQuestion {
     model: ModelParameters,
     sizes_bytes: Vec<u64>,
     offset_bytes: u64,
     completion_bytes: Option<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NicQuestion {
+pub(crate) struct NicQuestion {
     model: ModelParameters,
     device: Interactions,
     ethernet: Ethernet,
     frames_bytes: Vec<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SizingQuestion {
+pub(crate) struct SizingQuestion {
     ethernet: Ethernet,
     device: Option<Interactions>,
     clock_ghz: Option<f64>,
@@ -36,9 +37,9 @@ struct SizingQuestion {
     frames_bytes: Vec<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct MessagesQuestion {
+pub(crate) struct MessagesQuestion {
     model: ModelParameters,
     profile: MessageProfile,
     payloads_bytes: Vec<u64>,

@@ -1,5 +1,6 @@
 //! The configuration of a link, as its two ends negotiated it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -16,7 +17,7 @@ pub enum AddressWidth {
 }
 
 /// A link configuration as written in profiles and given on the command line; [`LinkConfiguration`] is the validated one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkParameters {
     /// 1 to 7.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// How a message goes to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// Stores, each a TLP.
@@ -22,7 +23,7 @@ pub enum Way {
 }
 
 /// How several cores use the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueSharing {
     /// A queue for each core.
@@ -32,7 +33,7 @@ pub enum QueueSharing {
 }
 
 /// When a core sends its next message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessagePace {
     /// Once the one before is done.
@@ -42,7 +43,7 @@ pub enum MessagePace {
 }
 
 /// In which order full write-combining buffers leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferEviction {
     /// As they became full.
@@ -52,7 +53,7 @@ pub enum BufferEviction {
 }
 
 /// With which instruction a core stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreKind {
     /// As any variable is written, from a register of the width that is asked for.
@@ -64,7 +65,7 @@ pub enum StoreKind {
 }
 
 /// A connection, with a core to itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageConnection {
     /// Unique name.
@@ -79,11 +80,12 @@ pub struct MessageConnection {
 
 /// A test of messages. As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be
 /// told (`eviction`, `pressure`) is null for a device that exists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTest {
     /// What each core sends, where the way is a mux, as JSON text; null for the same of each.
     #[serde(with = "as_text")]
+    #[schemars(with = "Option<String>")]
     pub connections: Option<Vec<MessageConnection>>,
     /// Cores that send.
     pub cores: u32,
@@ -134,7 +136,7 @@ mod as_text {
 }
 
 /// A test as it stands in a suite.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTestRecord {
     /// What it belongs to.
@@ -146,7 +148,7 @@ pub struct MessageTestRecord {
 }
 
 /// A suite of messages. Tests are independent of each other: each starts on an idle machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageSuite {
     /// Its name.

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from pcielab import fabric, shipped
 from pcielab.errors import InputError
-from pcielab.fabric.files import Flow
 from pcielab.fabric.flows import flows_of, frame_of
+from pcielab.fabric.parts import Flow
 from pcielab.report.fabric_tree import places_of
 from pcielab.validation import explain, suggestion
 from pcielab.wording import shown

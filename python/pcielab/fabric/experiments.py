@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from pcielab import shipped
 from pcielab.errors import InputError
-from pcielab.fabric.files import Flow
 from pcielab.fabric.flows import frame_of
+from pcielab.fabric.parts import Discipline, Flow
 from pcielab.input_files import given_path, read_toml
 from pcielab.profiles.part import Name, Part, Title
 from pcielab.profiles.provenance import Provenance
@@ -37,7 +37,7 @@ class Experiment(Part):
     """What varies, as `flow.key`, or `*.key` where it is the same for all flows."""
     values: list[float | int] = Field(default=[])
     """Its values."""
-    discipline: Literal["per-flow", "per-destination", "fifo"] = "per-destination"
+    discipline: Discipline = "per-destination"
     """What has credits of its own at every port."""
     warm_up_us: Microseconds = 50.0
     """What is not counted at the beginning."""

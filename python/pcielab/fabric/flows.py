@@ -17,7 +17,7 @@ import pyarrow.parquet
 from pydantic import TypeAdapter, ValidationError
 
 from pcielab.errors import InputError
-from pcielab.fabric.files import Flow
+from pcielab.fabric.parts import Flow
 from pcielab.validation import explain, suggestion
 from pcielab.wording import named, printable, shown
 

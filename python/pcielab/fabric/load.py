@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from pydantic import ValidationError
 
 from pcielab import _core, shipped
 from pcielab.errors import InputError, found_in
 from pcielab.fabric.files import FabricFile
 from pcielab.fabric.flows import frame_of, read_flows
-from pcielab.input_files import given_path, is_there, read_toml
-from pcielab.validation import explain, suggestion
-from pcielab.wording import named, shown
+from pcielab.input_files import given_path
+from pcielab.profiles.read import checked
+from pcielab.validation import suggestion
+from pcielab.wording import named
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,7 @@ def load(name_or_path: str) -> Fabric:
     Raises:
         InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
     """
-    path = given_path(name_or_path)
-    if not (name_or_path.endswith(".toml") or "/" in name_or_path):
-        found = shipped.profile_files("fabric").get(name_or_path)
-        if found is None:
-            remedy = suggestion(name_or_path, names())
-            raise InputError(
-                f"no fabric is named {shown(name_or_path)}: {remedy}; a file is given by its path (*.toml)"
-            )
-        path = found
-    if not is_there(path):
-        raise InputError(f"{path}: no such fabric")
-    try:
-        file = FabricFile.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise explain(error, FabricFile, str(path)) from None
+    file, path = checked("fabric", name_or_path, FabricFile)
     fabric = Fabric(file, path)
     with found_in(path):
         _core.fabric_check(fabric.to_json())

@@ -14,7 +14,8 @@ from pcielab.errors import found_in
 from pcielab.fabric.experiments import Experiment, Point
 from pcielab.fabric.flows import flows_of
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.simulate import Discipline, check_flows, check_options, simulate
+from pcielab.fabric.parts import Discipline
+from pcielab.fabric.simulate import check_flows, check_options, simulate
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 
 

@@ -24,8 +24,8 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.fabric.load import Fabric
+from pcielab.fabric.parts import Discipline
 from pcielab.fabric.requests import requests_of
-from pcielab.fabric.simulate import Discipline
 from pcielab.fabric.trace import Trace
 
 PolicyName: TypeAlias = Literal["fifo", "round-robin", "shortest-first"]

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -11,9 +11,9 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.fabric.flows import flows_of, frame_of
 from pcielab.fabric.load import Fabric
+from pcielab.fabric.parts import Discipline
 from pcielab.fabric.requests import requests_of, summary_of
 
-Discipline: TypeAlias = Literal["per-flow", "per-destination", "fifo"]
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 MOST_MICROSECONDS = 1e6
 """A second: what is kept of each request grows with it."""

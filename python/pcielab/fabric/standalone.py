@@ -10,7 +10,8 @@ import pandas as pd
 from pcielab.devices.running import Progress, no_progress
 from pcielab.fabric.estimate import estimate
 from pcielab.fabric.load import Fabric
-from pcielab.fabric.simulate import Discipline, check_flows, check_options, simulate
+from pcielab.fabric.parts import Discipline
+from pcielab.fabric.simulate import check_flows, check_options, simulate
 
 _TELLS_APART = ["source", "destination", "primitive", "size_bytes", "outstanding", "arrivals", "socket", "memory"]
 """What decides what a flow gets alone; those that agree in it are simulated once."""

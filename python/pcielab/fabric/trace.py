@@ -13,9 +13,9 @@ from pcielab import _core
 from pcielab.devices.running import this_computer
 from pcielab.errors import InputError
 from pcielab.fabric.load import Fabric
+from pcielab.fabric.parts import Discipline
 from pcielab.fabric.requests import summary_of
 from pcielab.fabric.run import manifest_of
-from pcielab.fabric.simulate import Discipline
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.flow_tables import PHASES
 from pcielab.percentiles import percentile

@@ -70,6 +70,12 @@ def _credits(most: int) -> BeforeValidator:
     )
 
 
+def _step_bytes(value: object) -> object:
+    if value == "packet" or (type(value) is int and value > 0):
+        return value
+    raise PydanticCustomError("step_bytes", 'give a number above 0, or "packet"')
+
+
 INFINITE: Literal["infinite"] = "infinite"
 """Credits without a limit; a count of all ones, as tools may show them, is none that a receiver advertises."""
 MOST_COUNT = 2**32 - 1
@@ -77,6 +83,8 @@ PAGE_BYTES = 4096
 
 Name = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=200)]
 Title = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=1000)]
+Label = Annotated[str, AfterValidator(plain), Field(max_length=200)]
+"""A name that may be left out."""
 Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
 StepTime = Annotated[float, Field(ge=0, le=1e5)]
 """What a transaction waits for, in ns: microseconds, so that times add up in the simulator's whole numbers."""
@@ -91,5 +99,10 @@ Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str)
 Quantum = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=4096)]
 HeaderCredits = Annotated[int | Literal["infinite"], _credits(1 << 16)]
 DataCredits = Annotated[int | Literal["infinite"], _credits(1 << 20)]
+Amount64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Bytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str)]
+"""A size whose key says its range."""
+StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
+"""What a step of a NIC moves."""
 Socket = Annotated[int, Field(ge=0, le=63)]
 Address = Annotated[int, Field(ge=0, le=2**63 - 1, multiple_of=PAGE_BYTES)]

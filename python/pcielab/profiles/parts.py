@@ -1,7 +1,6 @@
 """The parts of a system as the simulator takes them: keys, ranges, defaults and what they mean.
 
-Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there. Rules across keys are in
-`pcielab.profiles.rules`.
+Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
 
 from typing import Literal
@@ -10,6 +9,7 @@ from pydantic import Field
 
 from pcielab.profiles.part import (
     Address,
+    Bytes,
     Count,
     DataCredits,
     HeaderCredits,
@@ -313,7 +313,7 @@ class DmaPath(Part):
     """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
     transfer_bytes_most: Size32
     """Longest transfer."""
-    transfer_multiple_bytes: int = Field(default=1, ge=1, le=4_096)
+    transfer_multiple_bytes: Bytes = Field(default=1, ge=1, le=4_096)
     """Transfers are multiples of so many bytes: others are not supported."""
     tags: int | None = Field(default=None, ge=1, le=16_384)
     """Tags that the card uses, of those that the link gives it; absent: all."""

@@ -5,18 +5,24 @@ What comes out is still the raw content, complete but unchecked; `resolve` check
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from pcielab import shipped
 from pcielab.errors import InputError
 from pcielab.input_files import given_path, is_there, read_toml
 from pcielab.profiles.files import Kind
-from pcielab.validation import closest, suggestion
+from pcielab.shipped import ProfileKind
+from pcielab.validation import closest, explain, suggestion
 from pcielab.wording import shown
 
 Table: TypeAlias = dict[str, Any]
 _IDENTITY = ("aliases", "name", "title")
 _BASES_MOST = 8
+_SAID: dict[ProfileKind, str] = {"messages": "message", "nic": "NIC"}
+"""Kinds that are called otherwise in sentences."""
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -27,29 +33,30 @@ class Raw:
     content: Table
 
 
-def names(kind: Kind) -> list[str]:
+def names(kind: ProfileKind) -> list[str]:
     """The shipped profiles of a kind."""
     return list(shipped.profile_files(kind))
 
 
-def locate(kind: Kind, reference: str, beside: Path | None = None) -> Path:
+def locate(kind: ProfileKind, reference: str, beside: Path | None = None) -> Path:
     """The file that a reference means: a path (with `.toml` or a slash) from `beside`, or a shipped name."""
     if reference.endswith(".toml") or "/" in reference:
         path = given_path(reference, beside)
         if not is_there(path):
-            raise InputError(f"{path}: no such {kind} profile")
+            raise InputError(f"{path}: no such {_SAID.get(kind, kind)} profile")
         return path
     found = shipped.profile_files(kind).get(reference) or _known_otherwise(kind, reference)
     if found is None:
         alias = closest(reference, shipped.aliases(kind))
         remedy = f"did you mean {alias}?" if alias is not None else suggestion(reference, names(kind))
+        said = _SAID.get(kind, kind)
         raise InputError(
-            f"no {kind} profile is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)"
+            f"no {said} profile is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)"
         )
     return found
 
 
-def _known_otherwise(kind: Kind, reference: str) -> Path | None:
+def _known_otherwise(kind: ProfileKind, reference: str) -> Path | None:
     """The shipped file that goes by this name too, or is called so in other letters."""
     wanted = reference.casefold()
     called = {**{name: name for name in names(kind)}, **shipped.aliases(kind)}
@@ -61,6 +68,19 @@ def load(kind: Kind, reference: str, beside: Path | None = None) -> Raw:
     """A file with everything that it starts from."""
     path = locate(kind, reference, beside)
     return Raw(path, with_base(kind, read_toml(path), path))
+
+
+def checked(kind: ProfileKind, reference: str, model: type[_Model]) -> tuple[_Model, Path]:
+    """A file of a kind that starts from no other, as its model, and where it is.
+
+    Raises:
+        InputError: There is no such file, or a problem in it; the message names file, key, value and remedy.
+    """
+    path = locate(kind, reference)
+    try:
+        return model.model_validate(read_toml(path)), path
+    except ValidationError as error:
+        raise explain(error, model, str(path)) from None
 
 
 def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: int = 0) -> Table:
