@@ -6,23 +6,17 @@
 //! step from the steps that it waits for, and completes every transaction at the same time.
 
 pub(crate) mod card;
-mod completer;
-pub(crate) mod complex;
-mod engine;
 mod fast;
-mod pending;
-pub(crate) mod slots;
+mod reference;
 mod start;
-mod times;
-mod walks;
 
-use crate::history::{State, TestKey};
-use crate::idle::StallsOfTest;
+use crate::cache::history::{State, TestKey};
 use crate::machine::Machine;
-use engine::ReferenceRun;
+use crate::root_complex::idle::StallsOfTest;
 use fast::{ReadRun, ReadWriteRun, WriteRun};
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Operation, Test};
+use reference::ReferenceRun;
 use serde::{Deserialize, Serialize};
 use start::Start;
 

@@ -9,10 +9,10 @@ mod chance;
 mod host;
 mod plan;
 
-use crate::history::{Footprint, State, TestKey};
-use crate::idle::{Alone, Sleeper};
+use crate::cache::history::{Footprint, State, TestKey};
 use crate::machine::Machine;
 use crate::profile::CommandPath;
+use crate::root_complex::idle::{Alone, Sleeper};
 use chance::Chance;
 use host::{Host, Passage};
 use pcie_time::{Draws, Picoseconds, Stream};

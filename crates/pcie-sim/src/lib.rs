@@ -6,27 +6,19 @@ pub mod profile;
 
 mod bandwidth;
 mod bounds;
-mod caches;
-mod conflict;
-mod history;
-mod idle;
-mod io_tlb;
+mod cache;
 mod latency;
-mod lines;
+mod link;
 mod machine;
 pub mod nic;
 pub mod pio;
-mod places;
-mod port;
-mod refresh;
-mod root_port;
+mod root_complex;
 #[cfg(test)]
 mod test_systems;
-mod write_gate;
 
 pub use bandwidth::{BandwidthRun, Engine, Finished};
 pub use bounds::TestBounds;
-pub use history::{State, TestKey};
+pub use cache::history::{State, TestKey};
 pub use latency::{LatencyRun, Sample};
+pub use machine::root_port::{Answer, RootPort};
 pub use machine::{Machine, SystemError, Unsupported};
-pub use root_port::{Answer, RootPort};

@@ -1,18 +1,16 @@
 //! A system made ready for simulation: checked, with its link arithmetic and its times in picoseconds at hand.
 
-mod asked_for;
 mod check;
 mod crossing;
-mod cuts;
+pub(crate) mod root_port;
 mod shape;
 
-pub(crate) use cuts::Cuts;
-
-use crate::caches::{Caches, Found, KNOWN};
-use crate::history::{State, TestKey};
-use crate::lines::{Line, Lines};
+use crate::cache::history::{State, TestKey};
+use crate::cache::last_level::{Caches, Found, KNOWN};
+use crate::cache::lines::{Line, Lines};
+use crate::link::asked_for::AskedFor;
 use crate::profile::{CompletionSplit, IommuMode, System};
-use asked_for::AskedFor;
+use crate::root_complex::cuts::Cuts;
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
 use pcie_workload::{AddressList, LINE_BYTES, Operation, PAGE_BYTES, Path, Test};

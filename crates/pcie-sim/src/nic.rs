@@ -21,7 +21,7 @@ pub use bounds::LinkBound;
 pub use error::NicError;
 pub use outcome::{NicBound, NicOutcome, StepOutcome};
 
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
 use crate::machine::Machine;
 use bus::Bus;
 use happening::{Access, Happening, Timer};

@@ -130,15 +130,15 @@ impl MessageMachine {
         self.link.tlp_bytes(kind, piece)
     }
 
-    fn downlink(&self) -> crate::port::Port {
+    fn downlink(&self) -> crate::link::port::Port {
         let root = &self.machine.system.host.root_complex;
-        crate::port::Port::new(&self.link, root.downlink_quantum_bytes, root.downlink_stretch)
+        crate::link::port::Port::new(&self.link, root.downlink_quantum_bytes, root.downlink_stretch)
     }
 
-    fn uplink(&self) -> crate::port::Port {
+    fn uplink(&self) -> crate::link::port::Port {
         let system = &self.machine.system;
         let stretch = system.host.root_complex.uplink_stretch;
-        crate::port::Port::new(&self.link, system.device.uplink_quantum_bytes, stretch)
+        crate::link::port::Port::new(&self.link, system.device.uplink_quantum_bytes, stretch)
     }
 
     fn flight(&self) -> Picoseconds {

@@ -7,19 +7,19 @@
 //! other depends on what a test does. Steps of the same time follow the reference: completions arrive first, then
 //! everything else happens that does, then card and root complex look at what they can send.
 
-mod both;
 mod credits;
 mod planned;
-mod reads;
+mod read;
+mod read_write;
 mod ready;
 mod ring;
 mod shapes;
 mod tags;
-mod writes;
+mod write;
 
-pub(super) use both::ReadWriteRun;
-pub(super) use reads::ReadRun;
-pub(super) use writes::WriteRun;
+pub(super) use read::ReadRun;
+pub(super) use read_write::ReadWriteRun;
+pub(super) use write::WriteRun;
 
 use pcie_time::Picoseconds;
 

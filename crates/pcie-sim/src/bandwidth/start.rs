@@ -1,6 +1,6 @@
 //! What engines have in common: what they start from, and what they give.
 
-use crate::history::{State, TestKey};
+use crate::cache::history::{State, TestKey};
 use crate::machine::Machine;
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};

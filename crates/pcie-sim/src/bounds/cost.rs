@@ -1,7 +1,7 @@
 //! What the transfers of a test cost the link and its two ports, on average over the units that it visits.
 
+use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::port::Port;
 use pcie_model::Load;
 use pcie_time::Picoseconds;
 use pcie_wire::{Accounting, CompletionPolicy, Piece, TlpKind};

@@ -1,7 +1,7 @@
 //! How long transfers hold what there is only so much of (tags, places in flight, receive buffers): on average, at least.
 
 use super::cost::Cost;
-use crate::caches::Found;
+use crate::cache::last_level::Found;
 use crate::machine::Machine;
 use pcie_workload::{CacheState, Operation, Test};
 

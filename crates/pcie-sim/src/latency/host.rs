@@ -2,12 +2,12 @@
 
 use super::chance::Chance;
 use super::plan::{Completion, ReadTimes, Request, Write};
-use crate::conflict::Conflict;
-use crate::history::State;
-use crate::lines::Line;
+use crate::cache::history::State;
+use crate::cache::lines::Line;
+use crate::link::port::Port;
 use crate::machine::{Machine, ReadCosts};
-use crate::port::Port;
-use crate::refresh::RefreshLine;
+use crate::root_complex::conflict::Conflict;
+use crate::root_complex::refresh::RefreshLine;
 use pcie_time::Picoseconds;
 
 /// A transaction that is being walked through the machine.

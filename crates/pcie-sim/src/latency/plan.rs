@@ -5,12 +5,12 @@
 
 use super::card::{moving_time, pulling_time};
 use super::chance::{Chance, JITTERS, jitters};
-use crate::lines::Line;
+use crate::cache::lines::Line;
+use crate::link::alignment::{Place, Places};
+use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::places::{Place, Places};
-use crate::port::Port;
 use crate::profile::{CommandPath, DmaPath, RootComplex};
-use crate::write_gate::WriteGate;
+use crate::root_complex::write_gate::WriteGate;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{LINE_BYTES, Operation, Path, Test};

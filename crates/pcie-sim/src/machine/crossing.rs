@@ -1,8 +1,8 @@
 //! What TLPs occupy on the link: whole units of its ports, and the DLLPs that are asked for besides.
 
 use super::Machine;
-use super::asked_for::{AskedFor, lacking_bytes};
-use crate::port::Port;
+use crate::link::asked_for::{AskedFor, lacking_bytes};
+use crate::link::port::Port;
 use pcie_wire::{Piece, TlpKind};
 
 impl Machine {

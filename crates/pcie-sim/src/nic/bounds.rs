@@ -6,8 +6,8 @@
 use super::layout::Layout;
 use super::path::Shape;
 use super::{Direction, NicError, PATHS, Traffic};
+use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::port::Port;
 use pcie_model::{Ethernet, Interactions, Kind, Path};
 use pcie_time::Picoseconds;
 use pcie_wire::TlpKind;

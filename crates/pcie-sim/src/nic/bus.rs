@@ -7,11 +7,11 @@
 use super::happening::{Access, Happening, Timer};
 use super::path::Shape;
 use crate::bandwidth::card::Credits;
-use crate::bandwidth::complex::Complex;
-use crate::bandwidth::slots::Slots;
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
+use crate::link::port::Port;
+use crate::link::slots::Slots;
 use crate::machine::Machine;
-use crate::port::Port;
+use crate::root_complex::under_load::Complex;
 use pcie_model::Kind;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};

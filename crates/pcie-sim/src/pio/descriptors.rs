@@ -5,9 +5,9 @@
 //! far as its messages in flight allow.
 
 use super::{HOST_BYTES, MessageMachine, Sharing, happens_unless};
-use crate::bandwidth::complex::Complex;
-use crate::history::TestKey;
-use crate::port::Port;
+use crate::cache::history::TestKey;
+use crate::link::port::Port;
+use crate::root_complex::under_load::Complex;
 use pcie_model::pio::DescriptorPath;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{CompletionPolicy, Piece, SplitAt, TlpKind};

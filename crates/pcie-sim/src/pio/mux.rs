@@ -18,7 +18,7 @@ mod tests;
 
 use super::stores::{Pace, StorePlan, StoresRun};
 use super::{DescriptorsRun, MessageMachine, Sharing, Stalls, frame, happens_unless, payload};
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
 use std::collections::VecDeque;
 

@@ -1,6 +1,6 @@
 use super::frame::stated_bytes;
 use super::*;
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
 use pcie_model::pio::Layout;
 use pcie_model::{Limits, Model};
 use pcie_wire::Accounting;

@@ -3,9 +3,9 @@
 //! Splitting depends on where in a page a DMA starts and on how long its addresses are, and a test starts its DMAs at few
 //! places of a page. So each kind of DMA is worked out once.
 
+use crate::link::alignment::{Place, Places};
+use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::places::{Place, Places};
-use crate::port::Port;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::Test;

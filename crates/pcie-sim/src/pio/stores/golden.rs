@@ -2,7 +2,7 @@
 //! `rtl/src/message_receiver.sv` reads them. `PCIELAB_GOLDEN=write cargo test -p pcie-sim golden` makes them anew.
 
 use super::{Ending, Event, EvictionOrder, Pace, Sharing, StorePlan, StoresRun};
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
 use crate::pio::tests::kpio;
 use crate::pio::{SIGNATURE, frame};
 use pcie_model::pio::WORD_BYTES;

@@ -12,24 +12,24 @@ const TLP_OVERHEAD_BYTES: u32 = 28;
 
 /// What is asked of a link, and how much of it its ports' times cover.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AskedFor {
+pub(crate) struct AskedFor {
     /// Bytes of DLLPs for each byte of TLPs that comes the other way; none of their own in flit mode.
-    pub(super) dllp_share: f64,
+    pub(crate) dllp_share: f64,
     /// Time over the raw line rate of the two ports: what SKPs take, at least.
-    pub(super) uplink_stretch: f64,
-    pub(super) downlink_stretch: f64,
+    pub(crate) uplink_stretch: f64,
+    pub(crate) downlink_stretch: f64,
     /// Bytes that are covered for each byte that a port sends.
-    pub(super) covered_upstream: f64,
-    pub(super) covered_downstream: f64,
+    pub(crate) covered_upstream: f64,
+    pub(crate) covered_downstream: f64,
     /// Bytes of DLLPs that the ports send for each TLP that arrives.
-    pub(super) uplink_dllp_bytes: u32,
-    pub(super) downlink_dllp_bytes: u32,
+    pub(crate) uplink_dllp_bytes: u32,
+    pub(crate) downlink_dllp_bytes: u32,
     /// Whether the card's own DLLPs are as many as the longest completion asks for.
-    pub(super) card_sends_enough: bool,
+    pub(crate) card_sends_enough: bool,
 }
 
 impl AskedFor {
-    pub(super) fn of(link: &LinkConfiguration, card: &Card, root: &RootComplex) -> Self {
+    pub(crate) fn of(link: &LinkConfiguration, card: &Card, root: &RootComplex) -> Self {
         let byte_time = link.byte_time();
         let raw_ps = byte_time.numerator as f64 / byte_time.denominator as f64;
         let skp_stretch = 8_000.0 / (Accounting::Spec.tlp_gbps(link) * raw_ps);
@@ -54,7 +54,7 @@ impl AskedFor {
 }
 
 /// Bytes that a port sends on top of `taken_bytes`, each of which covers `covered`, to cover those that are asked for.
-pub(super) fn lacking_bytes(asked_bytes: f64, taken_bytes: u64, covered: f64) -> u64 {
+pub(crate) fn lacking_bytes(asked_bytes: f64, taken_bytes: u64, covered: f64) -> u64 {
     // A cast of what is below zero gives zero.
     (asked_bytes / covered - taken_bytes as f64).ceil() as u64
 }

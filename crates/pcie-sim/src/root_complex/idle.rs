@@ -2,7 +2,7 @@
 //! stalls of milliseconds that slow down whatever runs on it. How such a machine saves power, and in which of its
 //! states, is not modelled: only what a device sees.
 
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
 use crate::profile::{IdleStates, Stalls};
 use pcie_time::{Draws, Picoseconds, Stream};
 

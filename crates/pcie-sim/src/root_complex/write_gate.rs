@@ -4,7 +4,7 @@
 //! that goes on in that line waits, and every write behind it: a transfer cut into TLPs inside a line pays for it, unless
 //! the root complex merges both (as the measured Haswell does, and Sandy Bridge and Ivy Bridge do not).
 
-use crate::lines::Line;
+use crate::cache::lines::Line;
 use crate::profile::RootComplex;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;

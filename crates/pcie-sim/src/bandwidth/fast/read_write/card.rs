@@ -1,14 +1,14 @@
 //! The card's side: which DMA goes a TLP further, which TLP is sent, and what the data engine has done.
 
-use super::super::super::card::data_credits;
-use super::super::super::engine::UPLINK_BACKLOG;
-use super::super::super::start::Finished;
 use super::super::NEVER;
 use super::super::credits::{DataCredits, HeaderCredits};
 use super::super::shapes::{RequestShape, Shapes};
 use super::super::tags::Tags;
+use crate::bandwidth::card::data_credits;
+use crate::bandwidth::reference::UPLINK_BACKLOG;
+use crate::bandwidth::start::Finished;
+use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::port::Port;
 use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};
 use std::collections::VecDeque;

@@ -7,10 +7,10 @@ mod card;
 mod root_port;
 mod waiting;
 
-use super::super::complex::Complex;
-use super::super::start::{Finished, Start};
 use super::NEVER;
 use super::shapes::Shapes;
+use crate::bandwidth::start::{Finished, Start};
+use crate::root_complex::under_load::Complex;
 use card::{Card, Outgoing, Step};
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
@@ -86,7 +86,7 @@ impl<'a> ReadWriteRun<'a> {
         }
     }
 
-    /// See [`super::super::BandwidthRun::run`].
+    /// See [`crate::BandwidthRun::run`].
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed.count + count;
         self.completed.noting = noted.is_some();

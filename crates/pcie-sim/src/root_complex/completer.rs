@@ -1,7 +1,7 @@
 //! The root complex's side of reads: which of the requests whose data are there is answered next.
 
-use crate::machine::Cuts;
 use crate::profile::CompletionOrder;
+use crate::root_complex::cuts::Cuts;
 use pcie_time::Draws;
 use pcie_wire::Piece;
 

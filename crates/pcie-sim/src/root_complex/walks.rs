@@ -1,7 +1,7 @@
 //! How long page walks take when many go on.
 
 use super::times::Refresh;
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
 use crate::machine::Machine;
 use pcie_time::{Draws, Picoseconds, Stream};
 

@@ -8,14 +8,14 @@
 mod card;
 mod free;
 
-use super::super::complex::Complex;
-use super::super::engine::UPLINK_BACKLOG;
-use super::super::start::{Finished, Start};
 use super::NEVER;
 use super::planned::Planned;
 use super::ready::Ready;
 use super::shapes::{Alike, Shapes};
-use crate::port::Port;
+use crate::bandwidth::reference::UPLINK_BACKLOG;
+use crate::bandwidth::start::{Finished, Start};
+use crate::link::port::Port;
+use crate::root_complex::under_load::Complex;
 use card::{Card, InFlight, Outgoing};
 use pcie_time::{Picoseconds, Stream};
 use pcie_wire::Piece;
@@ -74,7 +74,7 @@ impl<'a> ReadRun<'a> {
         }
     }
 
-    /// See [`super::super::BandwidthRun::run`].
+    /// See [`crate::BandwidthRun::run`].
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);

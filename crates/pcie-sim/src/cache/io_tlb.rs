@@ -1,6 +1,6 @@
 //! The IO-TLB: which translations the IOMMU holds, least recently used out first.
 
-use crate::lines::Line;
+use crate::cache::lines::Line;
 use crate::profile::{IommuMode, System};
 use pcie_workload::LINE_BYTES;
 

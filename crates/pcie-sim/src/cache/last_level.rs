@@ -4,7 +4,7 @@
 //! cache in place, and allocates anything else in the DDIO ways of its set, least recently written out first. (Measured:
 //! see `docs/concepts/simulated-machine.md`.)
 
-use crate::lines::{Line, Lines};
+use crate::cache::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::Draws;
 use pcie_workload::LINE_BYTES;

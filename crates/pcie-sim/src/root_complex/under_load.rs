@@ -1,13 +1,13 @@
 //! The root complex under load: admission, translation, memory, and the order of completions.
 
 use super::completer::{Completer, Ready};
-use super::pending::{PendingWalks, earliest};
+use super::pending_walks::{PendingWalks, earliest};
 use super::times::Times;
 use super::walks::Walks;
-use crate::history::{State, TestKey};
-use crate::lines::{Line, Lines};
+use crate::cache::history::{State, TestKey};
+use crate::cache::lines::{Line, Lines};
 use crate::machine::Machine;
-use crate::write_gate::WriteGate;
+use crate::root_complex::write_gate::WriteGate;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;

@@ -1,15 +1,15 @@
 //! Tests that only write: in order from end to end, so each TLP follows from those before it.
 
-use super::super::card::data_credits;
-use super::super::complex::Complex;
-use super::super::engine::UPLINK_BACKLOG;
-use super::super::start::{Finished, Start};
 use super::NEVER;
 use super::credits::DataCredits;
 use super::planned::Planned;
 use super::ring::Ring;
 use super::shapes::Shapes;
-use crate::port::Port;
+use crate::bandwidth::card::data_credits;
+use crate::bandwidth::reference::UPLINK_BACKLOG;
+use crate::bandwidth::start::{Finished, Start};
+use crate::link::port::Port;
+use crate::root_complex::under_load::Complex;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
 use std::collections::VecDeque;
@@ -96,7 +96,7 @@ impl<'a> WriteRun<'a> {
         }
     }
 
-    /// See [`super::super::BandwidthRun::run`].
+    /// See [`crate::BandwidthRun::run`].
     pub(crate) fn run(&mut self, count: u64, noted: Option<&mut Vec<Finished>>) -> Picoseconds {
         let target = self.completed + count;
         self.noted = noted.is_some().then(Vec::new);

@@ -4,11 +4,11 @@
 //! card and the root complex look at what they can send next.
 
 use super::card::{Credits, Tags};
-use super::complex::Complex;
-use super::slots::Slots;
 use super::start::{Finished, Start};
+use crate::link::port::Port;
+use crate::link::slots::Slots;
 use crate::machine::Machine;
-use crate::port::Port;
+use crate::root_complex::under_load::Complex;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::{AddressList, Test};

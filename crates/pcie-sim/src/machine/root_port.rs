@@ -5,10 +5,10 @@
 //! times at which they reach it. Whoever drives one need not give all requests at once: answers to a request come no
 //! earlier than [`RootPort::reaction`] after it has been given, so that up to then everything is settled.
 
-use crate::bandwidth::complex::Complex;
-use crate::history::{State, TestKey};
+use crate::cache::history::{State, TestKey};
+use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::port::Port;
+use crate::root_complex::under_load::Complex;
 use pcie_time::{EventQueue, Picoseconds};
 use pcie_wire::{Piece, TlpKind};
 use pcie_workload::Operation;

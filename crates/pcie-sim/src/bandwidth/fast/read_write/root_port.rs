@@ -4,9 +4,9 @@ use super::super::NEVER;
 use super::super::shapes::Shapes;
 use super::card::Card;
 use super::waiting::Ready;
-use crate::history::TestKey;
+use crate::cache::history::TestKey;
+use crate::link::port::Port;
 use crate::machine::Machine;
-use crate::port::Port;
 use pcie_time::{Picoseconds, Stream};
 use std::collections::VecDeque;
 

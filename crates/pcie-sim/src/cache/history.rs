@@ -5,9 +5,9 @@
 //! parallel runs and resumed ones see the same machine. A run of a million writes is not replayed; only its last writes
 //! to each cache set, and its last uses of each page, can be seen afterwards, and those are looked up from its end.
 
-use crate::caches::Caches;
-use crate::io_tlb::IoTlb;
-use crate::lines::{Line, Lines};
+use crate::cache::io_tlb::IoTlb;
+use crate::cache::last_level::Caches;
+use crate::cache::lines::{Line, Lines};
 use crate::profile::System;
 use pcie_time::{Draws, Stream};
 use pcie_workload::{AddressList, LINE_BYTES, LIST_LENGTH, PAGE_BYTES, Path, Test};
@@ -262,7 +262,7 @@ mod tests {
             );
             state.thrash_from_host();
             let found = state.caches.find(machine.lines(), 5);
-            assert_eq!(found == crate::caches::Found::DeviceLine, device_lines_survive);
+            assert_eq!(found == crate::cache::last_level::Found::DeviceLine, device_lines_survive);
         }
     }
 }

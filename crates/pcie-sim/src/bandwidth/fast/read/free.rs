@@ -3,12 +3,12 @@
 //!
 //! Where besides `ALIKE`, each read is one request and all requests take the same times, so that nothing is looked up.
 
-use super::super::super::engine::UPLINK_BACKLOG;
-use super::super::super::start::Finished;
 use super::super::NEVER;
 use super::super::shapes::Alike;
 use super::ReadRun;
 use super::card::InFlight;
+use crate::bandwidth::reference::UPLINK_BACKLOG;
+use crate::bandwidth::start::Finished;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
 

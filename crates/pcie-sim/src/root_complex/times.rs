@@ -1,10 +1,10 @@
 //! The root complex's times, made ready: picoseconds instead of the profile's nanoseconds, and what is drawn.
 
-use crate::caches::Caches;
-use crate::conflict::Conflict;
-use crate::lines::Line;
+use crate::cache::last_level::Caches;
+use crate::cache::lines::Line;
 use crate::machine::{Machine, ReadCosts};
 use crate::profile;
+use crate::root_complex::conflict::Conflict;
 use pcie_time::Picoseconds;
 use std::ops::Range;
 
@@ -174,7 +174,7 @@ mod tests {
             hit_share: 0.0,
         };
         let many = Refresh::new(&refresh);
-        let alone = crate::refresh::RefreshLine::new(&refresh);
+        let alone = crate::root_complex::refresh::RefreshLine::new(&refresh);
         let places = 1u32 << 16;
         let mean_ns = |wait: &dyn Fn(u32) -> Picoseconds| {
             (0..places).map(|place| wait(place).0).sum::<u64>() as f64 / f64::from(places) / 1e3
