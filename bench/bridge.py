@@ -14,7 +14,7 @@ import numpy as np
 
 from pcielab import devices, single_test
 from pcielab.devices.protocols import LatencySlice
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 SLICES = (512, 4096, 65_536)
 LIMIT_NS = 20.0

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pcielab
-from pcielab.compare.pairs import compare
-from pcielab.importers import import_pcie_bench
-from pcielab.profiles import names
+from pcielab.analysis.compare.pairs import compare
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.library.profiles import names
 
 PAGE = Path("docs/concepts/simulated-machine.md")
 START, END = "<!-- closeness: make closeness -->", "<!-- end of closeness -->"

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pcielab import InputError, RunError, Store, devices, load_suite, open_store
-from pcielab.devices.running import run
-from pcielab.explain import explain_run
-from pcielab.input_files import read_toml
+from pcielab.analysis.explain import explain_run
+from pcielab.library.input_files import read_toml
+from pcielab.run.running import run
 
 BANDWIDTH_AGREES, LATENCY_AGREES = 0.01, 0.02
 OF_ENGINE, FIT_WITHIN, WINDOWS_ALIKE = 0.95, 0.03, 0.02

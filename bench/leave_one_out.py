@@ -17,11 +17,11 @@ from pathlib import Path
 import pandas as pd
 
 import pcielab
-from pcielab.calibrate import calibrate, read_measured, read_pack
-from pcielab.calibrate.card import fit_card
-from pcielab.importers import import_pcie_bench
-from pcielab.profiles import names
-from pcielab.validate import Score, score, write_bands
+from pcielab.analysis.calibrate import calibrate, read_measured, read_pack
+from pcielab.analysis.calibrate.card import fit_card
+from pcielab.analysis.validate import Score, score, write_bands
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.library.profiles import names
 
 PAGE = Path("docs/concepts/trust.md")
 START, END = "<!-- leave one out: make leave-one-out -->", "<!-- end of leave one out -->"

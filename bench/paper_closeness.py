@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 
 from pcielab import fabric, open_store
+from pcielab.analysis.published_values import compare_with_published
+from pcielab.library.suites import load_message_suite
 from pcielab.model import load_message_profile
-from pcielab.published_values import compare_with_published
-from pcielab.simulation import simulate_messages
-from pcielab.suites import load_message_suite
+from pcielab.run.simulation import simulate_messages
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 VERDICTS = """`make closeness` writes this page. A latency or bandwidth is *within* if it is at most 5 % off,

@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 
 from pcielab import model
+from pcielab.library.profiles import resolve
 from pcielab.model.link import Accounting, Ethernet
 from pcielab.paper.figures import run_of
 from pcielab.percentiles import percentile_of_counts
-from pcielab.profiles import resolve
 from pcielab.report.selection import aligned, matching
 from pcielab.store import Store
 

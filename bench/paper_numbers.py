@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from paper_measures import Measures
-from pcielab.quantities import parse_bytes
+from pcielab.library.quantities import parse_bytes
 
 PAGE = Path("docs/reference/paper.md")
 NUMBERS = Path(__file__).with_suffix(".toml")

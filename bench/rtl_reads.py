@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pcielab import open_store
 from pcielab.devices.rtl import run_rtl
-from pcielab.suites import single_test
+from pcielab.library.suites import single_test
 
 _BENCHES = Path(__file__).parents[1] / "rtl" / "tb"
 _LENGTHS = (1 << 17, 1 << 19)

@@ -25,9 +25,9 @@ import tomlkit
 
 import pcielab
 from leave_one_out import REPRESENTATIVES, folder_of
-from pcielab.calibrate import calibrate, read_measured, read_pack
-from pcielab.calibrate.card import fit_card
-from pcielab.profiles import names
+from pcielab.analysis.calibrate import calibrate, read_measured, read_pack
+from pcielab.analysis.calibrate.card import fit_card
+from pcielab.library.profiles import names
 
 LOADED = "host.root_complex.busy_read_ns"
 SYSTEMS, CARD = Path("profiles/systems"), Path("profiles/devices/nfp6000.toml")

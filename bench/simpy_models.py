@@ -18,7 +18,7 @@ from random import Random
 
 import simpy
 
-from pcielab.profiles.parts import System
+from pcielab.library.profiles.parts import System
 
 SIZE_BYTES = 64
 _REQUEST_BYTES, _COMPLETION_BYTES = 24, 20 + SIZE_BYTES

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import simpy_models
 from pcielab import open_store
-from pcielab.profiles import ResolvedSystem
-from pcielab.simulation import Engine, simulate
-from pcielab.suites import single_test
+from pcielab.library.profiles import ResolvedSystem
+from pcielab.library.suites import single_test
+from pcielab.run.simulation import Engine, simulate
 
 _REPEATS = 3
 _RESOURCES_READS, _TIMEOUTS_READS = 10_000, 100_000

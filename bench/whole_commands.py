@@ -18,9 +18,10 @@ from estimates import EstimateCommand, estimates
 from examinations import ExaminationCommand, examinations
 from gpu_own_time import OwnTime, own_times
 from pages import Waiting, waitings
-from pcielab import __version__, profiles
+from pcielab import __version__
 from pcielab.cli.output import Format, print_rows
-from pcielab.devices.running import available_cores
+from pcielab.library import profiles
+from pcielab.run.running import available_cores
 from rtl_reads import RtlReads, rtl_reads
 from starts import Start, starts
 from throughput import Throughput, throughputs

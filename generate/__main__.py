@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 
 WRITTEN = {
-    "python/pcielab/profiles/parts.py": "profile_types:module",
-    "python/pcielab/model/nic_parts.py": "model_types:nics",
-    "python/pcielab/model/message_parts.py": "model_types:messages",
-    "python/pcielab/fabric/parts.py": "fabric_types:module",
-    "python/pcielab/suites/parameters.py": "test_types:module",
-    "python/pcielab/suites/lists.py": "test_types:lists",
+    "python/pcielab/library/profiles/parts.py": "profile_types:module",
+    "python/pcielab/library/nic_parts.py": "model_types:nics",
+    "python/pcielab/library/message_parts.py": "model_types:messages",
+    "python/pcielab/library/fabrics/parts.py": "fabric_types:module",
+    "python/pcielab/library/suites/parameters.py": "test_types:module",
+    "python/pcielab/library/suites/lists.py": "test_types:lists",
     "docs/reference/store.md": "test_types:page",
     "docs/reference/profiles.md": "profile_reference:markdown",
     "docs/reference/doctor.md": "doctor_reference:markdown",

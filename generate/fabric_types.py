@@ -1,4 +1,4 @@
-"""The Python models of fabrics and their flows (`pcielab.fabric.parts`), from the types of `pcie-fabric`.
+"""The Python models of fabrics and their flows (`pcielab.library.fabrics.parts`), from the types of `pcie-fabric`.
 
 A file names the kinds of its hosts and devices, and says at the node where BARs are; the description has them
 in place.
@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
-from pcielab.profiles.part import {imports}
+from pcielab.library.profiles.part import {imports}
 '''
 _CALLED = {
     "EngineParameters": "Engine",

@@ -1,4 +1,4 @@
-"""The Python models of NICs and of message profiles (`pcielab.model.nic_parts`, `message_parts`)."""
+"""The Python models of NICs and of message profiles (`pcielab.library.nic_parts`, `message_parts`)."""
 
 from generate.models import Models, schemas, tables_below
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pcielab.profiles.part import {imports}
+from pcielab.library.profiles.part import {imports}
 '''
 _MESSAGES = '''\
 """How messages go from a core to a device, as model and simulator take it: keys, ranges and what they mean.
@@ -22,7 +22,7 @@ Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change t
 
 from pydantic import Field
 
-from pcielab.profiles.part import {imports}
+from pcielab.library.profiles.part import {imports}
 '''
 
 

@@ -1,6 +1,6 @@
 """Python models of Rust types: tables of files, answers, records and words, each key with its documentation.
 
-What a range is called in `pcielab.profiles.part` is said here; where a key says no range its name does: shares lie
+What a range is called in `pcielab.library.profiles.part` is said here; where a key says no range its name does: shares lie
 from 0 to 1, times of a step below 100 us, counts and sizes fill their 32 bits.
 """
 
@@ -16,13 +16,13 @@ _RANGES: dict[tuple[str, float | None, float | None], str] = {
     ("integer", 0, 63): "Socket",
     ("integer", 0, 4096): "Padding",
 }
-"""Types of `pcielab.profiles.part` by the range that they have."""
+"""Types of `pcielab.library.profiles.part` by the range that they have."""
 _TEXTS: dict[tuple[int | None, int | None], str] = {(1, 200): "Name", (1, 1000): "Title", (None, 200): "Label"}
 """The same of texts, by their least and greatest length."""
 _KNOWN = {"name": "Name", "title": "Title", "chunk_addresses": "Address"}
 """Types by key, where the schema says no length or multiple."""
 _SPECIAL = {"StepBytes": "StepBytes"}
-"""Types of which `pcielab.profiles.part` says better what is wrong with a value."""
+"""Types of which `pcielab.library.profiles.part` says better what is wrong with a value."""
 
 
 def schemas(about: str) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Models:
         """Of the types `kinds`; words of types in `named` have a name, others are written out."""
         self.kinds = kinds
         self.imports: set[str] = set()
-        """What is used of `pcielab.profiles.part`."""
+        """What is used of `pcielab.library.profiles.part`."""
         self._named = named
         self._renamed = renamed or {}
 
@@ -220,7 +220,7 @@ def _grouped(number: float) -> str:
 
 
 def _alias(key: str, kind: str, least: int | None, most: int | None, width: str) -> str | None:
-    """The type of `pcielab.profiles.part` that has a range, and that a key has without one."""
+    """The type of `pcielab.library.profiles.part` that has a range, and that a key has without one."""
     if kind == "number":
         if most is None:
             return "StepTime" if key.endswith("_ns") else "Share"

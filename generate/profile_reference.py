@@ -8,21 +8,21 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from pcielab.fabric.files import Device, FabricFile, Memory, Node
-from pcielab.fabric.parts import FabricLink, Flow
-from pcielab.fabric.parts import Host as FabricHost
-from pcielab.model.message_profiles import MessageProfile
-from pcielab.model.nics import NicProfile, Queues, Step
-from pcielab.profiles.files import SystemFile
-from pcielab.profiles.part import MOST_COUNT
-from pcielab.profiles.parts import Card, Host, Link, Placement
-from pcielab.profiles.provenance import Provenance
-from pcielab.validation import submodel
+from pcielab.library.fabrics.parts import FabricLink, Flow
+from pcielab.library.fabrics.parts import Host as FabricHost
+from pcielab.library.fabrics.files import Device, FabricFile, Memory, Node
+from pcielab.library.message_profiles import MessageProfile
+from pcielab.library.nics import NicProfile, Queues, Step
+from pcielab.library.profiles.files import SystemFile
+from pcielab.library.profiles.part import MOST_COUNT
+from pcielab.library.profiles.parts import Card, Host, Link, Placement
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.validation import submodel
 
 _INTRODUCTION = """\
 # Profiles
 
-<!-- Written by `make generate`: change the descriptions in python/pcielab/profiles. -->
+<!-- Written by `make generate`: change the descriptions in python/pcielab/library/profiles. -->
 
 A profile is a TOML file that describes a link, a host, a card (device) or a whole system. The shipped ones are in
 `profiles/links`, `profiles/hosts`, `profiles/devices` and `profiles/systems`: `pcielab profiles list` lists them,

@@ -1,4 +1,4 @@
-"""The Python models of profiles (`pcielab.profiles.parts`), from the types that the simulator takes."""
+"""The Python models of profiles (`pcielab.library.profiles.parts`), from the types that the simulator takes."""
 
 from generate.models import Models, schemas, tables_below
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from pcielab.profiles.part import (
+from pcielab.library.profiles.part import (
 {imports}
 )
 '''

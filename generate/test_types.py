@@ -1,4 +1,4 @@
-"""The parameters of tests in Python (`pcielab.suites.parameters`), from `crates/pcie-workload/src/test.rs`.
+"""The parameters of tests in Python (`pcielab.library.suites.parameters`), from `crates/pcie-workload/src/test.rs`.
 
 One entry there, with its word, its heading and its default, is an option of `pcielab run`, a keyword of
 `single_test`, an axis of sweeps and suites, a column of tables, and a row of the reference.
@@ -20,7 +20,7 @@ Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the t
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pcielab.suites.parameter import Parameter
+from pcielab.library.suites.parameter import Parameter
 '''
 _ALIASES = {"CacheState": "Cache"}
 _LISTS = '''\
@@ -33,9 +33,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from pcielab.profiles.part import Part
-from pcielab.suites.parameters import {words}
-from pcielab.suites.ranges import Sizes
+from pcielab.library.profiles.part import Part
+from pcielab.library.suites.parameters import {words}
+from pcielab.library.suites.ranges import Sizes
 
 Axis: TypeAlias = {axis}
 AXES: tuple[Axis, ...] = {axes}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pcielab import shipped
+from pcielab.library import shipped
 
 _LARGEST_REQUEST = 1 << 20
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from pcielab.calibrate.measured import REFRESH_TEST, read_pack
+from pcielab.analysis.calibrate.measured import REFRESH_TEST, read_pack
 
 _CACHE_COLUMN, _NAME_COLUMN = "Cache", "Test"
 

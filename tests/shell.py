@@ -12,17 +12,18 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pcielab.calibrate
-import pcielab.compare
-import pcielab.explain
+import pcielab.analysis.calibrate
+import pcielab.analysis.compare
+import pcielab.analysis.explain
+import pcielab.analysis.validate  # all of them loaded here, once, for the commands that are forked from here
 import pcielab.fabric
 import pcielab.report
-import pcielab.simulation
-import pcielab.validate  # all of them loaded here, once, for the commands that are forked from here
+import pcielab.run.simulation
 from command_template import Command, Template
-from pcielab import open_store, shipped
+from pcielab import open_store
 from pcielab.cli import main
-from pcielab.exporters import export
+from pcielab.formats.exporters import export
+from pcielab.library import shipped
 
 PCIELAB = str(Path(sys.executable).with_name("pcielab"))
 _PATIENCE_SECONDS = 60.0

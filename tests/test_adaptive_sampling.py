@@ -7,10 +7,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pcielab import open_store, profiles
-from pcielab.exporters import export
-from pcielab.simulation import Samples, simulate
-from pcielab.suites import Suite, load_suite, single_test
+from pcielab import open_store
+from pcielab.formats.exporters import export
+from pcielab.library import profiles
+from pcielab.library.suites import Suite, load_suite, single_test
+from pcielab.run.simulation import Samples, simulate
 
 BANDWIDTH_TRANSACTIONS = 1 << 20
 LATENCY_TRANSACTIONS = 1 << 17

@@ -5,11 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pcielab import InputError, fabric, shipped
-from pcielab.importers import import_pcie_bench
+from pcielab import InputError, fabric
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.library import shipped
+from pcielab.library.skeleton import skeleton
+from pcielab.library.suites import load_message_suite, load_suite
 from pcielab.model import load_nic
-from pcielab.skeleton import skeleton
-from pcielab.suites import load_message_suite, load_suite
 from shell import pcielab
 
 HEAD = "name = 'mine'\ntitle = 'Mine'\n[provenance]\nsource = 'made up'\n[[group]]\n"

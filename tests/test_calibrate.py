@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pcielab import resolve
-from pcielab.calibrate import calibrate, read_measured
-from pcielab.profiles import read
+from pcielab.analysis.calibrate import calibrate, read_measured
+from pcielab.library.profiles import read
 from shell import pcielab, succeed
 
 TRUE_VALUES = {

@@ -249,7 +249,7 @@ import time
 import numpy as np
 
 from pcielab import devices
-from pcielab.profiles.part import Part
+from pcielab.library.profiles.part import Part
 
 
 class DeviceOptions(Part):

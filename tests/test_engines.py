@@ -5,9 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pcielab import open_store, profiles
-from pcielab.simulation import Engine, Samples, simulate
-from pcielab.suites import load_suite
+from pcielab import open_store
+from pcielab.library import profiles
+from pcielab.library.suites import load_suite
+from pcielab.run.simulation import Engine, Samples, simulate
 
 TICK_NS = 40 / 3
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from pcielab import InputError, fabric, open_store
-from pcielab.published_values import compare_with_published, published_values
+from pcielab.analysis.published_values import compare_with_published, published_values
 from pcielab.report import write_report
 
 PCIELAB = str(Path(sys.executable).with_name("pcielab"))

@@ -17,9 +17,9 @@ import pytest
 import faults
 from faults import Fault
 from pcielab import InputError, open_store
-from pcielab.exporters import export
-from pcielab.importers import import_pcie_bench
-from pcielab.published import BANDWIDTH_HEAD
+from pcielab.formats.exporters import export
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.formats.published import BANDWIDTH_HEAD
 from shell import exit_code_of_command, pcielab
 
 pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cannot be traced here")

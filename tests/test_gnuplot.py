@@ -15,10 +15,10 @@ import pytest
 
 from pcielab import open_store
 from pcielab._core import StoreWriter
-from pcielab.exporters import export
-from pcielab.importers import import_pcie_bench
-from pcielab.published import FAMILIES, LATENCY_COLUMNS
-from pcielab.suites import Suite, load_suite
+from pcielab.formats.exporters import export
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.formats.published import FAMILIES, LATENCY_COLUMNS
+from pcielab.library.suites import Suite, load_suite
 
 GNUPLOT = shutil.which("gnuplot")
 needs_gnuplot = pytest.mark.skipif(GNUPLOT is None, reason="gnuplot is not there: apt install gnuplot-nox")

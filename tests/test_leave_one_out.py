@@ -16,15 +16,15 @@ import pytest
 
 from pack_folder import write_pack_folder
 from pcielab import open_store, resolve, simulate
-from pcielab.calibrate import Measured, calibrate, read_measured, read_pack
-from pcielab.calibrate.card import fit_card
-from pcielab.calibrate.measured import Row
-from pcielab.calibrate.twin import Predicted, Twin
-from pcielab.exporters import export
-from pcielab.importers import import_pcie_bench
-from pcielab.published import NFP6000_TIMER
-from pcielab.suites import load_suite
-from pcielab.validate import score, write_bands
+from pcielab.analysis.calibrate import Measured, calibrate, read_measured, read_pack
+from pcielab.analysis.calibrate.card import fit_card
+from pcielab.analysis.calibrate.measured import Row
+from pcielab.analysis.calibrate.twin import Predicted, Twin
+from pcielab.analysis.validate import score, write_bands
+from pcielab.formats.exporters import export
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.formats.published import NFP6000_TIMER
+from pcielab.library.suites import load_suite
 
 DATA = Path(os.environ.get("PCIELAB_DATA", ""))
 PACK = DATA.parent / "calibration-pack.csv"

@@ -5,9 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pcielab import _core, open_store, profiles, simulate
+from pcielab import _core, open_store, simulate
 from pcielab.errors import InputError
-from pcielab.suites import load_suite
+from pcielab.library import profiles
+from pcielab.library.suites import load_suite
 
 ROWS = """\
 name = "rows"

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from pcielab import shipped
 from pcielab.cli import main
+from pcielab.library import shipped
 
 PAPER_LINK = ["--gen", "3", "--lanes", "8", "--mps", "256", "--mrrs", "512"]
 NICS = ["simple-nic", "niantic-kernel", "niantic-dpdk"]

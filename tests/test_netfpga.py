@@ -5,12 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from pcielab import model, open_store, profiles, simulate
-from pcielab.calibrate import read_measured
+from pcielab import model, open_store, simulate
+from pcielab.analysis.calibrate import read_measured
 from pcielab.errors import InputError
-from pcielab.exporters import export
-from pcielab.importers import import_netfpga
-from pcielab.suites import load_suite
+from pcielab.formats.exporters import export
+from pcielab.formats.importers import import_netfpga
+from pcielab.library import profiles
+from pcielab.library.suites import load_suite
 
 SIZES = [64, 128, 256, 512, 1024, 2048]
 SUITE = """\

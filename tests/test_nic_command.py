@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store
-from pcielab.nic import nic_rows
+from pcielab.run.nic import nic_rows
 from test_model_command import pcielab
 
 FRAMES = ["--frames", "256,1500"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import shipped
+from pcielab.library import shipped
 from shell import pcielab, succeed
 
 SMALL = Path(__file__).parent / "documents" / "small"

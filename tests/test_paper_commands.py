@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pcielab.library.profiles import resolve
+from pcielab.library.suites import load_suite
 from pcielab.paper import FIGURES
-from pcielab.profiles import resolve
-from pcielab.suites import load_suite
 from test_model_command import pcielab
 
 SMALL = """

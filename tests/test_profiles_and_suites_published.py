@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pcielab.lspci import find, parse
-from pcielab.profiles import resolve
-from pcielab.skeleton import skeleton
-from pcielab.suites import load_suite
+from pcielab.library.lspci import find, parse
+from pcielab.library.profiles import resolve
+from pcielab.library.skeleton import skeleton
+from pcielab.library.suites import load_suite
 
 DATA = os.environ.get("PCIELAB_DATA", "")
 pytestmark = [

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pcielab import open_store, resolve
-from pcielab.compare import compare
+from pcielab.analysis.compare import compare
 from shell import succeed
 
 DATA = os.environ.get("PCIELAB_DATA", "")

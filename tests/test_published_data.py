@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pcielab import Store, open_store
-from pcielab.exporters import export
-from pcielab.importers import import_pcie_bench
+from pcielab.formats.exporters import export
+from pcielab.formats.importers import import_pcie_bench
 
 DATA = os.environ.get("PCIELAB_DATA")
 SYSTEMS = sorted(path for path in Path(DATA).iterdir() if path.is_dir()) if DATA else []

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from pcielab import open_store
+from pcielab.analysis.published_values import compare_with_published, deviations, published_values
+from pcielab.library.suites import load_message_suite
 from pcielab.model import load_message_profile
-from pcielab.published_values import compare_with_published, deviations, published_values
 from pcielab.report import write_report
-from pcielab.simulation import simulate_messages
-from pcielab.suites import load_message_suite
+from pcielab.run.simulation import simulate_messages
 from shell import pcielab, succeed
 
 

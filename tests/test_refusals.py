@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import pcielab
-from pcielab import InputError, _core, fabric, model, shipped
+from pcielab import InputError, _core, fabric, model
 from pcielab.errors import found_in
+from pcielab.library import shipped
 
 Parts = tuple[str | None, str | None, str | None, str | None]
 """Subject, key, value and remedy."""
@@ -73,7 +74,7 @@ def test_a_key_of_a_file_that_is_out_of_range(tmp_path: Path) -> None:
     path = tmp_path / "link.toml"
     good = shipped.profile_files("link")["gen3-x8"].read_text()
     path.write_text(good.replace("mps_bytes = 256", "mps_bytes = 100"))
-    subject, key, value, _ = parts_of(lambda: pcielab.profiles.check_file("link", path))
+    subject, key, value, _ = parts_of(lambda: pcielab.library.profiles.check_file("link", path))
     assert (subject, key, value) == (str(path), "mps_bytes", "100")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store
-from pcielab.suites import load_message_suite
+from pcielab.library.suites import load_message_suite
 from test_model_command import pcielab
 
 SMALL = """

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import open_store, profiles, shipped
-from pcielab.simulation import simulate
-from pcielab.suites import load_suite, names
+from pcielab import open_store
+from pcielab.library import profiles, shipped
+from pcielab.library.suites import load_suite, names
+from pcielab.run.simulation import simulate
 
 SYSTEMS = profiles.names("system")
 EVERY_BENCHMARK = """\

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import lspci, model
+from pcielab import model
+from pcielab.library import lspci
 
 DATA = os.environ.get("PCIELAB_DATA")
 FOUR_GIB = 1 << 32

@@ -10,7 +10,7 @@ What the command line does, as functions:
     pcielab.sweep(system, test="bw-rd", window=["64K", "1M", "16M"], size=[64, 512]).plot()
 
 `pcielab.bounds` and `pcielab.model` have the closed-form bounds, `pcielab.report` figures and reports,
-`pcielab.exporters` and `pcielab.importers` other formats. Names are loaded when they are first used, so that a
+`pcielab.formats.exporters` and `pcielab.formats.importers` other formats. Names are loaded when they are first used, so that a
 command that needs no data frames does not wait for them.
 """
 
@@ -21,10 +21,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pcielab._core import __version__
     from pcielab.errors import InputError, RunError
-    from pcielab.profiles.resolve import ResolvedSystem, load_host, load_system, resolve
-    from pcielab.simulation import simulate, simulate_messages
+    from pcielab.library.profiles.resolve import ResolvedSystem, load_host, load_system, resolve
+    from pcielab.library.suites import Suite, load_message_suite, load_suite, single_test
+    from pcielab.run.simulation import simulate, simulate_messages
     from pcielab.store import Store, open_store
-    from pcielab.suites import Suite, load_message_suite, load_suite, single_test
     from pcielab.sweeps import Results, between, bounds, sweep
 
 __all__ = [
@@ -54,10 +54,10 @@ __getattr__ = names_on_demand(
     {
         "pcielab._core": ["__version__"],
         "pcielab.errors": ["InputError", "RunError"],
-        "pcielab.profiles": ["ResolvedSystem", "load_host", "load_system", "resolve"],
-        "pcielab.simulation": ["simulate", "simulate_messages"],
+        "pcielab.library.profiles": ["ResolvedSystem", "load_host", "load_system", "resolve"],
+        "pcielab.run.simulation": ["simulate", "simulate_messages"],
         "pcielab.store": ["Store", "open_store"],
-        "pcielab.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],
+        "pcielab.library.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],
         "pcielab.sweeps": ["Results", "between", "bounds", "sweep"],
     },
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pcielab.published import BANDWIDTH_HEAD, LATENCY_HEAD
+from pcielab.formats.published import BANDWIDTH_HEAD, LATENCY_HEAD
 
 # ruff: noqa: E501 (rows of published files)
 BANDWIDTH = """\

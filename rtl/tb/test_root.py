@@ -173,7 +173,7 @@ async def bandwidth_below_another_root(dut: Any) -> None:
 def test_both_roots_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pcielab import open_store
     from pcielab.devices.rtl import missing, run_rtl
-    from pcielab.suites import single_test
+    from pcielab.library.suites import single_test
 
     if missing():
         pytest.skip(missing())

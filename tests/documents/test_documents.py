@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import typer
 
-from pcielab import shipped
 from pcielab.cli.commands import COMMANDS, app
+from pcielab.library import shipped
 from shell import pcielab, succeed
 
 from .blocks import DOCUMENTS, ROOT, Block, Command, add_file, blocks, commands, mentioned

@@ -19,20 +19,22 @@ import pandas as pd
 import stores
 import tomli_w
 
-from pcielab import fabric, model, shipped, simulation, suites
+from pcielab import fabric, model
 from pcielab._core import check_suite
-from pcielab.calibrate.facts import read_facts
-from pcielab.calibrate.measured import read_measured, read_pack
+from pcielab.analysis.calibrate.facts import read_facts
+from pcielab.analysis.calibrate.measured import read_measured, read_pack
 from pcielab.explore import answers
 from pcielab.explore.question import Systems, question_of
 from pcielab.explore.taking_out import taken_out
-from pcielab.exporters import export
-from pcielab.importers import import_pcie_bench
-from pcielab.lspci import find, parse
-from pcielab.profiles import resolve
-from pcielab.profiles.resolve import check_file
-from pcielab.quantities import parse_range
-from pcielab.skeleton import skeleton
+from pcielab.formats.exporters import export
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.library import shipped, suites
+from pcielab.library.lspci import find, parse
+from pcielab.library.profiles import resolve
+from pcielab.library.profiles.resolve import check_file
+from pcielab.library.quantities import parse_range
+from pcielab.library.skeleton import skeleton
+from pcielab.run import simulation
 from pcielab.store import open_store
 from pcielab.sweeps import Point, load_sweep
 

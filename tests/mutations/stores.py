@@ -12,15 +12,16 @@ from typing import Any
 
 import mutate
 
-from pcielab import fabric, model, profiles, simulation, suites
+from pcielab import fabric, model
 from pcielab._core import StoreWriter
-from pcielab.compare import compare
+from pcielab.analysis.compare import compare
+from pcielab.analysis.explain import explain_run
+from pcielab.analysis.explain.checks import checks
+from pcielab.analysis.published_values import compare_with_published
 from pcielab.doctor.stores import tree_of_store
-from pcielab.explain import explain_run
-from pcielab.explain.checks import checks
-from pcielab.exporters import EXPORTERS, export
-from pcielab.importers import import_pcie_bench
-from pcielab.published_values import compare_with_published
+from pcielab.formats.exporters import EXPORTERS, export
+from pcielab.formats.importers import import_pcie_bench
+from pcielab.library import profiles, suites
 from pcielab.report.catalogue import CATALOGUE
 from pcielab.report.comparison import families, runs_of_comparison
 from pcielab.report.doctor import machines
@@ -29,6 +30,7 @@ from pcielab.report.run import runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.summary import summary
 from pcielab.report.table import family_tables
+from pcielab.run import simulation
 from pcielab.store import Store, open_store
 
 Draw = random.Random

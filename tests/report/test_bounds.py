@@ -5,16 +5,16 @@ import json
 
 import pytest
 
-from pcielab import profiles
-from pcielab.explain import explain_run
+from pcielab.analysis.explain import explain_run
+from pcielab.library import profiles
+from pcielab.library.suites import load_suite
 from pcielab.model import Link
 from pcielab.report import figures
 from pcielab.report.bounds import ethernet_rates, facts
 from pcielab.report.run import runs_of
 from pcielab.report.summary import summary
-from pcielab.simulation import simulate
+from pcielab.run.simulation import simulate
 from pcielab.store import Store, open_store
-from pcielab.suites import load_suite
 
 from .test_figures import rows_of
 

@@ -9,13 +9,13 @@ import pandas as pd
 import pytest
 
 from pcielab import fabric
-from pcielab.compare import compare
-from pcielab.exporters import export
+from pcielab.analysis.compare import compare
+from pcielab.formats.exporters import export
+from pcielab.formats.spreadsheet import guarded_cell
 from pcielab.report import figures, save_figure, write_report
 from pcielab.report.comparison import draw
 from pcielab.report.fabric_tree import tree
 from pcielab.report.html import figures_page
-from pcielab.spreadsheet import guarded_cell
 from pcielab.store import Store
 
 from .conftest import MakeStore, small_paper_suite, system

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from pcielab import model
+from pcielab.library.suites import load_message_suite
 from pcielab.report import figures, write_report
 from pcielab.report.figures.frame import findings_of
 from pcielab.report.figures.message_findings import ways_findings
-from pcielab.simulation import simulate_messages
+from pcielab.run.simulation import simulate_messages
 from pcielab.store import Store, open_store
-from pcielab.suites import load_message_suite
 
 from .conftest import MakeStore
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import load_suite, open_store, single_test
-from pcielab.suites import load_message_suite
+from pcielab.library.suites import load_message_suite
 
 from . import guest as made
 from . import machine, programs

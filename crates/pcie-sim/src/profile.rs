@@ -1,6 +1,6 @@
 //! The resolved description of a machine: what the simulator is given, as JSON.
 //!
-//! The files, their defaults, their provenance and their prose belong to Python (`pcielab.profiles`); what arrives here
+//! The files, their defaults, their provenance and their prose belong to Python (`pcielab.library.profiles`); what arrives here
 //! is complete, and an unknown or missing key is refused. Units are key suffixes. Where a value comes from is said in
 //! the profile that holds it; what it means is said here.
 

@@ -33,8 +33,8 @@ def calibrate(
     Rows may be missing: what they would have told is kept from a typical host, and marked in the profile. It takes
     one to two minutes on two cores.
     """
-    from pcielab.calibrate import calibrate as calibrate_machine
-    from pcielab.calibrate import read_measured
+    from pcielab.analysis.calibrate import calibrate as calibrate_machine
+    from pcielab.analysis.calibrate import read_measured
     from pcielab.cli.progress import Bar
     from pcielab.outputs import check_file, write_file
 

@@ -11,7 +11,7 @@ from pcielab.cli.stores import opened
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.compare import Comparison
+    from pcielab.analysis.compare import Comparison
 
 _SHOWN_DIFFERENCES = 4
 
@@ -29,7 +29,7 @@ def compare(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
 ) -> None:
     """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary."""
-    from pcielab.compare import compare as compare_stores
+    from pcielab.analysis.compare import compare as compare_stores
     from pcielab.outputs import check_file, write_file
     from pcielab.report.comparison import draw
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import typer
 
-from pcielab import shipped
-from pcielab.shipped import ProfileKind, SuiteKind
+from pcielab.library import shipped
+from pcielab.library.shipped import ProfileKind, SuiteKind
 
 Completion: TypeAlias = Callable[[str], list[tuple[str, str]]]
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from pcielab import shipped
 from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.cli.profiles import print_listing
 from pcielab.errors import InputError
+from pcielab.library import shipped
 
 app = typer.Typer()
 
@@ -92,7 +92,7 @@ def show(
     `pcielab devices show nfp6000`
     """
     from pcielab.devices.options import option_rows, options_of
-    from pcielab.profiles.listing import listing
+    from pcielab.library.profiles.listing import listing
 
     options = options_of(card)
     if options is None:
@@ -117,7 +117,7 @@ def schema(
 
     options = options_of(kind)
     if options is None:
-        from pcielab.validation import suggestion
+        from pcielab.library.validation import suggestion
 
         raise InputError(f"{kind}: is no kind of device: {suggestion(kind, _kinds())}")
     typer.echo(json.dumps(options.model.model_json_schema(), indent=1))

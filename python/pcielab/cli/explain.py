@@ -13,10 +13,10 @@ from pcielab.cli.model_options import ModelOptions, takes_model_options
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
-from pcielab.quantities import parse_range
+from pcielab.library.quantities import parse_range
 
 if TYPE_CHECKING:
-    from pcielab.explain import Explanation, Facts, Row
+    from pcielab.analysis.explain import Explanation, Facts, Row
     from pcielab.model import Answer
     from pcielab.model.answers import Bound
     from pcielab.store import Store
@@ -171,7 +171,7 @@ def _refuse_options_of_links(context: typer.Context) -> None:
 
 
 def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
-    from pcielab.explain import explain_run
+    from pcielab.analysis.explain import explain_run
 
     store = opened(path)
     explanation = explain_run(store, tests)
@@ -191,7 +191,7 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
 
 def _print_sweeps(explanation: "Explanation") -> None:
     """What the rows say together that differ only in how many transfers are in flight."""
-    from pcielab.explain.sweeps import in_words
+    from pcielab.analysis.explain.sweeps import in_words
 
     for sweep in explanation.sweeps:
         typer.echo(in_words(sweep), err=True)
@@ -199,7 +199,7 @@ def _print_sweeps(explanation: "Explanation") -> None:
 
 def _print_checks(store: "Store", explanation: "Explanation") -> None:
     """What registers do not show, and rows hint at."""
-    from pcielab.explain.checks import checks
+    from pcielab.analysis.explain.checks import checks
 
     found = checks(store, explanation)
     rows: list[dict[str, Cell]] = [

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import typer
 
+from pcielab.analysis.explain.contrast import Contrast, Moved, contrast
 from pcielab.cli.output import Cell, Format, Theme, print_rows
 from pcielab.cli.progress import Bar
 from pcielab.cli.stores import opened
-from pcielab.explain.contrast import Contrast, Moved, contrast
 from pcielab.outputs import check_file
 from pcielab.report.figures.contrast import draw_contrast
 from pcielab.report.save import save_figure

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pcielab.cli.stores import opened
-from pcielab.exporters import EXPORTERS, Exporter, export
+from pcielab.formats.exporters import EXPORTERS, Exporter, export
 
 app = typer.Typer()
 

@@ -20,7 +20,7 @@ def pcie_bench(
     overwrite: Overwrite = False,
 ) -> None:
     """Read a directory in the published pcie-bench format, all of it."""
-    from pcielab.importers import import_pcie_bench
+    from pcielab.formats.importers import import_pcie_bench
 
     import_pcie_bench(directory, output, overwrite=overwrite)
     _tell(output)
@@ -33,7 +33,7 @@ def netfpga(
     overwrite: Overwrite = False,
 ) -> None:
     """Read the raw results of a NetFPGA: ticks of its counter, test by test."""
-    from pcielab.importers import import_netfpga
+    from pcielab.formats.importers import import_netfpga
 
     import_netfpga(file, output, overwrite=overwrite)
     _tell(output)

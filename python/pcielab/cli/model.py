@@ -4,14 +4,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab import model, shipped
+from pcielab import model
 from pcielab.cli import model_pio
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import ModelOptions, errors_name_options, takes_model_options
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.errors import InputError
+from pcielab.library import shipped
+from pcielab.library.quantities import parse_bytes, parse_range
 from pcielab.model.link import Ethernet, Gap
-from pcielab.quantities import parse_bytes, parse_range
 
 if TYPE_CHECKING:
     from pcielab.model import Answer, Bandwidth, NicThroughput

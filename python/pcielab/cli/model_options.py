@@ -13,8 +13,9 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from pcielab.errors import InputError, with_message
-from pcielab.model.link import Accounting, Limits, Link
-from pcielab.quantities import parse_bytes
+from pcielab.library.link import Link
+from pcielab.library.quantities import parse_bytes
+from pcielab.model.link import Accounting, Limits
 
 
 def _count(option: str, text: str) -> Any:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab import model, shipped
+from pcielab import model
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model_options import errors_name_options
 from pcielab.cli.output import Cell, Format, print_rows
-from pcielab.model.link import Accounting, Link
-from pcielab.quantities import parse_bytes, parse_range
+from pcielab.library import shipped
+from pcielab.library.link import Link
+from pcielab.library.quantities import parse_bytes, parse_range
+from pcielab.model.link import Accounting
 
 if TYPE_CHECKING:
     from pcielab.model import MessageProfile, Messages

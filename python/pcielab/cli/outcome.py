@@ -35,7 +35,7 @@ def print_single(store: "Store", name: str, output_format: Format) -> None:
 def _print_sentences(store: "Store") -> None:
     from rich.console import Console
 
-    from pcielab.explain import in_words
+    from pcielab.analysis.explain import in_words
 
     console = Console(stderr=True)
     for sentence in in_words(store, int(store.tests["id"].iloc[0])):

@@ -58,7 +58,7 @@ def _shown(value: Cell) -> str:
 def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None = None) -> None:
     """Print a frame as `print_rows` prints rows; as CSV, a million of them in a second."""
     if output_format is Format.CSV:
-        from pcielab.spreadsheet import guarded_frame
+        from pcielab.formats.spreadsheet import guarded_frame
 
         guarded = guarded_frame(frame)
         sys.stdout.write(",".join(guarded.columns) + "\n")
@@ -90,7 +90,7 @@ def print_rows(rows: Sequence[dict[str, Cell]], output_format: Format, title: st
         return
     columns = list(rows[0]) if rows else []
     if output_format is Format.CSV:
-        from pcielab.spreadsheet import guarded_cell
+        from pcielab.formats.spreadsheet import guarded_cell
 
         writer = csv.DictWriter(sys.stdout, fieldnames=columns, lineterminator="\n")
         writer.writeheader()

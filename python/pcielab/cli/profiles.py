@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab import catalog, shipped
 from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.errors import InputError
-from pcielab.input_files import read_text_roughly
-from pcielab.shipped import ProfileKind
+from pcielab.library import catalog, shipped
+from pcielab.library.input_files import read_text_roughly
+from pcielab.library.shipped import ProfileKind
 
 if TYPE_CHECKING:
-    from pcielab.profiles.listing import Listing
+    from pcielab.library.profiles.listing import Listing
 
 app = typer.Typer()
 
@@ -76,7 +76,7 @@ def show(
             raise InputError(f"--resolved: only a system is resolved, not a {kinds[0]}")
         if output_format is Format.CSV:
             raise InputError("--resolved: a resolved system is printed as JSON, not as csv: leave --format away")
-        from pcielab import profiles
+        from pcielab.library import profiles
 
         typer.echo(profiles.resolve(name, sets or ()).to_json())
         return
@@ -105,8 +105,8 @@ def make_skeleton(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
+    from pcielab.library.skeleton import skeleton
     from pcielab.outputs import check_file, write_file
-    from pcielab.skeleton import skeleton
 
     text = read_text_roughly(lspci)
     check_file(output, overwrite=overwrite)

@@ -11,10 +11,10 @@ from pcielab.cli.outcome import print_single, tell
 from pcielab.cli.output import Format
 from pcielab.cli.single_options import takes_test_options
 from pcielab.errors import InputError
-from pcielab.suites import benchmark
+from pcielab.library.suites import benchmark
 
 if TYPE_CHECKING:
-    from pcielab.suites import Suite
+    from pcielab.library.suites import Suite
 
 
 class Samples(StrEnum):
@@ -36,7 +36,7 @@ _NOTHING: dict[str, object] = {}
 
 
 def _chosen_suite(suite: str | None, test: str | None, options: dict[str, object]) -> "Suite":
-    from pcielab.suites import load_suite, single_test
+    from pcielab.library.suites import load_suite, single_test
 
     if test is None:
         _refuse(options, "describes a single test: give --test as well")
@@ -67,9 +67,9 @@ def _run_messages(
     **options: Any,
 ) -> None:
     from pcielab.cli.progress import Bar
+    from pcielab.library.suites import load_message_suite
     from pcielab.model import load_message_profile
-    from pcielab.simulation import simulate_messages
-    from pcielab.suites import load_message_suite
+    from pcielab.run.simulation import simulate_messages
 
     _refuse(single, f"describes a single test: leave it out with --suite {suite}")
     chosen = load_message_suite(suite)
@@ -91,7 +91,7 @@ def _run_stores(
     """Run a suite of messages on the BAR of a device that exists."""
     from pcielab.cli.progress import Bar
     from pcielab.devices.real import run_stores
-    from pcielab.suites import load_message_suite
+    from pcielab.library.suites import load_message_suite
 
     _refuse(single, f"describes a single test: leave it out with --suite {suite}")
     chosen = load_message_suite(suite)
@@ -102,7 +102,7 @@ def _run_stores(
 
 def _options_file(device: str, profile: str | None) -> dict[str, Any]:
     """The options of a device in a file, if one is given."""
-    from pcielab.input_files import given_path, read_toml
+    from pcielab.library.input_files import given_path, read_toml
 
     if profile is not None and not profile.endswith(".toml"):
         raise InputError(
@@ -125,7 +125,7 @@ def _run_device(
     from pcielab.cli.progress import Bar
     from pcielab.devices import open_kind
     from pcielab.devices import run as run_on
-    from pcielab.profiles.changes import parse_sets
+    from pcielab.library.profiles.changes import parse_sets
 
     if engine is not None:
         raise InputError(f"--engine {engine.value}: is for --device sim: {device} simulates nothing")
@@ -255,8 +255,8 @@ def run(
         pcielab run --device cuda:0 --suite cuda-quick -o gpu.db
     """
     from pcielab.cli.stores import tell_damaged
+    from pcielab.library.suites import is_message_suite
     from pcielab.store import open_store
-    from pcielab.suites import is_message_suite
 
     kept = {"seed": seed, "resume": resume, "repeat_damaged": repeat_damaged, "overwrite": overwrite}
     if repeat_damaged:
@@ -330,8 +330,8 @@ def _simulate(
 ) -> tuple[str, str]:
     """Run a suite on a simulated system; its title and its name."""
     from pcielab.cli.progress import Bar
-    from pcielab.profiles import resolve
-    from pcielab.simulation import simulate
+    from pcielab.library.profiles import resolve
+    from pcielab.run.simulation import simulate
 
     system = resolve(profile, sets)
     with Bar() as bar:

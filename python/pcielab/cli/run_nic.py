@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.library.quantities import parse_range
 from pcielab.model.link import Ethernet
-from pcielab.quantities import parse_range
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -29,7 +29,7 @@ def run_nic(
     """Run frames of some sizes through a NIC, and print what came out beside the closed form."""
     from pcielab.cli.progress import Bar
     from pcielab.model import load_nic
-    from pcielab.nic import nic_system, simulate_nic
+    from pcielab.run.nic import nic_system, simulate_nic
     from pcielab.store import open_store
 
     device = load_nic(nic)
@@ -64,7 +64,7 @@ def frame_sizes(text: str) -> list[int]:
 
 
 def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
-    from pcielab.nic import nic_rows
+    from pcielab.run.nic import nic_rows
 
     for row in nic_rows(store).to_dict("records"):
         yield {

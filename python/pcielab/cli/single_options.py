@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from pcielab.cli.completion import choice
-from pcielab.suites.parameter import Parameter
-from pcielab.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameter import Parameter
+from pcielab.library.suites.parameters import PARAMETERS
 
 _SWITCHES = frozenset(parameter.word for parameter in PARAMETERS if parameter.kind == "switch")
 

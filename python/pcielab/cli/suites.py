@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab import catalog, shipped
 from pcielab.cli.completion import suite_names
 from pcielab.cli.output import Cell, Format, print_frame, print_rows
 from pcielab.errors import InputError
-from pcielab.shipped import SuiteKind
+from pcielab.library import catalog, shipped
+from pcielab.library.shipped import SuiteKind
 
 if TYPE_CHECKING:
     from pcielab.fabric import FabricSuite
@@ -75,7 +75,7 @@ def validate(
 
         pcielab suites validate experiments.db --format csv
     """
-    from pcielab.published_values import compare_with_published
+    from pcielab.analysis.published_values import compare_with_published
     from pcielab.store import open_store
 
     store = open_store(run_path)
@@ -99,7 +99,7 @@ def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:
         from pcielab import fabric
 
         return _experiments(fabric.load_fabric_suite(name))
-    from pcielab import suites
+    from pcielab.library import suites
 
     suite = suites.load_message_suite(name) if kind == "messages" else suites.load_suite(name)
     return suite.tests

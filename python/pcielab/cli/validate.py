@@ -11,9 +11,9 @@ from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
-    from pcielab.profiles import ResolvedSystem
+    from pcielab.analysis.validate import Score
+    from pcielab.library.profiles import ResolvedSystem
     from pcielab.store import Store
-    from pcielab.validate import Score
 
 
 def validate(
@@ -52,10 +52,11 @@ def validate(
 
     It takes one to two minutes on two cores.
     """
-    from pcielab.calibrate.measured import read_pack
+    from pcielab.analysis.calibrate.measured import read_pack
+    from pcielab.analysis.validate import score, write_bands
+    from pcielab.library.profiles import resolve
     from pcielab.outputs import check_file, write_file
-    from pcielab.profiles import resolve
-    from pcielab.validate import draw_worst, score, write_bands
+    from pcielab.report.worst import draw_worst
 
     if output is not None:
         check_file(output, overwrite=overwrite)
@@ -82,7 +83,7 @@ def validate(
 
 def _measured(source: Path, folder: Path) -> "Store":
     """The measured run: a store as it is, a folder imported."""
-    from pcielab.importers import import_pcie_bench
+    from pcielab.formats.importers import import_pcie_bench
     from pcielab.store import open_store
 
     if not source.is_dir():
@@ -93,9 +94,9 @@ def _measured(source: Path, folder: Path) -> "Store":
 
 def _run(system: "ResolvedSystem", path: Path, seed: int) -> "Store":
     from pcielab.cli.progress import Bar
-    from pcielab.simulation import simulate
+    from pcielab.library.suites import load_suite
+    from pcielab.run.simulation import simulate
     from pcielab.store import open_store
-    from pcielab.suites import load_suite
 
     with Bar() as bar:
         simulate(system, load_suite("paper"), path, seed=seed, resume=True, progress=bar.update)

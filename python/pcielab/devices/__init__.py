@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         address_offsets,
     )
     from pcielab.devices.registry import Kind, kinds, open_kind
-    from pcielab.devices.running import run
+    from pcielab.run.running import run
 
 __all__ = [
     "Backend",
@@ -76,6 +76,6 @@ __getattr__ = names_on_demand(
             "Start",
             "address_offsets",
         ],
-        "pcielab.devices.running": ["run"],
+        "pcielab.run.running": ["run"],
     },
 )

@@ -9,7 +9,7 @@ import numpy as np
 from pcielab import _core
 from pcielab.devices.facts import Condition
 from pcielab.devices.protocols import Backend, BandwidthSlice, Device, Host, LatencySlice, Start
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 
 def bridged(backend: Backend) -> _core.Backend:

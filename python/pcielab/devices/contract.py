@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from pcielab import _core
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 
 def broken_promises(

@@ -7,8 +7,8 @@ from pydantic import BaseModel
 
 from pcielab.devices import rtl
 from pcielab.devices.registry import OF_SYSTEMS, kinds
-from pcielab.profiles.parts import System
-from pcielab.validation import submodel
+from pcielab.library.profiles.parts import System
+from pcielab.library.validation import submodel
 
 _TITLES = {"sim": "The simulator, on a system: pcielab run --profile SYSTEM", "rtl": rtl.TITLE}
 

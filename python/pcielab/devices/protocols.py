@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pcielab import _core
 from pcielab._core import Stop
 from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, Remarks
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 LatencySlice: TypeAlias = tuple[NDArray[np.uint32], float]
 """Some latencies in ticks, in order, and the time that they took altogether, ns."""

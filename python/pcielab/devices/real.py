@@ -15,7 +15,10 @@ from pydantic import Field
 
 from pcielab import __version__, _core
 from pcielab.devices.cpu import HostOptions, PageBytes
-from pcielab.devices.running import (
+from pcielab.errors import InputError
+from pcielab.library.profiles.changes import parse_sets
+from pcielab.library.profiles.part import Part
+from pcielab.run.running import (
     Progress,
     check_outputs,
     check_seed,
@@ -23,12 +26,9 @@ from pcielab.devices.running import (
     no_progress,
     this_computer,
 )
-from pcielab.errors import InputError
-from pcielab.profiles.changes import parse_sets
-from pcielab.profiles.part import Part
 
 if TYPE_CHECKING:
-    from pcielab.suites.messages import MessageSuite
+    from pcielab.library.suites.messages import MessageSuite
 
 NVME_TITLE = "An NVMe drive as the DMA engine, by its PCI address"
 PIO_TITLE = "Stores into a prefetchable BAR, by its PCI address; for suites of messages"

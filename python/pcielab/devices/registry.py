@@ -16,8 +16,8 @@ from pcielab.devices import cpu, real, rtl
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
 from pcielab.errors import InputError
-from pcielab.profiles.part import Part
-from pcielab.validation import explain, suggestion
+from pcielab.library.profiles.part import Part
+from pcielab.library.validation import explain, suggestion
 
 GROUP = "pcielab.devices"
 OF_SYSTEMS = ("sim", "rtl")

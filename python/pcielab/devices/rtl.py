@@ -12,11 +12,11 @@ from typing import Any
 
 import pcielab
 from pcielab import _core
-from pcielab.devices.running import no_progress, run
 from pcielab.errors import InputError
-from pcielab.profiles import ResolvedSystem, resolve
-from pcielab.profiles.part import Part
-from pcielab.suites import Suite
+from pcielab.library.profiles import ResolvedSystem, resolve
+from pcielab.library.profiles.part import Part
+from pcielab.library.suites import Suite
+from pcielab.run.running import no_progress, run
 
 CARD = "pcielab-fpga"
 """The simulated card with the core's constants, which says what the core's port is like."""

@@ -14,8 +14,8 @@ import pytest
 from pcielab import InputError, RunError, Suite, _core, devices, load_suite, open_store, resolve, single_test
 from pcielab.devices import registry
 from pcielab.devices.protocols import LatencySlice
-from pcielab.profiles.part import Part
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.profiles.part import Part
+from pcielab.library.suites.benchmark import Parameters
 
 
 class Rig(devices.Device):

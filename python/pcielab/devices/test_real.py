@@ -7,7 +7,7 @@ from pcielab import devices, load_suite
 from pcielab.devices import real
 from pcielab.devices.registry import kind_and_options
 from pcielab.errors import InputError
-from pcielab.suites import load_message_suite
+from pcielab.library.suites import load_message_suite
 
 DRIVE = "0000:3b:00.0"
 

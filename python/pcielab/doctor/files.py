@@ -6,7 +6,7 @@ from pcielab.doctor.lspci_text import read_lspci
 from pcielab.doctor.saved import read_saved
 from pcielab.doctor.tree import Tree
 from pcielab.errors import InputError
-from pcielab.input_files import read_text_roughly
+from pcielab.library.input_files import read_text_roughly
 
 _STORE_HEAD = b"SQLite format 3\0"
 

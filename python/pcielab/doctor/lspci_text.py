@@ -7,7 +7,6 @@ without root has no registers, one made without `-vvv` has none either, one that
 import re
 from collections.abc import Iterator, Sequence
 
-from pcielab import lspci
 from pcielab.doctor.config_space import ACS_SERVICES
 from pcielab.doctor.tree import (
     LANES,
@@ -22,6 +21,7 @@ from pcielab.doctor.tree import (
     Tree,
 )
 from pcielab.errors import InputError
+from pcielab.library import lspci
 
 COMMAND = "sudo lspci -vvv"
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pcielab.doctor.tree import Record, Tree
 from pcielab.errors import InputError
-from pcielab.input_files import read_text
+from pcielab.library.input_files import read_text
 from pcielab.wording import named
 
 

@@ -3,8 +3,8 @@
 from pcielab.doctor.lspci_text import read_lspci
 from pcielab.doctor.tree import Tree
 from pcielab.errors import InputError
-from pcielab.machine import setup_of
 from pcielab.store import Store
+from pcielab.store.setup import setup_of
 
 ATTACHMENT = "sys-lspci.txt"
 

@@ -6,15 +6,15 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from pcielab import _core, model
-from pcielab.explain.bounds import bounds_of_tests
-from pcielab.explain.facts import Facts, facts_of_system
-from pcielab.explain.reasons import reasons
-from pcielab.explain.rows import row_of
-from pcielab.explain.words import asked, bound_sentences
+from pcielab.analysis.explain.bounds import bounds_of_tests
+from pcielab.analysis.explain.facts import Facts, facts_of_system
+from pcielab.analysis.explain.reasons import reasons
+from pcielab.analysis.explain.rows import row_of
+from pcielab.analysis.explain.words import asked, bound_sentences
 from pcielab.explore.question import Question
-from pcielab.profiles import ResolvedSystem
+from pcielab.library.profiles import ResolvedSystem
+from pcielab.library.suites.benchmark import Parameters, impossible
 from pcielab.report.bounds import ethernet_need, ethernet_rates, link_text
-from pcielab.suites.benchmark import Parameters, impossible
 
 SIZES = (
     8,

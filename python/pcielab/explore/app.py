@@ -22,7 +22,7 @@ from pcielab.explore.presence import Presence
 from pcielab.explore.question import Systems, question_of
 from pcielab.explore.stores import Stores
 from pcielab.explore.taking_out import taken_out
-from pcielab.profiles.keys import keys_of
+from pcielab.library.profiles.keys import keys_of
 from pcielab.report.html import vega_script
 from pcielab.report.style import BOUND_COLOURS, configuration
 

@@ -6,12 +6,13 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from pcielab import fabric, shipped
+from pcielab import fabric
 from pcielab.errors import InputError
-from pcielab.fabric.flows import flows_of, frame_of
-from pcielab.fabric.parts import Flow
+from pcielab.library.fabrics.parts import Flow
+from pcielab.library import shipped
+from pcielab.library.fabrics.flows import flows_of, frame_of
+from pcielab.library.validation import explain, suggestion
 from pcielab.report.fabric_tree import places_of
-from pcielab.validation import explain, suggestion
 from pcielab.wording import shown
 
 FLOWS_MOST = 200

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from starlette.concurrency import run_in_threadpool
 
 from pcielab import _core
-from pcielab.devices.running import available_cores
 from pcielab.explore.points import Memory, wanted
 from pcielab.explore.question import Question
-from pcielab.profiles import ResolvedSystem
+from pcielab.library.profiles import ResolvedSystem
+from pcielab.run.running import available_cores
 
 POINT_SECONDS = 10.0
 """What one point may take before its question is given up."""

@@ -15,7 +15,7 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.explore.answers import SIZES, WINDOWS
 from pcielab.explore.question import Question
-from pcielab.profiles import ResolvedSystem
+from pcielab.library.profiles import ResolvedSystem
 from pcielab.sweeps.point import Point
 
 Panel = Literal["size", "window", "latency"]

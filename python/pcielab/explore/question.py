@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 
 from pcielab.errors import InputError
-from pcielab.profiles import ResolvedSystem, resolve
-from pcielab.profiles.keys import Value
-from pcielab.profiles.part import MOST_COUNT, Part
-from pcielab.shipped import profile_files
-from pcielab.suites import Suite, single_test
-from pcielab.suites.benchmark import MOST_TRANSFER_BYTES, Cache, Pattern
-from pcielab.validation import explain, suggestion
+from pcielab.library.profiles import ResolvedSystem, resolve
+from pcielab.library.profiles.keys import Value
+from pcielab.library.profiles.part import MOST_COUNT, Part
+from pcielab.library.shipped import profile_files
+from pcielab.library.suites import Suite, single_test
+from pcielab.library.suites.benchmark import MOST_TRANSFER_BYTES, Cache, Pattern
+from pcielab.library.validation import explain, suggestion
 
 MOST_CHANGES = 100
 _SYSTEMS_KEPT = 64

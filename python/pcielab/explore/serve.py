@@ -14,7 +14,7 @@ from pcielab.explore.guard import Guard
 from pcielab.explore.presence import Presence
 from pcielab.explore.question import Systems
 from pcielab.explore.stores import Stores
-from pcielab.profiles import resolve
+from pcielab.library.profiles import resolve
 
 _LOOPBACK = "127.0.0.1"
 _GRACE_SECONDS = 10.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab.compare import compare
+from pcielab.analysis.compare import compare
 from pcielab.errors import InputError
 from pcielab.store import Store, open_store
 

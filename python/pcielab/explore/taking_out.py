@@ -7,9 +7,9 @@ import tomli_w
 
 from pcielab.explore.answers import SIZES, WINDOWS
 from pcielab.explore.question import Question, Systems
-from pcielab.profiles import ResolvedSystem
-from pcielab.profiles.keys import text_of
-from pcielab.suites.benchmark import published_name
+from pcielab.library.profiles import ResolvedSystem
+from pcielab.library.profiles.keys import text_of
+from pcielab.library.suites.benchmark import published_name
 
 _DEFAULTS = {"host_offset": 0, "device_offset": 0, "outstanding": None, "pattern": "random", "cache": "cold"}
 

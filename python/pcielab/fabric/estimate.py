@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
-from pcielab.fabric.load import Fabric
+from pcielab.library.fabrics.load import Fabric
 
 Method: TypeAlias = Literal["ecr", "max-min"]
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -7,8 +7,8 @@ when the command came to the device (NaN for MMIO, which has none); the three ph
 import numpy as np
 import pandas as pd
 
-from pcielab.flow_tables import PHASES, TIMES
 from pcielab.percentiles import percentile
+from pcielab.store.flows import PHASES, TIMES
 
 
 def requests_of(times: bytes) -> pd.DataFrame:

@@ -7,11 +7,11 @@ to be declared as `standalone_gbytes_per_s`, or simulated here, flow by flow.
 import numpy as np
 import pandas as pd
 
-from pcielab.devices.running import Progress, no_progress
 from pcielab.fabric.estimate import estimate
-from pcielab.fabric.load import Fabric
-from pcielab.fabric.parts import Discipline
+from pcielab.library.fabrics.parts import Discipline
 from pcielab.fabric.simulate import check_flows, check_options, simulate
+from pcielab.library.fabrics.load import Fabric
+from pcielab.run.running import Progress, no_progress
 
 _TELLS_APART = ["source", "destination", "primitive", "size_bytes", "outstanding", "arrivals", "socket", "memory"]
 """What decides what a flow gets alone; those that agree in it are simulated once."""

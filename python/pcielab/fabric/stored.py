@@ -1,4 +1,4 @@
-"""What a store gets of flows through a fabric; `pcielab.flow_tables` reads it.
+"""What a store gets of flows through a fabric; `pcielab.store.flows` reads it.
 
 Of each flow `bandwidth`, `requests` and latencies are scalars under the subject `flow NAME`, and the average and
 99th percentile of its phases under `phase PHASE of NAME`; histograms of whole requests and of each phase are
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pcielab.flow_tables import PHASES, TIMES
 from pcielab.percentiles import percentile
+from pcielab.store.flows import PHASES, TIMES
 
 
 def scalars_of(

@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 
 from pcielab import _core
-from pcielab.devices.running import this_computer
 from pcielab.errors import InputError
-from pcielab.fabric.load import Fabric
-from pcielab.fabric.parts import Discipline
+from pcielab.library.fabrics.parts import Discipline
 from pcielab.fabric.requests import summary_of
 from pcielab.fabric.run import manifest_of
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
-from pcielab.flow_tables import PHASES
+from pcielab.library.fabrics.load import Fabric
 from pcielab.percentiles import percentile
+from pcielab.run.running import this_computer
+from pcielab.store.flows import PHASES
 
 Phase: TypeAlias = Literal["host", "fabric", "device", "total"]
 _OUTWARDS = ("d2h", "d2d-write")

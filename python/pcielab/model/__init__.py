@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 from pcielab.on_demand import names_on_demand
 
 if TYPE_CHECKING:
+    from pcielab.library.link import Link
+    from pcielab.library.message_profiles import MessageProfile, load_message_profile, shipped_message_profiles
+    from pcielab.library.nics import NicProfile, Step, load_nic, shipped_nics
     from pcielab.model.answers import (
         Answer,
         Bandwidth,
@@ -28,10 +31,8 @@ if TYPE_CHECKING:
         Sending,
         Sizing,
     )
-    from pcielab.model.link import Accounting, Ethernet, Gap, Limits, Link
-    from pcielab.model.message_profiles import MessageProfile, load_message_profile, shipped_message_profiles
+    from pcielab.model.link import Accounting, Ethernet, Gap, Limits
     from pcielab.model.message_questions import crossings, loopback, messages
-    from pcielab.model.nics import NicProfile, Step, load_nic, shipped_nics
     from pcielab.model.questions import bandwidth, nic, sizing
 
 __all__ = [
@@ -85,8 +86,8 @@ __getattr__ = names_on_demand(
             "Sizing",
         ],
         "pcielab.model.message_questions": ["crossings", "loopback", "messages"],
-        "pcielab.model.message_profiles": ["MessageProfile", "load_message_profile", "shipped_message_profiles"],
-        "pcielab.model.nics": ["NicProfile", "Step", "load_nic", "shipped_nics"],
+        "pcielab.library.message_profiles": ["MessageProfile", "load_message_profile", "shipped_message_profiles"],
+        "pcielab.library.nics": ["NicProfile", "Step", "load_nic", "shipped_nics"],
         "pcielab.model.link": ["Accounting", "Ethernet", "Gap", "Limits", "Link"],
         "pcielab.model.questions": ["bandwidth", "nic", "sizing"],
     },

@@ -19,20 +19,6 @@ class Gap(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Link:
-    """A link as its two ends negotiated it."""
-
-    generation: int
-    lanes: int
-    mps_bytes: int
-    mrrs_bytes: int
-    rcb_bytes: int = 64
-    address_bits: int = 64
-    ecrc: bool = False
-    flit_mode: bool | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class Limits:
     """What bounds a device besides the wire. What is left out does not bind."""
 

@@ -7,9 +7,10 @@ from pydantic import TypeAdapter
 
 from pcielab import _core
 from pcielab.errors import InputError
+from pcielab.library.link import Link
+from pcielab.library.message_profiles import MessageProfile
 from pcielab.model.answers import Crossings, Loopback, Messages
-from pcielab.model.link import Accounting, Link
-from pcielab.model.message_profiles import MessageProfile
+from pcielab.model.link import Accounting
 from pcielab.model.questions import model_json, question_json
 
 _MESSAGES = TypeAdapter(list[Messages])

@@ -10,11 +10,12 @@ from pydantic import TypeAdapter
 
 from pcielab import _core
 from pcielab.errors import out_of_range
+from pcielab.library.link import Link
 from pcielab.model.answers import Bandwidth, NicThroughput, Sizing
-from pcielab.model.link import Accounting, Ethernet, Limits, Link
+from pcielab.model.link import Accounting, Ethernet, Limits
 
 if TYPE_CHECKING:
-    from pcielab.model.nics import NicProfile
+    from pcielab.library.nics import NicProfile
 
 _INTEGERS = 1 << 32
 _BANDWIDTHS = TypeAdapter(list[Bandwidth])

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pcielab import model
-from pcielab.devices.running import Progress, no_progress
 from pcielab.errors import InputError
+from pcielab.library.profiles import resolve
+from pcielab.library.suites import load_suite
 from pcielab.model.link import Accounting
-from pcielab.profiles import resolve
 from pcielab.report import figures
 from pcielab.report.figures import Figure
-from pcielab.simulation import simulate
+from pcielab.run.running import Progress, no_progress
+from pcielab.run.simulation import simulate
 from pcielab.store import Store, open_store
-from pcielab.suites import load_suite
 
 _LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 _Draw: TypeAlias = Callable[[Sequence[Store], Accounting], Figure]

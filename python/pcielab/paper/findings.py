@@ -11,9 +11,9 @@ from itertools import permutations
 
 import pandas as pd
 
-from pcielab.machine import Setup, setup_of
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import aligned, matching
+from pcielab.store.setup import Setup, setup_of
 
 _KIB = 1 << 10
 _INSIDE_BYTES = 256 * _KIB

@@ -1,6 +1,6 @@
 """What the closed-form model says about a run: the bounds that its numbers are held against.
 
-What bounds a test is asked of `pcielab.explain`, which every command asks; what the link alone allows is asked of
+What bounds a test is asked of `pcielab.analysis.explain`, which every command asks; what the link alone allows is asked of
 the model, under the accounting `spec`, a true ceiling, unless another is asked for.
 """
 
@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 
 from pcielab import model
+from pcielab.analysis.explain import Facts, TestBounds, bounds_of_tests, facts_of
 from pcielab.errors import InputError
-from pcielab.explain import Facts, TestBounds, bounds_of_tests, facts_of
-from pcielab.machine import link_parameters
+from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.model.link import Accounting
 from pcielab.report.run import Run
 from pcielab.store import Store
-from pcielab.suites.parameters import PARAMETERS
+from pcielab.store.setup import link_parameters
 
 NICS = {
     "simple-nic": "simple NIC",

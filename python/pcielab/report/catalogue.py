@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from pcielab.library.shipped import SuiteKind
 from pcielab.report import figures
 from pcielab.report.figures import Figure, MissingDataError
 from pcielab.report.figures.frame import findings_of
 from pcielab.report.run import Run
-from pcielab.shipped import SuiteKind
 
 _Draw: TypeAlias = Callable[[Sequence[Run], Run | None], Figure]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import altair as alt
 import pandas as pd
 
-from pcielab.compare.pairs import MESSAGES, METRICS, Comparison
+from pcielab.analysis.compare.pairs import MESSAGES, METRICS, Comparison
 from pcielab.report.axes import SizeAxis, bytes_axis, window_axis
 from pcielab.report.figures.frame import Figure, panels, titled
 from pcielab.report.figures.message import link_name

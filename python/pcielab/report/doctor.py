@@ -6,12 +6,12 @@ Only of runs that carry a text of lspci, or were measured; a simulated machine h
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pcielab.analysis.explain import explain_run
+from pcielab.analysis.explain.checks import Check, checks
 from pcielab.doctor import Examination, Finding, Tree, examine
 from pcielab.doctor.rules.rule import short
 from pcielab.doctor.stores import ATTACHMENT, tree_of_store
 from pcielab.errors import InputError
-from pcielab.explain import explain_run
-from pcielab.explain.checks import Check, checks
 from pcielab.report.run import Run
 
 

@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab.fabric.estimate import Estimate
-from pcielab.fabric.load import Fabric
+from pcielab.library.fabrics.load import Fabric
 from pcielab.report.figures.frame import Figure
 
 _LEVEL_WIDTH = 170

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pcielab.explain.facts import no_link
-from pcielab.machine import setup_of
+from pcielab.analysis.explain.facts import no_link
 from pcielab.report.bounds import link_of, link_text
 from pcielab.report.run import Run
+from pcielab.store.setup import setup_of
 
 # Shown in a place of their own, or not for people.
 _APART = frozenset(

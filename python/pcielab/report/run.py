@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from pcielab.machine import changed_name
+from pcielab.library.profiles.titles import changed_name
+from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.store import Store
-from pcielab.suites.parameters import PARAMETERS
 
 ORIGIN_BADGES = {
     "measured": "MEASURED",

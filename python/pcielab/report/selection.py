@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab.suites.parameters import PARAMETERS
+from pcielab.library.suites.parameters import PARAMETERS
 
 # What the run was asked for, but for the parameter that a figure sweeps.
 _APART = ("operation", "path", "host_offset_bytes", "device_offset_bytes", "transactions", "details")

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from pcielab.connections import with_connections
-from pcielab.flow_tables import FLOW_KEYS, flow_table
+from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.report.axes import size_text
 from pcielab.report.run import PARAMETER_COLUMNS, Run
-from pcielab.suites.parameters import PARAMETERS
+from pcielab.store.connections import with_connections
+from pcielab.store.flows import FLOW_KEYS, flow_table
 
 _HEADS: Mapping[str, str] = {
     **{parameter.key: parameter.heading for parameter in PARAMETERS},

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pcielab import InputError, Store, open_store
-from pcielab.compare import compare
-from pcielab.importers import import_pcie_bench
+from pcielab.analysis.compare import compare
+from pcielab.formats.importers import import_pcie_bench
 from pcielab.report.comparison import draw, families, runs_of_comparison
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pcielab import InputError, open_store, profiles
-from pcielab.compare import compare
-from pcielab.explain.contrast import contrast
+from pcielab import InputError, open_store
+from pcielab.analysis.compare import compare
+from pcielab.analysis.explain.contrast import contrast
+from pcielab.library import profiles
+from pcielab.library.suites import load_suite
 from pcielab.report.figures.contrast import draw_contrast
-from pcielab.simulation import simulate
+from pcielab.run.simulation import simulate
 from pcielab.store import Store
-from pcielab.suites import load_suite
 
 
 def simulated(path: Path, *sets: str) -> Store:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from pcielab import _core
-from pcielab.devices.running import Samples
-from pcielab.profiles import ResolvedSystem, load_system
+from pcielab.library.profiles import ResolvedSystem, load_system
+from pcielab.run.running import Samples
 from pcielab.sweeps.axes import axes_of
 from pcielab.sweeps.plan import Draws, Method, Plan
 from pcielab.sweeps.results import Results

@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 
 from pcielab.errors import InputError
 from pcielab.extras import needed
-from pcielab.profiles import ResolvedSystem, load_system
-from pcielab.profiles.files import PARTS
-from pcielab.suites import Suite, single_test
-from pcielab.suites.parameters import PARAMETERS
+from pcielab.library.profiles import ResolvedSystem, load_system
+from pcielab.library.profiles.files import PARTS
+from pcielab.library.suites import Suite, single_test
+from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.sweeps.axes import SYSTEM, TEST_COLUMNS, Axis, Between
 from pcielab.wording import shown
 

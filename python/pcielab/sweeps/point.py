@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pcielab import __version__, _core
 
 if TYPE_CHECKING:
-    from pcielab.devices.running import Samples
+    from pcielab.run.running import Samples
 
 _BACKENDS_KEPT = 8
 

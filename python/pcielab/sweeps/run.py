@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pcielab.devices.running import Samples, available_cores, check_seed, kept_when_interrupted
 from pcielab.errors import InputError
 from pcielab.outputs import write_file
-from pcielab.store_table import column_of
+from pcielab.run.running import Samples, available_cores, check_seed, kept_when_interrupted
+from pcielab.store.table import column_of
 from pcielab.sweeps import journal
 from pcielab.sweeps.cluster import cluster_results
 from pcielab.sweeps.plan import Plan, Setting

@@ -6,12 +6,12 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from pcielab.errors import InputError, found_in
-from pcielab.input_files import given_path, read_toml
-from pcielab.profiles import resolve
-from pcielab.profiles.part import Name, Part, Title
+from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.profiles import resolve
+from pcielab.library.profiles.part import Name, Part, Title
+from pcielab.library.validation import explain
 from pcielab.sweeps.axes import Between, Scale, axes_of
 from pcielab.sweeps.plan import Draws, Method, Plan
-from pcielab.validation import explain
 
 
 class Range(Part):

@@ -14,7 +14,7 @@ from pcielab.devices.cuda.opened import OpenCard, Report
 from pcielab.devices.cuda.pace import Pace
 from pcielab.devices.cuda.pattern import MARK_UNIT, WORD_BYTES, expected_sum
 from pcielab.devices.protocols import BandwidthSlice, LatencySlice, Start
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 _TICKS_MOST = 1 << 16
 """Latencies of a launch at most."""

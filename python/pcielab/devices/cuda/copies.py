@@ -14,7 +14,7 @@ from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.pace import Pace
 from pcielab.devices.cuda.pattern import MARK_UNIT, WORD_BYTES
 from pcielab.devices.protocols import BandwidthSlice, Start
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 _BEHIND_GATE = 256
 """Copies of a direction that wait behind a gate at most: the driver would wait for room beyond some thousand."""

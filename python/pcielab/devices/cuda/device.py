@@ -29,7 +29,7 @@ from pcielab.devices.cuda.opened import OpenCard
 from pcielab.devices.cuda.reach import CachedError, check_reach
 from pcielab.devices.facts import Condition, DeviceFacts, Remarks, Timer
 from pcielab.devices.protocols import BandwidthSlice, Device, LatencySlice, Start
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 _Slice = TypeVar("_Slice", LatencySlice, BandwidthSlice)
 DEADLINE_MS = 9000

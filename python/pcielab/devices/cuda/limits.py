@@ -2,7 +2,7 @@
 
 from pcielab.devices.cuda.compiler import ReadForm
 from pcielab.devices.cuda.pattern import WORD_BYTES
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 COMMAND_BYTES_MOST = 4096
 WINDOW_BYTES_MOST = WORD_BYTES << 32

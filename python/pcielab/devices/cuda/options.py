@@ -6,7 +6,7 @@ from pcielab import _core
 from pcielab.devices.cpu import HostOptions
 from pcielab.devices.cuda.compiler import BULK_FROM, ReadForm
 from pcielab.devices.cuda.driver import Card, Driver
-from pcielab.profiles.part import Part, Size
+from pcielab.library.profiles.part import Part, Size
 
 
 class CudaHostOptions(HostOptions):

@@ -11,7 +11,7 @@ import numpy as np
 from pcielab.devices.cuda.compiler import ReadForm
 from pcielab.devices.cuda.limits import piece_bytes
 from pcielab.devices.cuda.opened import OpenCard
-from pcielab.suites.benchmark import Parameters
+from pcielab.library.suites.benchmark import Parameters
 
 _CHANGES = 8
 _CHANGE_SECONDS = 2e-3

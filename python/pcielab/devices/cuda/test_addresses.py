@@ -5,7 +5,7 @@ import pytest
 
 from pcielab import devices, single_test
 from pcielab.devices.cuda.addresses import LIST_LENGTH, AddressList
-from pcielab.suites import benchmark
+from pcielab.library.suites import benchmark
 
 
 @pytest.mark.parametrize("operation", ["lat-rd", "lat-wrrd", "bw-rd", "bw-rdwr"])

@@ -11,13 +11,13 @@ from itertools import permutations
 import altair as alt
 import pandas as pd
 
-from pcielab.machine import Setup, setup_of
 from pcielab.report.axes import percent_axis, window_axis
 from pcielab.report.figures.findings import change_findings
 from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, titled
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import PAPER_CACHE_STATES, MissingDataError, aligned, matching, widest_sweep
 from pcielab.report.series import Dimension, Series, label_rows
+from pcielab.store.setup import Setup, setup_of
 
 _KEY = ["operation", "cache", "size_bytes", "window_bytes"]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from pcielab.compare import Difference
-from pcielab.explain.contrast import Contrast, Moved
+from pcielab.analysis.compare import Difference
+from pcielab.analysis.explain.contrast import Contrast, Moved
 from pcielab.report.axes import size_text
 from pcielab.report.figures.frame import Figure
 

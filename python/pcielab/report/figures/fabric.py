@@ -7,13 +7,13 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from pcielab.flow_tables import PHASES
-from pcielab.published_values import FlowSelection, compare_with_published, deviations, published_values
+from pcielab.analysis.published_values import FlowSelection, compare_with_published, deviations, published_values
 from pcielab.report.axes import bytes_ticks
 from pcielab.report.figures.fabric_findings import sweep_findings
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
+from pcielab.store.flows import PHASES
 
 _MOST_LOGARITHMIC_FROM = 20.0
 _HEADS = {

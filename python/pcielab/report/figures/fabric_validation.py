@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from pcielab.published_values import compare_with_published
+from pcielab.analysis.published_values import compare_with_published
 from pcielab.report.figures.fabric import told_of
 from pcielab.report.figures.frame import Figure, titled, wrapped
 from pcielab.report.run import MODELLED, Sources, runs_of

@@ -7,11 +7,11 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from pcielab.flow_tables import flow_table
 from pcielab.report.figures.fabric import told_of
 from pcielab.report.figures.frame import Figure, single_panel, titled, wrapped
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
+from pcielab.store.flows import flow_table
 
 _COMMAND, _DATA = "command in the fabric", "data and completion in the fabric"
 _WORDS = {

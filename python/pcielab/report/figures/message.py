@@ -4,7 +4,7 @@ import altair as alt
 import pandas as pd
 
 from pcielab import model
-from pcielab.published_values import deviations
+from pcielab.analysis.published_values import deviations
 from pcielab.report.axes import bandwidth_axis, bytes_axis
 from pcielab.report.bounds import link_of
 from pcielab.report.figures.frame import Figure, panels, single_panel, titled

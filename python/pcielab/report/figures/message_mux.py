@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import altair as alt
 import pandas as pd
 
-from pcielab.connections import with_connections
 from pcielab.report.axes import size_text
 from pcielab.report.figures.frame import Figure, titled
 from pcielab.report.figures.message_contention import link_of_test, panels_of_metrics
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.series import label_rows
+from pcielab.store.connections import with_connections
 
 _METRICS = {"bandwidth": "bandwidth (Gb/s)", "median": "median latency (ns)"}
 _NONE = "none"

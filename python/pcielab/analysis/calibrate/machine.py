@@ -1,0 +1,293 @@
+"""Calibrating one machine: facts, starting values, structure, joint fit."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+
+from pcielab import _core
+from pcielab.analysis.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
+from pcielab.analysis.calibrate.fit import Answering, Estimate, JointFit, Unknown
+from pcielab.analysis.calibrate.idle import (
+    IDLE_KEYS,
+    Found,
+    has_idle_states,
+    rough,
+    sleeping_gap,
+    stalls,
+    wake_ups,
+)
+from pcielab.analysis.calibrate.measured import Measured, Row
+from pcielab.analysis.calibrate.parameters import (
+    LINK_TIME,
+    LINK_UNIT,
+    PARAMETERS,
+    PLACEMENT,
+    STRUCTURES,
+    TRANSLATION,
+    WALKERS,
+    WALKS_UNDER_LOAD,
+    Parameter,
+)
+from pcielab.analysis.calibrate.profile_file import write_profile
+from pcielab.analysis.calibrate.refresh import refreshes
+from pcielab.analysis.calibrate.residuals import Vector
+from pcielab.analysis.calibrate.scatter import SCATTER_KEYS, scatter
+from pcielab.analysis.calibrate.start import contradictions, solve_start
+from pcielab.analysis.calibrate.structure import Choice, choose
+from pcielab.analysis.calibrate.twin import Progress, Twin, Values
+from pcielab.errors import InputError
+from pcielab.library.profiles.read import Table
+
+_ROWS_MOST = 400
+"""Of more rows, a part that is spread evenly over the suite is enough, and takes a part of the time."""
+_PAGE_BYTES = 4096
+_STALLED_MOST = 16 << 20
+_STALLED_SHARE = 0.5
+"""How far off bandwidths are where requests meet walks of their page and translation stalls: up to this window."""
+_FAR_OFF = 25.0
+"""A row that is left this many units off is not explained by any values."""
+_UNEXPLAINED_MOST = 0.5
+"""If more rows than this share are not explained, the rows are not of a machine that can be described."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A calibrated machine.
+
+    Attributes:
+        system: The resolved system.
+        facts: What was read rather than estimated.
+        estimates: The parameters.
+        choices: Properties that are one of a few.
+        refresh_known: Whether the refresh was taken from a distribution.
+        scatter_known: Whether what else scatters single reads was taken from it.
+        idle: What was found of idle states.
+        rows: The rows that were used.
+        left: How far they are off afterwards: two numbers each, in units of what can be expected of the best.
+        warnings: What a reader should know.
+        source: What it was calibrated from.
+    """
+
+    system: Table
+    facts: Facts
+    estimates: tuple[Estimate, ...]
+    choices: tuple[Choice, ...]
+    refresh_known: bool
+    scatter_known: bool
+    idle: tuple[Found, ...]
+    rows: tuple[Row, ...]
+    left: Vector = field(repr=False)
+    warnings: tuple[str, ...] = ()
+    source: str = ""
+
+    def to_toml(self) -> str:
+        """The system file: complete, each estimated value with its interval and the rows that tell it."""
+        return write_profile(self)
+
+    @property
+    def not_identified(self) -> list[str]:
+        """The keys whose values the rows do not tell: those of the base host."""
+        keys = [one.parameter.key for one in self.estimates if not one.identified]
+        keys += [
+            key
+            for one in self.choices
+            if not one.identified
+            for key in one.values
+            if key not in self.facts.sources
+        ]
+        keys += [key for key, source in self.idle_sources.items() if source is None]
+        keys += [] if self.scatter_known else SCATTER_KEYS
+        return keys if self.refresh_known else [*keys, "host.memory.refresh"]
+
+    @property
+    def idle_sources(self) -> dict[str, str | None]:
+        """What tells the values of idle states that the joint fit does not: None where nothing does."""
+        if self.system["host"]["idle"] is None:
+            return {}
+        told = {key: one.source for one in self.idle for key in one.values}
+        fitted = {one.parameter.key for one in self.estimates if one.identified}
+        return {key: told.get(key) for key in IDLE_KEYS if key not in fitted}
+
+
+def calibrate(
+    measured: Measured,
+    name: str,
+    *,
+    title: str | None = None,
+    constants: Values | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Calibration:
+    """The twin of the machine that was measured.
+
+    Args:
+        measured: Its rows, and what is recorded of it.
+        name: Name of the system.
+        title: One line for people; without it, where the rows came from.
+        constants: Constants of the card by dotted key, where they are not those of its device profile.
+        seed: Names the draws of the simulation.
+        progress: Called while rows are simulated.
+
+    Raises:
+        InputError: The rows are of another card, or there is nothing that can be said.
+    """
+    facts = _facts(measured, name)
+    idle = facts.base_host == IDLE_BASE_HOST
+    chosen = _thinned(measured.rows)
+    rows = rough(chosen) if idle else chosen
+    warnings = [*measured.warnings, *facts.warnings, *_remarks(measured, facts, rows)]
+    facts.system["title"] = title or f"{measured.source}, calibrated from {len(rows)} rows"
+    _core.check_system(json.dumps(facts.system))
+    twin = Twin(facts.system, rows, seed=seed, progress=progress)
+    twin.keep(constants or {})
+    base = {one.key: twin.value(one.key) for one in PARAMETERS}
+    scatter_known = not idle and _keep_scatter(twin, measured)
+    refresh_known = not idle and _keep_refresh(twin, measured)
+    found = _asleep(twin, measured) if idle else []
+    choices = _solved(twin, facts)
+    twin.rows = tuple(_loosened(twin))
+    twin.phase = "joint fit"
+    estimates, left = _fitted(twin, _present(twin), base)
+    found += _kept(twin, [stalls(twin, chosen)]) if idle else []
+    warnings += _unexplained(rows, left)
+    return Calibration(
+        twin.system,
+        facts,
+        tuple(estimates),
+        tuple(choices),
+        refresh_known,
+        scatter_known,
+        tuple(found),
+        rows,
+        left,
+        tuple(warnings),
+        measured.source,
+    )
+
+
+def _facts(measured: Measured, name: str) -> Facts:
+    if has_idle_states(measured.rows):
+        return read_facts(measured.texts, measured.source, name, IDLE_BASE_HOST)
+    facts = read_facts(measured.texts, measured.source, name, BASE_HOST)
+    if facts.system["host"]["sockets"] > 1:
+        facts = read_facts(measured.texts, measured.source, name, DUAL_BASE_HOST)
+    return facts
+
+
+def _thinned(rows: Sequence[Row]) -> tuple[Row, ...]:
+    if len(rows) <= _ROWS_MOST:
+        return tuple(rows)
+    numbers = sorted({round(number) for number in np.linspace(0, len(rows) - 1, _ROWS_MOST)})
+    return tuple(rows[number] for number in numbers)
+
+
+def _remarks(measured: Measured, facts: Facts, rows: Sequence[Row]) -> Iterator[str]:
+    if len(rows) < len(measured.rows):
+        yield f"{len(rows)} of {len(measured.rows)} rows were used, spread evenly over the suite"
+    if facts.base_host == IDLE_BASE_HOST:
+        yield (
+            "idle states: averages and write bandwidths hang on stalls, which differ from test to test: they tell "
+            "how often, and are not fitted one by one"
+        )
+    if not measured.refresh:
+        yield "no distribution of 64 B cold DMA reads over 8 KiB: what it would tell is as on the base host"
+    # Lines of the test before may be left on another socket, and make a cold read fast.
+    if facts.system["host"]["sockets"] == 1:
+        yield from contradictions(rows, PARAMETERS)
+
+
+def _asleep(twin: Twin, measured: Measured) -> list[Found]:
+    on_card_ns = float(twin.value("device.dma.read_overhead_ns"))
+    return _kept(twin, [wake_ups(measured.refresh, on_card_ns), sleeping_gap(twin)])
+
+
+def _kept(twin: Twin, found: Sequence[Found | None]) -> list[Found]:
+    """What was found, which the twin has from now on."""
+    told = [one for one in found if one is not None]
+    for one in told:
+        twin.keep(one.values)
+    return told
+
+
+def _keep_scatter(twin: Twin, measured: Measured) -> bool:
+    found = scatter(measured.refresh)
+    if found is not None:
+        twin.keep({f"host.root_complex.{key}": value for key, value in asdict(found).items()})
+    return found is not None
+
+
+def _keep_refresh(twin: Twin, measured: Measured) -> bool:
+    found = refreshes(measured.refresh, twin.value("host.memory.refresh.interval_ns"))
+    if found is not None:
+        twin.keep({f"host.memory.refresh.{key}": value for key, value in asdict(found).items()})
+    return found is not None
+
+
+def _present(twin: Twin) -> list[Parameter]:
+    """The parameters that the machine has."""
+    return [one for one in PARAMETERS if one.when(twin.system) and twin.value(one.key) is not None]
+
+
+def _solved(twin: Twin, facts: Facts) -> list[Choice]:
+    """Starting values and structure; where the memory is and how pages are translated come first."""
+    base = {one.key: twin.value(one.key) for one in PARAMETERS}
+
+    def solve(variant: Twin) -> None:
+        solve_start(variant, _present(variant), base)
+
+    first = [PLACEMENT, TRANSLATION] if facts.unplaced else [TRANSLATION]
+    found = [choose(twin, structure, solve) for structure in first]
+    solve(twin)
+    twin.phase = "structure"
+
+    def solve_some(keys: Sequence[str]) -> Callable[[Twin], None]:
+        return lambda variant: solve_start(variant, [one for one in _present(variant) if one.key in keys], base)
+
+    found.append(choose(twin, WALKERS, solve_some(WALKS_UNDER_LOAD)))
+    found.append(choose(twin, LINK_UNIT, solve_some(LINK_TIME)))
+    found += [choose(twin, structure) for structure in STRUCTURES]
+    return [choice for choice in found if choice is not None]
+
+
+def _loosened(twin: Twin) -> Iterator[Row]:
+    """The rows; bandwidths that hang on stalls of translation count no more than the simulation knows of them."""
+    stalls = twin.value("iommu") == "four-kib-pages" and twin.value("host.iommu.same_page_stall_ns") > 0
+    reach = _PAGE_BYTES * twin.value("host.iommu.tlb.entries")
+    for row in twin.rows:
+        stalled = stalls and row.bandwidth_gbps is not None and reach < row.test["window_bytes"] <= _STALLED_MOST
+        yield replace(row, bandwidth_share=_STALLED_SHARE) if stalled else row
+
+
+def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[list[Estimate], Vector]:
+    """Fits all; those that the rows do not tell go back to the base, and the others are fitted again."""
+    unknowns = [Unknown(one, float(base[one.key])) for one in parameters]
+    lost: dict[str, Estimate] = {}
+    answering: Answering = {}
+    while unknowns:
+        estimates, left = JointFit([twin], unknowns, answering).run(patient=not lost)
+        untold = [one for one in estimates if not one.identified]
+        if not untold:
+            kept = {one.parameter.key: one for one in estimates} | lost
+            return [kept[one.key] for one in parameters], left
+        for one in untold:
+            value = base[one.parameter.key]
+            twin.keep({one.parameter.key: value})
+            lost[one.parameter.key] = replace(one, value=value, rows=())
+        unknowns = [one for one in unknowns if one.parameter.key not in lost]
+    raise InputError("no parameter is told by the rows that are there: give more rows of the suite paper")
+
+
+def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:
+    off = np.abs(left).reshape(-1, 2).max(axis=1)
+    far = [rows[int(number)].label for number in np.argsort(-off, kind="stable") if off[number] > _FAR_OFF]
+    if not far:
+        return []
+    first = ", ".join(far[:3])
+    if len(far) > _UNEXPLAINED_MOST * len(rows):
+        raise InputError(
+            f"{len(far)} of {len(rows)} rows are not explained by any values, first of all {first}: are they of "
+            "this card, and all of one machine?"
+        )
+    return [f"{len(far)} of {len(rows)} rows are not explained by any values, first of all {first}"]

@@ -1,0 +1,98 @@
+"""What scatters single reads, from one distribution: 64 B cold DMA reads of a small window, one at a time.
+
+Most lie in one mode, as wide as the card's tick and the root complex's own spread make it. Behind it is a foot of
+some 30 ns, the same whether lines are in the cache or in memory: reads that found a ring or an agent of the host
+taken. Both come out of the ticks around the mode; what lies further out is refreshes (`refresh.py`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from pcielab.formats.published import NFP6000_TIMER
+
+_Vector: TypeAlias = NDArray[np.float64]
+
+_TICK_NS = float(NFP6000_TIMER.tick_ns)
+_GRAIN_NS = 0.1
+_BEFORE_TICKS, _BEHIND_TICKS = 3, 5
+"""Ticks around the fullest one that are looked at."""
+_REFRESHES_TO_TICKS = 40
+_LENGTH_NS = 200.0
+"""Over this, about, the refreshes behind the mode are spread: a longer refresh changes little around the mode."""
+_BELIEVED = np.array([4.5, 0.015, 30.0])
+_SPREADS = np.array([3.0, 0.01, 10.0])
+_WEIGHT = 0.003
+"""How much a belief counts, against ticks whose shares' roots are off by as much."""
+_LOW, _HIGH = np.array([0.5, 0.0, 15.0]), np.array([12.0, 0.05, 60.0])
+
+SCATTER_KEYS = [f"host.root_complex.{key}" for key in ("jitter_ns", "conflict_share", "conflict_ns")]
+"""The keys of a system that a distribution tells."""
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """The root complex's spread, and the share and the longest wait of reads that met others."""
+
+    jitter_ns: float
+    conflict_share: float
+    conflict_ns: float
+
+
+def scatter(distribution: Sequence[tuple[int, float]]) -> Scatter | None:
+    """What a distribution (ticks and shares of samples, rising) tells; None without one."""
+    if not distribution:
+        return None
+    shares = dict(distribution)
+    peak = max(shares, key=lambda tick: shares[tick])
+    ticks = np.arange(peak - _BEFORE_TICKS, peak + _BEHIND_TICKS + 1)
+    measured = np.sqrt([shares.get(int(tick), 0.0) for tick in ticks])
+    further = sum(share for tick, share in shares.items() if _BEHIND_TICKS <= tick - peak <= _REFRESHES_TO_TICKS)
+
+    def distance(values: _Vector) -> _Vector:
+        found = np.sqrt(_shares(ticks, values))
+        beliefs = _WEIGHT * (values[2:] - _BELIEVED) / _SPREADS
+        return np.concatenate([found - measured, beliefs])
+
+    low = np.concatenate([[(peak - 1) * _TICK_NS, 0.0], _LOW])
+    high = np.concatenate([[(peak + 2) * _TICK_NS, 0.4], _HIGH])
+    scale = np.concatenate([[2.0, 0.01], _SPREADS])
+    starts = [np.concatenate([[(peak + place) * _TICK_NS, further], _BELIEVED]) for place in (0.1, 0.5, 0.9)]
+    fits = [least_squares(distance, start, bounds=(low, high), x_scale=scale) for start in starts]
+    best = min(fits, key=lambda fit: float(fit.cost)).x
+    return Scatter(round(float(best[2]), 2), round(float(best[3]), 4), round(float(best[4]), 1))
+
+
+def _shares(ticks: NDArray[np.int64], values: _Vector) -> _Vector:
+    """The share of reads at each tick: jitter, then a conflict or a refresh for some, then the timer's phase."""
+    middle_ns, refreshed, jitter_ns, conflicts, conflict_ns = values
+    start_ns = float(ticks[0] - 2) * _TICK_NS
+    cells = int((ticks[-1] + 4 - ticks[0]) * _TICK_NS / _GRAIN_NS)
+    mode = np.zeros(cells)
+    place = (middle_ns - jitter_ns - start_ns) / _GRAIN_NS
+    before = int(place)
+    mode[before : before + 2] = before + 1 - place, place - before
+    mode = _spread(mode, 2 * jitter_ns)
+    apart = (1 - conflicts - refreshed) * mode
+    density = _spread(
+        apart + conflicts * _spread(mode, conflict_ns) + refreshed * _spread(mode, _LENGTH_NS), _TICK_NS
+    )
+    upto = np.concatenate([[0.0], np.cumsum(density)])
+    edges = (np.append(ticks, ticks[-1] + 1) * _TICK_NS - start_ns) / _GRAIN_NS
+    shares: _Vector = np.maximum(np.diff(np.interp(edges, np.arange(cells + 1), upto)), 0.0)
+    return shares
+
+
+def _spread(density: _Vector, width_ns: float) -> _Vector:
+    """The density of a sum with a time that is uniform from 0 to a width."""
+    width = max(width_ns / _GRAIN_NS, 1.0)
+    cells = np.arange(len(density) + 1.0)
+    upto = np.concatenate([[0.0], np.cumsum(density)])
+    area = np.concatenate([[0.0], np.cumsum((upto[1:] + upto[:-1]) / 2)])
+    spread_upto = (area - np.interp(cells - width, cells, area, left=0.0)) / width
+    spread: _Vector = np.diff(spread_upto)
+    return spread

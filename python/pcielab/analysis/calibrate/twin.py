@@ -1,0 +1,126 @@
+"""The simulated twin of a machine, asked for the measured rows under many sets of values at once."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pcielab import _core
+from pcielab.analysis.calibrate.measured import Row
+from pcielab.library.profiles.read import Table
+from pcielab.library.suites import load_suite
+from pcielab.run.running import available_cores
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called with the rows simulated, their number, and what they are simulated for."""
+
+Values: TypeAlias = Mapping[str, Any]
+"""Values by dotted key."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How many transactions of each row are simulated."""
+
+    latency_samples: int = 4096
+    bandwidth_transactions: int = 8192
+
+    def to_json(self) -> str:
+        """As the simulator takes it."""
+        return json.dumps(
+            {"latency_samples": self.latency_samples, "bandwidth_transactions": self.bandwidth_transactions}
+        )
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What the twin says of a row: `None` for what the row is not about, or the machine cannot do."""
+
+    bandwidth_gbps: float | None = None
+    average_ns: float | None = None
+    ticks: tuple[tuple[int, int], ...] = ()
+    """Ticks of the device's timer, and how many samples showed each."""
+
+    def middle_ticks(self) -> float:
+        """Where the middle of the samples lies, between ticks."""
+        half = sum(count for _, count in self.ticks) / 2
+        below = 0
+        for tick, count in self.ticks:
+            if below + count >= half:
+                return tick - 0.5 + (half - below) / count
+            below += count
+        return math.nan
+
+    def share_up_to(self, tick: float) -> float:
+        """Share of the samples that show at most that many ticks."""
+        total = sum(count for _, count in self.ticks)
+        return sum(count for shown, count in self.ticks if shown <= tick) / total if total else 0.0
+
+
+class Twin:
+    """A system, and the rows that it is asked for with their history in the suite `paper`."""
+
+    def __init__(
+        self,
+        system: Table,
+        rows: Sequence[Row],
+        *,
+        seed: int = 1,
+        effort: Effort | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.system = system
+        self.rows = tuple(rows)
+        self.effort = effort or Effort()
+        self.phase = "starting"
+        self._progress = progress
+        places = [row.place for row in self.rows]
+        self._predictor = _core.Predictor(load_suite("paper").to_json(), places, seed=seed, jobs=available_cores())
+
+    def with_values(self, values: Values) -> Table:
+        """The system with other values."""
+        changed: Table = json.loads(json.dumps(self.system))
+        for key, value in values.items():
+            *parents, last = key.split(".")
+            table: Any = changed
+            for step in parents:
+                table = table[int(step)] if isinstance(table, list) else table[step]
+            table[int(last) if isinstance(table, list) else last] = value
+        return changed
+
+    def value(self, key: str) -> Any:
+        """The value of a dotted key; None where the system lacks the part that it belongs to."""
+        table: Any = self.system
+        for step in key.split("."):
+            table = None if table is None else table[int(step)] if isinstance(table, list) else table[step]
+        return table
+
+    def keep(self, values: Values) -> None:
+        """Make these values the system's own."""
+        self.system = self.with_values(values)
+
+    def predict(
+        self, variants: Sequence[Values], wanted: Sequence[Sequence[int]] | None = None
+    ) -> list[list[Predicted]]:
+        """The rows under each variant of the values.
+
+        Args:
+            variants: Values that differ from the system's own.
+            wanted: For each variant the numbers of its rows; without it, all.
+        """
+        rows = (
+            [list(one) for one in wanted] if wanted is not None else [list(range(len(self.rows)))] * len(variants)
+        )
+        systems = json.dumps([self.with_values(values) for values in variants])
+        found = self._predictor.predict(systems, rows, effort=self.effort.to_json(), progress=self._tell)
+        return [[_predicted(one) for one in of_system] for of_system in json.loads(found)]
+
+    def _tell(self, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total, self.phase)
+
+
+def _predicted(found: dict[str, Any]) -> Predicted:
+    ticks = tuple((int(tick), int(count)) for tick, count in found.get("ticks", ()))
+    return Predicted(found.get("bandwidth_gbps"), found.get("average_ns"), ticks)

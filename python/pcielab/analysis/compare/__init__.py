@@ -1,0 +1,13 @@
+"""Two runs side by side: what pairs with what, and how far apart they are.
+
+from pcielab import open_store
+from pcielab.analysis.compare import compare
+
+comparison = compare(open_store("measured.db"), open_store("simulated.db"))
+comparison.summary
+"""
+
+from pcielab.analysis.compare.pairs import Comparison, compare
+from pcielab.analysis.compare.systems import Difference, differences
+
+__all__ = ["Comparison", "Difference", "compare", "differences"]

@@ -1,0 +1,178 @@
+"""Pairing the tests of two runs, and their differences.
+
+Tests pair by family, name, pattern, cache state, offsets, window, size, and, where these occur more than once, by
+order of occurrence. What is left pairs by what was asked for alone, whatever its family and name. Of runs of a
+fabric, the flows of their tests pair: by family, experiment, what was swept to, and their names; what is left, by
+their ends, primitive, size and outstanding requests.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from pcielab.analysis.compare.systems import Difference, differences
+from pcielab.errors import InputError
+from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.store import Store
+from pcielab.store.connections import with_connections
+from pcielab.store.flows import flow_table
+
+ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
+NAMED = ["family", "name", *ASKED]
+_NOT_ASKED_FIRST = {"operation", "path", *ASKED, "transactions", "details"}
+UNNAMED = ["operation", "path", *ASKED, *(one.key for one in PARAMETERS if one.key not in _NOT_ASKED_FIRST)]
+MESSAGES = [
+    *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
+    *("store_bytes", "store_kind", "stores_up_to_bytes", "connections", "connection"),
+]
+"""What tests of messages ask for besides the size; theirs have none of the parameters of transfers."""
+_UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
+"""The simulated messages that those of a core that exists, or of an older store, are held against."""
+
+FLOWS_NAMED = ["family", "name", "swept_to", "flow"]
+FLOWS_UNNAMED = ["source", "destination", "primitive", "size_bytes", "outstanding", "swept_to"]
+"""What pairs flows on a fabric."""
+
+METRICS = {"bandwidth": "gbps", "median": "ns", "average": "ns"}
+"""What is compared, and the unit in the names of the columns. Bandwidths differ in percent, latencies in ns."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs, paired.
+
+    Attributes:
+        a: The first run.
+        b: The second run; differences are b minus a.
+        rows: One row per pair, in the order of a: what was asked, the tests of both, both origins, and for each
+            metric `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`.
+        alone_a: Tests of a that have no partner.
+        alone_b: Tests of b that have no partner.
+    """
+
+    a: Store
+    b: Store
+    rows: pd.DataFrame
+    alone_a: int
+    alone_b: int
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two runs are called; where their titles are alike, their files tell them apart."""
+        alike = self.a.described == self.b.described
+        first, second = (store.described + (f", {store.path.name}" if alike else "") for store in (self.a, self.b))
+        return first, second
+
+    @property
+    def system_differences(self) -> list[Difference]:
+        """The values in which the systems of the two differ; empty where one of them has no profile."""
+        return differences(self.a.manifest.get("system") or {}, self.b.manifest.get("system") or {})
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Size of the differences, per test name and for all: median, mean, p95, maximum, signed median."""
+        return pd.DataFrame(self._summaries())
+
+    def _summaries(self) -> Iterable[dict[str, str | int | float]]:
+        for metric in METRICS:
+            column = difference_column(metric)
+            for name, rows in [("all", self.rows), *self.rows.groupby("name", sort=False)]:
+                signed = rows[column].dropna()
+                if signed.empty:
+                    continue
+                size = signed.abs()
+                yield {
+                    "name": str(name),
+                    "metric": metric,
+                    "unit": column.rsplit("_", 1)[1],
+                    "rows": len(size),
+                    "median": float(size.median()),
+                    "mean": float(size.mean()),
+                    "p95": float(size.quantile(0.95)),
+                    "maximum": float(size.max()),
+                    "signed_median": float(signed.median()),
+                    "origin_a": self.a.origin,
+                    "origin_b": self.b.origin,
+                }
+
+
+def difference_column(metric: str) -> str:
+    """The column of `Comparison.rows` with the differences of a metric."""
+    return f"{metric}_difference_{'percent' if metric == 'bandwidth' else 'ns'}"
+
+
+def compare(a: Store, b: Store) -> Comparison:
+    """Pair the finished tests of two runs.
+
+    Raises:
+        InputError: They are of different kinds, or have no test in common.
+    """
+    b.require_kind(a.kind, f"a comparison with {a.path}")
+    of_flows = a.kind == "fabric"
+    more = MESSAGES if a.kind == "messages" else []
+    left, right = (_finished_flows(store) if of_flows else _finished(store) for store in (a, b))
+    named = _paired(left, right, FLOWS_NAMED if of_flows else NAMED + more)
+    rest_left = left[~left["id"].isin(named["id_a"])]
+    rest_right = right[~right["id"].isin(named["id_b"])]
+    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else UNNAMED + more)
+    pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
+    if pairs.empty:
+        raise InputError(
+            f"{a.path} and {b.path}: have no finished test in common: compare runs of the same suite, or of tests "
+            "with the same parameters"
+        )
+    return Comparison(
+        a, b, _differences(pairs, left, right, a, b), len(left) - len(pairs), len(right) - len(pairs)
+    )
+
+
+def _finished(store: Store) -> pd.DataFrame:
+    frame = with_connections(store, store.scalars)
+    if "connection" in frame:
+        frame = frame.rename(columns={"id": "test"}).assign(id=range(len(frame)))
+    missing = [column for column in {*NAMED, *UNNAMED, *METRICS} if column not in frame]
+    frame = frame.assign(**dict.fromkeys(missing))
+    frame = frame.assign(outstanding=frame["outstanding"].astype("Float64").fillna(-1.0))
+    return frame[frame["status"] == "ok"]
+
+
+def _finished_flows(store: Store) -> pd.DataFrame:
+    """A row for each flow of each test that has ended, with numbers as other tests have them."""
+    table = flow_table(store)
+    found = table[table["status"] == "ok"].rename(
+        columns={"id": "test", "experiment": "name", "value": "swept_to"}
+    )
+    columns = {*NAMED, *FLOWS_NAMED, *FLOWS_UNNAMED, "gbytes_per_s", "p50_ns", "average_ns"}
+    found = found.assign(**dict.fromkeys(columns - set(found)))
+    metrics = {"bandwidth": 8 * found["gbytes_per_s"], "median": found["p50_ns"], "average": found["average_ns"]}
+    return found.assign(id=range(len(found)), **metrics)
+
+
+def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """The ids of tests that agree in `key` and occurrence: id_a, id_b, occurrence."""
+    unsaid = {column: value for column, value in _UNSAID.items() if column in key}
+    sides = [side.reindex(columns=["id", *key]).fillna(unsaid).astype({"id": int}) for side in (left, right)]
+    sides = [side.assign(occurrence=side.groupby(key, dropna=False).cumcount()) for side in sides]
+    pairs = sides[0].merge(sides[1], on=[*key, "occurrence"], suffixes=("_a", "_b"))
+    return pairs[["id_a", "id_b", "occurrence"]]
+
+
+def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
+    of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
+    of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
+    more = [column for column in (*MESSAGES, "flow", "swept_to") if column in of_a]
+    rows = of_a[NAMED + more].assign(
+        test_a=of_a["test"] if "test" in of_a else pairs["id_a"],
+        test_b=of_b["test"] if "test" in of_b else pairs["id_b"],
+        occurrence=pairs["occurrence"],
+        origin_a=a.origin,
+        origin_b=b.origin,
+    )
+    for metric, unit in METRICS.items():
+        value_a, value_b = of_a[metric].astype(float), of_b[metric].astype(float)
+        rows[f"{metric}_a_{unit}"] = value_a
+        rows[f"{metric}_b_{unit}"] = value_b
+        difference = value_b - value_a
+        rows[difference_column(metric)] = 100 * difference / value_a if metric == "bandwidth" else difference
+    return rows

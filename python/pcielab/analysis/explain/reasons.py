@@ -1,0 +1,90 @@
+"""What else may hold a bandwidth test below its bounds: properties of the test on its machine, as phrases.
+
+They are candidates, not findings: each is a thing that costs time and that no bound charges for.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pcielab.analysis.explain.facts import Facts
+from pcielab.library.profiles.parts import System
+
+LINE_BYTES, WORD_BYTES = 64, 8
+_PAGE_BYTES = {"super-pages": 2 << 20, "four-kib-pages": 4096}
+_SMALLEST_IO_TLB = 64
+"""Entries that the pcie-bench paper (section 6.5) infers: fewer pages fit wherever it was measured."""
+_PAGES = {"super-pages": "2 MiB", "four-kib-pages": "4 KiB"}
+
+
+def reasons(facts: Facts, test: Mapping[str, Any], *, tags_charged: bool) -> list[str]:
+    """Phrases, the ones that usually cost most first; empty where nothing is known that might explain it.
+
+    Args:
+        facts: The machine.
+        test: The test's parameters.
+        tags_charged: Whether its tags are among the bounds.
+    """
+    found = [*_translation(facts, test), *_memory(facts, test), *_alignment(test)]
+    reads = test["operation"] != "bw-wr"
+    if reads and not tags_charged:
+        found.append("tags: no latency row to charge them with")
+    if facts.system is not None:
+        found += _stalls(facts.system, test)
+        # These cost some percent: not worth a word beside something that costs more.
+        return found or list(_order(facts.system, test))
+    return [*found, "latency under load: not known"] if reads else [*found, "the card's own rate: not known"]
+
+
+def _translation(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
+    """The window reaches over more pages than the IO-TLB holds."""
+    page_bytes = _PAGE_BYTES.get(facts.setup.iommu or "")
+    if page_bytes is None:
+        return
+    pages, size = -(-test["window_bytes"] // page_bytes), _PAGES[str(facts.setup.iommu)]
+    if facts.system is None:
+        if pages > _SMALLEST_IO_TLB:
+            yield f"IO-TLB: {pages} pages of {size}, its size is not known"
+        return
+    entries = facts.system.host.iommu.tlb.entries
+    if pages > entries:
+        yield f"IO-TLB: {pages} pages of {size} over {entries} entries"
+
+
+def _memory(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
+    """Lines that are not in the card's own last-level cache."""
+    local = facts.setup.memory_is_local
+    if local is False:
+        yield "remote memory"
+    if test["operation"] == "bw-wr":
+        return
+    if test["cache"] in ("cold", "device-thrash"):
+        yield f"cold memory ({test['cache']})"
+    elif facts.system is not None:
+        cache = facts.system.host.llc
+        share = cache.host_share if test["cache"] == "host-warm" else cache.ddio_ways / cache.ways
+        kept_bytes = int(cache.llc_bytes * share)
+        if test["window_bytes"] > kept_bytes:
+            yield f"memory: the window is larger than what {test['cache']} keeps in the cache"
+
+
+def _alignment(test: Mapping[str, Any]) -> Iterator[str]:
+    """Transfers that start or end inside what host and card move at once."""
+    if test["host_offset_bytes"] % LINE_BYTES:
+        yield f"unaligned on the host (offset {test['host_offset_bytes']})"
+    if test["device_offset_bytes"] % WORD_BYTES:
+        yield f"unaligned on the card (offset {test['device_offset_bytes']})"
+    if test["size_bytes"] % LINE_BYTES and test["operation"] != "bw-wr":
+        yield "ends inside a cache line"
+
+
+def _stalls(system: System, test: Mapping[str, Any]) -> Iterator[str]:
+    """A machine that no read keeps awake."""
+    if test["operation"] == "bw-wr" and system.host.idle is not None:
+        milliseconds = system.host.idle.stalls.duration_ns / 1e6
+        yield f"idle states: stalls of {milliseconds:.1f} ms that only reads in flight keep away"
+
+
+def _order(system: System, test: Mapping[str, Any]) -> Iterator[str]:
+    """One late completion holds up every request behind its tag."""
+    if test["operation"] != "bw-wr" and system.host.root_complex.completion_order != "fifo":
+        yield "tags are used in order, completions come out of order"

@@ -1,0 +1,162 @@
+"""The bandwidth tests of a run, each with the bound that binds it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pcielab import model
+from pcielab.analysis.explain.bounds import RoundTrip, TestBounds, bounds_of_tests, scalar
+from pcielab.analysis.explain.facts import Facts, facts_of, no_link
+from pcielab.analysis.explain.reasons import reasons
+from pcielab.analysis.explain.sweeps import Sweep, sweeps_of
+from pcielab.errors import InputError
+from pcielab.store import Store
+
+_NO_LINK = (
+    "no PCIe link: the device of this run has none, as a core of the host has not, or does not say which; no "
+    "bound of a link is held against its values"
+)
+MARKED_BELOW = 0.95
+"""A value under this share of the bound that binds is marked with what else may explain it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A bandwidth test: what came out, and what its bounds allow.
+
+    Attributes:
+        test: The test's `id`.
+        family: Its family.
+        name: Its published name.
+        parameters: Its parameters.
+        value_gbps: Measured or simulated bandwidth; one direction's where the test reads and writes.
+        answer: The bound that binds and all others, tightest first; modelled.
+        round_trip: What tags are charged with; None where nothing says, or for writes.
+        reasons: What else may explain a value that is well below the bound, or above it.
+    """
+
+    test: int
+    family: str
+    name: str
+    parameters: Mapping[str, Any]
+    value_gbps: float
+    answer: model.Answer
+    round_trip: RoundTrip | None
+    reasons: tuple[str, ...]
+
+    @property
+    def size_bytes(self) -> int:
+        """Transfer size."""
+        return int(self.parameters["size_bytes"])
+
+    @property
+    def share(self) -> float:
+        """The value as a part of the bound that binds."""
+        return self.value_gbps / self.answer.gbps
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The explained rows of a run, what is known of its machine, notes on what was left out, and sweeps of reads.
+
+    Where nothing crossed a PCIe link there are no rows and no facts: no bound of a link holds for memory.
+    """
+
+    rows: list[Row]
+    facts: Facts | None
+    notes: list[str]
+    sweeps: list[Sweep] = field(default_factory=list)
+
+
+def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
+    """Which bound binds each bandwidth test of a run.
+
+    Args:
+        store: The run.
+        tests: Only these: numbers of tests, or parts of their family or name. All, if empty.
+
+    Raises:
+        InputError: The store does not say which link it is about, or has no test that is asked for.
+    """
+    store.require_kind("transfers", "explain")
+    records = list(store.records())
+    chosen = _chosen(store, records, tests)
+    if no_link(store):
+        return Explanation([], None, [_NO_LINK], sweeps_of(chosen, {}))
+    facts = facts_of(store)
+    explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
+    bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
+    rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
+    notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows)]
+    return Explanation(rows, facts, notes, sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows}))
+
+
+def _wire_gbps(row: Row) -> float:
+    return min(ceiling.gbps for ceiling in row.answer.ceilings if ceiling.bound.startswith("wire"))
+
+
+def _chosen(store: Store, records: Sequence[Mapping[str, Any]], tests: Sequence[str]) -> list[Mapping[str, Any]]:
+    matched: set[int] = set()
+    for wanted in tests:
+        found = {record["id"] for record in records if _means(wanted, record)}
+        if not found:
+            raise InputError(
+                f"--test {wanted}: {store.path} has no such test: give its number (0 to {len(records) - 1}), or a "
+                "part of its family or name, such as bw_dma_sz or BW_DMA_RD"
+            )
+        matched |= found
+    return [record for record in records if not tests or record["id"] in matched]
+
+
+def _means(wanted: str, record: Mapping[str, Any]) -> bool:
+    if wanted.isdecimal():
+        return bool(record["id"] == int(wanted))
+    return wanted.lower() in f"{record['family']} {record['name']}".lower()
+
+
+def row_of(facts: Facts, record: Mapping[str, Any], found: TestBounds) -> Row:
+    """A record of a bandwidth test beside its bounds."""
+    parameters, bounds, round_trip = record["parameters"], found.answer, found.round_trip
+    value_gbps = float(scalar(record, "bandwidth") or 0.0)
+    why = []
+    if value_gbps < MARKED_BELOW * bounds.gbps:
+        why = reasons(facts, parameters, tags_charged=round_trip is not None) or ["nothing that is known of it"]
+    elif value_gbps > bounds.gbps and bounds.bound == "tags" and facts.system is None:
+        why = ["tags are charged with a latency that includes the card's own time"]
+    return Row(
+        test=record["id"],
+        family=record["family"],
+        name=record["name"],
+        parameters=parameters,
+        value_gbps=value_gbps,
+        answer=bounds,
+        round_trip=round_trip,
+        reasons=tuple(why),
+    )
+
+
+def _left_out(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    kinds = Counter(
+        record["status"]
+        if record["status"] != "ok"
+        else "latency"
+        if record["parameters"]["operation"].startswith("lat-")
+        else "explained"
+        for record in records
+    )
+    if kinds["latency"]:
+        yield f"{_tests(kinds['latency'])} of latency left out: a latency has no bound that a store's facts give"
+    for status, count in sorted(kinds.items()):
+        if status not in ("latency", "explained"):
+            yield f"{_tests(count)} without a result left out ({status})"
+
+
+def _without_tags(rows: Sequence[Row]) -> Iterator[str]:
+    count = sum(row.round_trip is None and row.parameters["operation"] != "bw-wr" for row in rows)
+    if count:
+        yield f"{_tests(count)} without a tags bound: the run has no latency of reads as long, or shorter"
+
+
+def _tests(count: int) -> str:
+    return f"{count} test{'' if count == 1 else 's'}"

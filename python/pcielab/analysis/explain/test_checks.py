@@ -1,0 +1,82 @@
+"""What a measured run's rows hint at, and what its text of lspci rules out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pcielab._core import StoreWriter
+from pcielab.analysis.explain import explain_run
+from pcielab.analysis.explain.checks import Check, checks
+from pcielab.store import open_store
+
+CARD = """\
+00:01.0 PCI bridge: Intel Corporation Root Port
+	Bus: primary=00, secondary=01, subordinate=01, sec-latency=0
+	Capabilities: [90] Express (v2) Root Port (Slot+), MSI 00
+		DevCap:	MaxPayload 256 bytes, PhantFunc 0
+		DevCtl:	MaxPayload 256 bytes, MaxReadReq 128 bytes
+		LnkCap:	Port #1, Speed 8GT/s, Width x8, ASPM L1
+		LnkSta:	Speed 8GT/s, Width x8, TrErr-
+
+01:00.0 Ethernet controller: Netronome Systems, Inc. Device 6000
+	Control: I/O- Mem+ BusMaster+ SpecCycle-
+	Capabilities: [c0] Express (v2) Endpoint, MSI 00
+		DevCap:	MaxPayload 256 bytes, PhantFunc 0
+			ExtTag+ AttnBtn-
+		DevCtl:	RlxdOrd+ ExtTag+ PhantFunc-
+			MaxPayload 256 bytes, MaxReadReq 512 bytes
+		LnkCap:	Port #0, Speed 8GT/s, Width x8, ASPM L0s L1
+		LnkCtl:	ASPM Disabled; RCB 64 bytes Disabled- CommClk+
+		LnkSta:	Speed 8GT/s, Width x8, TrErr-
+"""
+
+
+def row(number: int, operation: str, gbps: float, **changes: Any) -> dict[str, Any]:
+    parameters = {
+        "operation": operation, "path": "dma", "pattern": "random", "cache": "host-warm", "size_bytes": 2048,
+        "window_bytes": 8192, "host_offset_bytes": 0, "device_offset_bytes": 0, "stride_units": 1,
+        "outstanding": None, "transactions": 1000, "details": False,
+    } | changes  # fmt: skip
+    scalars = [{"metric": "bandwidth", "unit": "Gb/s", "value": gbps}]
+    test = {"id": number, "family": "f", "name": operation, "status": "ok", "scalars": scalars}
+    return test | {"parameters": json.dumps(parameters)}
+
+
+def found(path: Path, rows: list[dict[str, Any]], origin: str = "measured", text: str = CARD) -> dict[str, Check]:
+    with StoreWriter.create(path / "run.db", json.dumps({"origin": origin})) as writer:
+        for one in rows:
+            writer.write_test(json.dumps(one))
+        writer.attach("sys-lspci.txt", text)
+    store = open_store(path / "run.db")
+    return {check.key: check for check in checks(store, explain_run(store))}
+
+
+SLOW_READS = [row(0, "bw-rd", 20.0), row(1, "bw-wr", 55.0)]
+FALLING = [row(0, "bw-wr", 55.0), row(1, "bw-wr", 20.0, window_bytes=64 << 20)]
+
+
+def test_slow_reads_hint_at_too_little_in_flight(tmp_path: Path) -> None:
+    assert "reads reach 0.3" in found(tmp_path, SLOW_READS)["D17"].seen[0]
+
+
+def test_registers_that_are_right_rule_their_causes_out(tmp_path: Path) -> None:
+    assert not {"D01", "D10", "D11", "D12"} & set(found(tmp_path, SLOW_READS))
+
+
+def test_registers_that_were_not_shown_rule_nothing_out(tmp_path: Path) -> None:
+    unshown = CARD.replace(
+        "		DevCap:	MaxPayload 256 bytes, PhantFunc 0\n			ExtTag+ AttnBtn-\n", ""
+    )
+    assert {"D11", "D12"} <= set(found(tmp_path, SLOW_READS, text=unshown))
+
+
+def test_a_window_that_costs_hints_at_translation_and_caches(tmp_path: Path) -> None:
+    assert {"D22", "D32"} <= set(found(tmp_path, FALLING))
+
+
+def test_rows_at_their_bounds_hint_at_nothing(tmp_path: Path) -> None:
+    assert found(tmp_path, [row(0, "bw-rd", 57.0), row(1, "bw-wr", 56.0)]) == {}
+
+
+def test_a_simulated_run_has_nothing_to_check_by_hand(tmp_path: Path) -> None:
+    assert found(tmp_path, SLOW_READS, origin="simulated") == {}

@@ -1,0 +1,51 @@
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from pcielab import open_store, resolve, simulate, single_test
+from pcielab.analysis.explain import in_words
+from pcielab.analysis.explain.remedies import REMEDIES
+from pcielab.analysis.explain.words import asked
+from pcielab.model.answers import Bound
+
+
+def test_every_bound_has_a_remedy() -> None:
+    assert set(get_args(Bound)) <= REMEDIES.keys()
+
+
+def test_a_bandwidth_is_told_with_what_binds_and_what_would_help(tmp_path: Path) -> None:
+    suite = single_test("bw-rd", window="64M", transactions=20_000)
+    simulate(resolve("ib-000-nosp"), suite, tmp_path / "run.db")
+    told = list(in_words(open_store(tmp_path / "run.db"), 0))
+    assert [sentence.partition(":")[0] for sentence in told] in (
+        ["asked", "binds", "would help"],
+        ["asked", "binds", "may explain the rest", "would help"],
+    )
+    assert "64 B" in told[0]
+    assert "64 MiB" in told[0]
+    assert "page-walks" in told[1]
+    assert "larger pages" in told[-1]
+    assert "the next bound is" in told[-1]
+
+
+def test_a_latency_is_told_with_what_adds_to_it(tmp_path: Path) -> None:
+    simulate(resolve("ib-000-nosp"), single_test("lat-rd", window="64M", transactions=2000), tmp_path / "run.db")
+    told = list(in_words(open_store(tmp_path / "run.db"), 0))
+    assert len(told) == 2
+    assert "IO-TLB" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"window": "3K"}, "a window of 3 KiB"),
+        ({"window": "5000"}, "a window of 5000 B"),
+        ({"host_offset": 3}, "3 B past a cache line of the host"),
+        ({"outstanding": 4}, "4 in flight at most"),
+        ({"cache": "host-warm", "pattern": "sequential"}, "sequential in a window of 8 KiB, after the host wrote"),
+    ],
+)
+def test_what_was_asked_is_repeated_whole(options: dict[str, object], words: str) -> None:
+    suite = single_test("bw-rd", **options)
+    assert words in asked(suite.tests[0]["parameters"])

@@ -1,0 +1,349 @@
+"""What a paper says in numbers, beside what a run of its experiments gives.
+
+The numbers of a suite stand in the folder `published` beside it, each with the figure, table or section that it is
+from and the rows of the suite that say the same. Nothing is left out because it does not fit: where the paper
+contradicts itself, the contradiction is shown, and where the simulation is off, the mechanism that is missing.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, Protocol, Self, TypeAlias
+
+import pandas as pd
+from pydantic import Field, ValidationError, model_validator
+
+from pcielab.library import shipped
+from pcielab.library.input_files import read_toml
+from pcielab.library.profiles.part import Part
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.validation import explain
+from pcielab.store import Store
+
+MOST_ERROR_PERCENT = 5.0
+"""How far a latency or a bandwidth may be off, in percent, before its deviation has to be explained."""
+MOST_ERROR_POINTS = 3.0
+"""The same for shares, in points of a percent."""
+COLUMNS = ("source", "what", "unit", "published", "simulated", "error", "of", "estimated", "verdict", "reason")
+
+ReadAs: TypeAlias = Literal["value", "percent", "rise", "difference", "ratio"]
+
+
+class FlowSelection(Part):
+    """Rows of a run of a fabric: a metric of one flow of one experiment, at some values of its sweep."""
+
+    family: str
+    """The figure that the experiment belongs to."""
+    series: str | None = None
+    """Its line in that figure; absent where the figure has one."""
+    flow: str
+    """The flow."""
+    metric: Literal["average", "p50", "p90", "p99", "bandwidth"]
+    """What of it."""
+    value: float | int | list[float | int] | None = None
+    """Of the sweep; several are averaged, and absent means all."""
+
+
+class MessageSelection(Part):
+    """A row of a run of messages, on the link of its system and from one core."""
+
+    family: str
+    """The family of the test."""
+    way: Literal["uncached", "write-combined", "descriptors"]
+    """How the message goes."""
+    size_bytes: int
+    """Its payload."""
+    metric: str
+    """What of it, as in the store: `median`, `bandwidth`, `control_share`, or `at` of a step."""
+    step: str = ""
+    """The step."""
+
+
+Selection: TypeAlias = FlowSelection | MessageSelection
+
+
+class EstimateSelection(Part):
+    """What the paper's estimator says of a flow."""
+
+    flows: str
+    """The set of flows, in the file of the fabric."""
+    flow: str
+    """The flow."""
+    published: float
+    """The paper's own estimate, GB/s."""
+
+
+class ModelSelection(Part):
+    """What the closed forms say of a message, on the link that the run's profile was measured on."""
+
+    size_bytes: int
+    """Payload."""
+    way: Literal["uncached", "write_combined", "descriptors"] | None = None
+    """How it goes; absent for what all ways share."""
+    metric: str
+    """A number of `pcielab.model.messages`."""
+
+
+class PublishedValue(Part):
+    """A number of a paper, and where a run has its like."""
+
+    source: str
+    """Figure, table or section."""
+    what: str
+    """What it is of."""
+    published: float
+    """The number."""
+    unit: Literal["ns", "GB/s", "Gb/s", "%", "1"]
+    """Its unit; 1 for a ratio or a count."""
+    last_digit: float = Field(default=0.0, ge=0)
+    """What a one in its last digit is worth: half of it is no deviation."""
+    of: list[Selection] = Field(default=[])
+    """What is compared with it; several are added up. Empty: nothing is simulated that says the same."""
+    over: Selection | None = None
+    """What that is set against."""
+    read_as: ReadAs = "value"
+    """How: `rise` in percent, `difference`, or `ratio`; without `over`, `percent` of 1."""
+    estimate: EstimateSelection | None = None
+    """The paper's estimate of the same."""
+    modelled: ModelSelection | None = None
+    """What closed forms say of it."""
+    at_least: bool = False
+    """The paper says that it is more than the number."""
+    at_most: bool = False
+    """The paper says that it is less."""
+    contradiction: str | None = None
+    """What of the paper it does not go together with: shown, and no target."""
+    why: str | None = None
+    """The name of the reason, among `reasons`, why the simulation is further off than it may be."""
+
+    @model_validator(mode="after")
+    def _two_sides(self) -> Self:
+        if (self.over is None) != (self.read_as in ("value", "percent")):
+            raise ValueError(
+                f"read_as = {self.read_as}: give `over` for rise, difference and ratio, and only then"
+            )
+        return self
+
+
+class Published(Part):
+    """A file in a folder `published` beside suites."""
+
+    suite: str
+    """The suite whose runs are compared."""
+    provenance: Provenance
+    """The paper."""
+    reasons: dict[str, str] = Field(default={})
+    """Mechanisms that are missing, by name."""
+    value: list[PublishedValue] = Field(min_length=1)
+    """The numbers, in the order of the paper."""
+
+    @model_validator(mode="after")
+    def _reasons_are_known(self) -> Self:
+        for one in self.value:
+            if one.why is not None and one.why not in self.reasons:
+                raise ValueError(f"{one.source}, {one.what}: why = {one.why!r}: is none of reasons")
+        return self
+
+
+def published_values(suite: str) -> Published | None:
+    """What is published of a suite's experiments; None where nothing is known.
+
+    Raises:
+        InputError: There is a problem in the file.
+    """
+    for kind, folder in shipped.SUITE_FOLDERS.items():
+        path = shipped.directory("suites") / folder / "published" / f"{suite}.toml"
+        if suite in shipped.suite_files(kind) and path.is_file():
+            return _read(path)
+    return None
+
+
+def compare_with_published(store: Store) -> pd.DataFrame | None:
+    """Every published number beside what a run of the suite gives; None where nothing is published of it.
+
+    The columns are `COLUMNS`. The error is in percent, for shares in points (`of` says which), and NaN where
+    there is nothing to compare; `estimated` is what the max-min estimator says of flows, and closed forms of
+    messages, in the unit of the row; it is compared where nothing is simulated that says the same. The verdict is
+    `within`, `explained` (the reason names the missing mechanism), `contradicted` (the reason says by what),
+    `off`, or `not run`.
+    """
+    known = published_values(str(store.manifest.get("suite")))
+    needed = {"series", "value"} if store.kind == "fabric" else {"way", "size_bytes", "generation", "cores"}
+    if known is None or not needed <= set(store.tests.columns):
+        return None
+    found: _Numbers = _FlowNumbers(store) if store.kind == "fabric" else _MessageNumbers(store)
+    rows = [_row(one, known, found) for one in known.value]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def deviations(store: Store, family: str) -> list[str]:
+    """Sentences about the published numbers of a family that a run does not meet: how many, how far off, and why.
+
+    Args:
+        store: The run.
+        family: Of its tests.
+    """
+    known, compared = published_values(str(store.manifest.get("suite"))), compare_with_published(store)
+    if known is None or compared is None:
+        return []
+    of_family = [any(selection.family == family for selection in one.of) for one in known.value]
+    rows = compared[of_family]
+    missed = rows[rows["verdict"].isin(["explained", "contradicted", "off"])].dropna(subset=["error"])
+    return [
+        f"{len(off)} of {len(rows)} published numbers missed, {_at_most(off)} off: "
+        f"{reason if isinstance(reason, str) else 'no reason is known'}."
+        for reason, off in missed.groupby("reason", sort=False, dropna=False)
+    ]
+
+
+def _at_most(rows: pd.DataFrame) -> str:
+    """The largest error of each unit."""
+    largest = rows.assign(size=rows["error"].abs()).groupby("of", sort=False)["size"].max()
+    upto = "up to " if len(rows) > 1 else ""
+    return " and ".join(f"{upto}{error:.1f} {unit}" for unit, error in largest.items())
+
+
+def _read(path: Path) -> Published:
+    try:
+        return Published.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise explain(error, Published, str(path)) from None
+
+
+class _Numbers(Protocol):
+    """The numbers of a run, as they are selected."""
+
+    def of(self, wanted: Selection) -> pd.Series:
+        """The metric, by what was varied, in the order of the run; empty where it was not run."""
+
+    def estimated(self, one: PublishedValue) -> float:
+        """What was not simulated but worked out; NaN where nothing is."""
+
+
+class _FlowNumbers:
+    """The numbers of a run of a fabric, by experiment, value of the sweep, flow and metric."""
+
+    def __init__(self, store: Store) -> None:
+        scalars = store.scalar_rows
+        flows = scalars[scalars["subject"].str.startswith("flow ")]
+        tests = store.tests[["id", "family", "series", "value"]]
+        self._rows = tests.merge(flows, left_on="id", right_on="test", suffixes=("_swept", ""))
+        self._rows["flow"] = self._rows["subject"].str.removeprefix("flow ")
+        self._fabric = str((store.manifest.get("system") or {}).get("name"))
+        self._known: dict[str, dict[str, float]] = {}
+
+    def of(self, wanted: Selection) -> pd.Series:
+        rows = self._rows
+        if not isinstance(wanted, FlowSelection):
+            return pd.Series(dtype=float)
+        chosen = (rows["family"] == wanted.family) & (rows["flow"] == wanted.flow)
+        chosen &= rows["metric"] == wanted.metric
+        if wanted.series is not None:
+            chosen &= rows["series"] == wanted.series
+        if wanted.value is not None:
+            values = wanted.value if isinstance(wanted.value, list) else [wanted.value]
+            chosen &= rows["value_swept"].isin(values)
+        return rows[chosen].set_index("value_swept")["value"]
+
+    def estimated(self, one: PublishedValue) -> float:
+        from pcielab.fabric.estimate import estimate
+        from pcielab.library.fabrics.load import load
+
+        wanted = one.estimate
+        if wanted is None:
+            return float("nan")
+        if wanted.flows not in self._known:
+            fabric = load(self._fabric)
+            shares = estimate(fabric, fabric.flows(wanted.flows)).flows
+            self._known[wanted.flows] = dict(zip(shares["flow"], shares["gbytes_per_s"], strict=True))
+        return self._known[wanted.flows][wanted.flow]
+
+
+class _MessageNumbers:
+    """The numbers of a run of messages, by family, way, payload, metric and step."""
+
+    def __init__(self, store: Store) -> None:
+        tests = store.tests
+        plain = tests["generation"].isna() & (tests["cores"] == 1) & (tests["pressure"] == 0)
+        columns = ["id", "family", "way", "size_bytes"]
+        self._rows = tests[plain][columns].merge(store.scalar_rows, left_on="id", right_on="test")
+        self._profile = str((store.manifest.get("messages") or {}).get("name"))
+
+    def of(self, wanted: Selection) -> pd.Series:
+        rows = self._rows
+        if not isinstance(wanted, MessageSelection):
+            return pd.Series(dtype=float)
+        chosen = (rows["family"] == wanted.family) & (rows["way"] == wanted.way)
+        chosen &= (rows["size_bytes"] == wanted.size_bytes) & (rows["metric"] == wanted.metric)
+        chosen &= rows["subject"] == wanted.step
+        return rows[chosen].set_index("size_bytes")["value"]
+
+    def estimated(self, one: PublishedValue) -> float:
+        wanted = one.modelled
+        if wanted is None:
+            return float("nan")
+        from pcielab import model
+
+        answer = model.messages(model.load_message_profile(self._profile), [wanted.size_bytes])[0]
+        found = getattr(getattr(answer, wanted.way) if wanted.way else answer, wanted.metric)
+        return float(_READINGS[one.read_as](pd.Series([float(found)]), pd.Series([1.0])).iloc[0])
+
+
+_READINGS: dict[ReadAs, Callable[[pd.Series, pd.Series], pd.Series]] = {
+    "value": lambda of, _: of,
+    "percent": lambda of, _: of * 100,
+    "rise": lambda of, over: (of / over - 1) * 100,
+    "difference": lambda of, over: of - over,
+    "ratio": lambda of, over: of / over,
+}
+
+
+def _simulated(one: PublishedValue, found: _Numbers) -> float:
+    parts = [found.of(selection) for selection in one.of]
+    if not parts or any(part.empty for part in parts):
+        return float("nan")
+    whole = sum(part.to_numpy() for part in parts)
+    of = pd.Series(whole, index=parts[0].index)
+    if one.over is None:
+        return float(_READINGS[one.read_as](of, of).mean())
+    over = found.of(one.over)
+    if over.empty:
+        return float("nan")
+    base = pd.Series(over.to_numpy() if len(over) == len(of) else over.mean(), index=of.index)
+    return float(_READINGS[one.read_as](of, base).mean())
+
+
+def _row(one: PublishedValue, known: Published, found: _Numbers) -> dict[str, object]:
+    simulated, estimated = _simulated(one, found), found.estimated(one)
+    share = one.unit == "%"
+    ours = simulated if one.of else estimated
+    error = ours - one.published if share else (ours / one.published - 1) * 100
+    if one.at_least:
+        error = min(error, 0.0)
+    if one.at_most:
+        error = max(error, 0.0)
+    verdict = _verdict(one, simulated, error)
+    reasons = {"contradicted": one.contradiction, "explained": known.reasons.get(one.why or "")}
+    return {
+        "source": one.source,
+        "what": one.what,
+        "unit": one.unit,
+        "published": one.published,
+        "simulated": simulated,
+        "error": error,
+        "of": "points" if share else "%",
+        "estimated": estimated,
+        "verdict": verdict,
+        "reason": reasons.get(verdict),
+    }
+
+
+def _verdict(one: PublishedValue, simulated: float, error: float) -> str:
+    if one.contradiction is not None:
+        return "contradicted"
+    if one.of and simulated != simulated:
+        return "not run"
+    rounding = one.last_digit / 2 * (1 if one.unit == "%" else 100 / abs(one.published))
+    most = MOST_ERROR_POINTS if one.unit == "%" else MOST_ERROR_PERCENT
+    if abs(error) <= most + rounding:
+        return "within"
+    return "off" if one.why is None else "explained"

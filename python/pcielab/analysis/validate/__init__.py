@@ -1,0 +1,13 @@
+"""How far a twin can be trusted: its predictions of a whole suite against measured rows.
+
+from pcielab.analysis.validate import score
+
+result = score(open_store("measured.db"), open_store("twin.db"), exclude=read_pack(Path("pack.csv")))
+result.by_test, result.by_regime, result.worst(10)
+"""
+
+from pcielab.analysis.validate.bands import Band, write_bands
+from pcielab.analysis.validate.scores import Score, score
+from pcielab.report.worst import draw_worst
+
+__all__ = ["Band", "Score", "draw_worst", "score", "write_bands"]

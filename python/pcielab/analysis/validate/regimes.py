@@ -1,0 +1,82 @@
+"""Which part of a machine decides a row: what the twin says limits it, and where its window and offsets put it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pcielab.analysis.explain import explain_run
+from pcielab.library.profiles.part import PAGE_BYTES
+from pcielab.library.profiles.parts import System
+from pcielab.store import Store
+
+_BOUNDS = {
+    "tags": "tag-limited",
+    "latency": "tag-limited",
+    "device-rate": "card-limited",
+    "receive-buffers": "card-limited",
+    "request-rate": "host-limited",
+    "write-rate": "host-limited",
+}
+"""Regime of each bound of the closed-form model; every other bound is one of the link."""
+
+_APART = "page-walks"
+"""Windows beyond the IO-TLB are a regime whatever binds: a row's other regime is that of its next bound."""
+
+_EDGE_LOW, _EDGE_HIGH = 0.5, 4.0
+"""A window is at the edge of a cache from half its capacity to four times: hits fade on both sides of it."""
+
+
+@dataclass(frozen=True)
+class Regimes:
+    """Finds the regimes of rows of one twin."""
+
+    system: System
+    bounds: Mapping[tuple[Any, ...], str]
+
+    def of(self, row: Any) -> tuple[str, ...]:
+        """The regimes of a row of a comparison: none, one or several."""
+        found = []
+        if row["host_offset_bytes"] or row["device_offset_bytes"]:
+            found.append("unaligned")
+        else:
+            bound = self.bounds.get(_identity(row))
+            if bound is not None:
+                found.append(_BOUNDS.get(bound, "link-limited"))
+        if self._at_an_edge(row):
+            found.append("cache edge")
+        if self.system.memory_socket != self.system.device_socket and row["name"] != "BW_DMA_WR":
+            found.append("NUMA")
+        if self._beyond_the_tlb(row):
+            found.append("IOMMU beyond the TLB")
+        return tuple(found)
+
+    def _at_an_edge(self, row: Any) -> bool:
+        cache = self.system.host.llc
+        writes = "WR" in row["name"].rpartition("_")[2] or row["name"].endswith("RW")
+        capacity = None
+        if row["cache"] == "host-warm":
+            capacity = float(cache.llc_bytes)
+        elif row["cache"] == "device-warm" or writes:
+            capacity = cache.llc_bytes * cache.ddio_ways / cache.ways
+        return capacity is not None and _EDGE_LOW <= row["window_bytes"] / capacity <= _EDGE_HIGH
+
+    def _beyond_the_tlb(self, row: Any) -> bool:
+        pages = row["window_bytes"] / PAGE_BYTES
+        return self.system.iommu == "four-kib-pages" and pages > self.system.host.iommu.tlb.entries
+
+
+def regimes_of(predicted: Store) -> Regimes:
+    """The regimes of the rows of a simulated run."""
+    system = System.model_validate(predicted.manifest["system"])
+    explained = explain_run(predicted).rows
+    bounds = {
+        _identity({"family": row.family, "name": row.name, **row.parameters}): next(
+            ceiling.bound for ceiling in row.answer.ceilings if ceiling.bound != _APART
+        )
+        for row in explained
+    }
+    return Regimes(system, bounds)
+
+
+def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (row["family"], row["name"], row["cache"], row["window_bytes"], row["size_bytes"])

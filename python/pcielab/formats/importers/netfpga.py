@@ -1,0 +1,177 @@
+"""Makes a store from the raw results of a NetFPGA; `pcielab.formats.raw_results` says what such a file is.
+
+Everything is read and checked before anything is written.
+"""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pcielab._core import StoreWriter
+from pcielab.errors import InputError
+from pcielab.formats.importers.pcie_bench.text import read_text
+from pcielab.formats.published import CACHE_STATES, PATTERNS
+from pcielab.formats.raw_results import (
+    COUNTER_NS,
+    FIRST_LINE,
+    IN_ORDER,
+    LATENCIES_MOST,
+    SIZE_STEP_BYTES,
+    TRANSFERS_MOST,
+)
+from pcielab.library.suites.benchmark import BENCHMARKS
+from pcielab.outputs import check_new_store
+from pcielab.percentiles import percentile_of_counts
+from pcielab.wording import shown
+
+_TICKS_MOST = 1 << 48
+_PERCENTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+
+
+def import_netfpga(file: str | Path, output: str | Path, *, overwrite: bool = False) -> None:
+    """Read a file of raw results, all of it, and write it as a store.
+
+    Args:
+        file: The file.
+        output: The store to create.
+        overwrite: Replace a file that is there.
+
+    Raises:
+        InputError: The file is foreign or damaged, or the output is refused. Nothing has been written then.
+    """
+    file = Path(file)
+    check_new_store(Path(output), overwrite=overwrite)
+    facts, records = _read(file)
+    timer = {"numerator_ns": COUNTER_NS, "denominator": 1, "cycles": 1}
+    manifest = {
+        "origin": facts.get("origin", "measured"),
+        "title": facts.get("title", file.name),
+        "suite": "netfpga",
+        "system": None,
+        "overrides": {},
+        "options": {},
+        "device": {"name": facts.get("device", "netfpga-sume"), "timer": timer},
+        "host": {},
+        "source": {"format": "netfpga", "file": file.name},
+    }
+    with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
+        for number, record in enumerate(records):
+            store.write_test(json.dumps(record | {"id": number, "status": "ok"}))
+
+
+def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """What the file says of itself, and the records of its tests."""
+    lines = read_text(file).splitlines()
+    if lines[0] != FIRST_LINE:
+        raise InputError(f"{file}, line 1: is {shown(lines[0])}: a file of raw results begins with {FIRST_LINE!r}")
+    facts: dict[str, str] = {}
+    records: list[dict[str, Any]] = []
+    head: dict[str, str] | None = None
+    begins, ticks = 0, list[int]()
+    for number, line in enumerate([*lines[1:], "#"], start=2):
+        if line.startswith("# title="):
+            facts["title"] = line.removeprefix("# title=")
+        elif line.startswith("# "):
+            facts |= _words(line[2:])
+        elif line.startswith("#"):
+            if head is not None:
+                records.append(_record(_Place(file, begins), head, ticks))
+            head, begins, ticks = _words(line[1:]), number, []
+        elif line.strip():
+            if not (line.strip().isdecimal() and int(line) <= _TICKS_MOST):
+                raise InputError(f"{file}, line {number}: {shown(line)}: it must be a whole number of ticks")
+            ticks.append(int(line))
+    if facts.get("counter_ns") != str(COUNTER_NS):
+        raise InputError(
+            f"{file}: counter_ns is {facts.get('counter_ns')}: the NetFPGA's counter has {COUNTER_NS} ns"
+        )
+    if not records:
+        raise InputError(f"{file}: holds no test: the file is truncated; copy it again")
+    return facts, records
+
+
+def _words(text: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+
+class _Place:
+    """Where a section begins, to name it in an error."""
+
+    def __init__(self, file: Path, line: int) -> None:
+        self._named = f"{file}, line {line}"
+
+    def refuse(self, what: str) -> InputError:
+        return InputError(f"{self._named}: {what}")
+
+    def word(self, head: dict[str, str], key: str, words: dict[str, Any]) -> Any:
+        if head.get(key) not in words:
+            raise self.refuse(f"{key} is {shown(str(head.get(key)))}: it must be one of {', '.join(words)}")
+        return words[head[key]]
+
+    def number(self, head: dict[str, str], key: str, least: int, most: int) -> int:
+        text = head.get(key, "")
+        if not (text.isdecimal() and least <= int(text) <= most):
+            raise self.refuse(f"{key} is {shown(text)}: it must be a whole number, {least} to {most}")
+        return int(text)
+
+
+def _record(place: _Place, head: dict[str, str], ticks: list[int]) -> dict[str, Any]:
+    operation, path = place.word(head, "test", BENCHMARKS)
+    size = place.number(head, "size", 1, 1 << 30)
+    if size % SIZE_STEP_BYTES:
+        raise place.refuse(f"size is {size}: the card's are multiples of {SIZE_STEP_BYTES} B")
+    latency = operation.startswith("lat")
+    most = LATENCIES_MOST if latency else 1
+    if not 1 <= len(ticks) <= most or min(ticks) == 0:
+        raise place.refuse(f"{len(ticks)} numbers: a test like this has 1 to {most}, all above 0")
+    transfers = len(ticks) if latency else place.number(head, "transfers", 1, TRANSFERS_MOST)
+    in_order = latency and head.get("order") == IN_ORDER
+    parameters = {
+        "cache": place.word(head, "cache", CACHE_STATES),
+        "details": in_order,
+        "device_offset_bytes": place.number(head, "device_offset", 0, 4095),
+        "host_offset_bytes": place.number(head, "host_offset", 0, 4095),
+        "operation": operation,
+        "outstanding": None,
+        "path": path,
+        "pattern": place.word(head, "pattern", PATTERNS),
+        "size_bytes": size,
+        "stride_units": 1,
+        # A row of reads and writes counts one direction of the two.
+        "transactions": 2 * transfers if operation == "bw-rdwr" else transfers,
+        "window_bytes": place.number(head, "window", 1, 1 << 40),
+    }
+    found = _latencies(ticks, in_order) if latency else _bandwidth(ticks[0], transfers, size)
+    text = json.dumps(parameters, sort_keys=True, separators=(",", ":"))
+    return {"family": head.get("family", "raw"), "name": head["test"], "parameters": text} | found
+
+
+def _latencies(ticks: list[int], in_order: bool) -> dict[str, Any]:
+    counts = sorted(Counter(ticks).items())
+    values, times = np.array(counts).T
+    found = {name: float(percentile_of_counts(values, times, share)) for name, share in _PERCENTILES.items()}
+    found |= {"average": float(np.mean(ticks)), "minimum": float(min(ticks)), "maximum": float(max(ticks))}
+    scalars = [{"metric": name, "unit": "ns", "value": value * COUNTER_NS} for name, value in found.items()]
+    outliers = sum(tick > 3 * found["p95"] for tick in ticks)
+    scalars += [
+        {"metric": "outliers", "unit": "1", "value": outliers},
+        {"metric": "samples", "unit": "1", "value": len(ticks)},
+    ]
+    distribution = {"metric": "latency", "tick": str(COUNTER_NS), "bins": counts}
+    series = [{"metric": "latency_ticks", "values": ticks}] if in_order else []
+    return {"scalars": scalars, "distributions": [distribution], "series": series}
+
+
+def _bandwidth(ticks: int, transfers: int, size: int) -> dict[str, Any]:
+    time_ns, moved = ticks * COUNTER_NS, transfers * size
+    values = {
+        "time": (time_ns, "ns"),
+        "bytes": (moved, "B"),
+        "transactions": (transfers, "1"),
+        "bandwidth": (8 * moved / time_ns, "Gb/s"),
+        "rate": (1e9 * transfers / time_ns, "1/s"),
+    }
+    return {"scalars": [{"metric": name, "unit": unit, "value": value} for name, (value, unit) in values.items()]}

@@ -1,0 +1,114 @@
+"""Makes a store from a directory in the published pcie-bench format.
+
+Everything is read and checked before anything is written. Families come in the order in which a full run goes
+through them, rows in file order, duplicates kept; every `sys-*.txt` is attached.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pcielab._core import StoreWriter
+from pcielab.errors import InputError
+from pcielab.formats.importers.pcie_bench.distributions import add_distributions
+from pcielab.formats.importers.pcie_bench.rows import read_rows
+from pcielab.formats.importers.pcie_bench.system import device_facts, host_facts
+from pcielab.formats.importers.pcie_bench.text import read_text
+from pcielab.formats.published import FAMILIES, NFP6000_TIMER, ORIGIN_FILE, Timer
+from pcielab.outputs import check_new_store
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers of a directory come from; our own exports say it, published ones were measured."""
+
+    origin: str = "measured"
+    device: str = "nfp6000"
+    title: str | None = None
+    timer: Timer = NFP6000_TIMER
+
+
+def import_pcie_bench(directory: str | Path, output: str | Path, *, overwrite: bool = False) -> None:
+    """Read a published directory, all of it, and write it as a store.
+
+    Args:
+        directory: Holds `bw_*.csv` and `lat_*.csv`.
+        output: The store to create.
+        overwrite: Replace a file that is there.
+
+    Raises:
+        InputError: There are no data, a file is foreign, truncated or damaged, or the output is refused. Nothing
+            has been written then.
+    """
+    directory = Path(directory)
+    check_new_store(Path(output), overwrite=overwrite)
+    provenance = _provenance(directory)
+    records: list[dict[str, Any]] = []
+    for path in _family_files(directory):
+        family = read_rows(path, provenance.timer)
+        if path.stem.endswith("_details"):
+            add_distributions(directory, path.stem, family, provenance.timer)
+        records.extend(family)
+    texts = {path.name: read_text(path) for path in sorted(directory.glob("sys-*.txt"))}
+    manifest = _manifest(directory, texts, provenance)
+    with StoreWriter.create(output, json.dumps(manifest), overwrite=overwrite) as store:
+        for test, record in enumerate(records):
+            parameters = json.dumps(record["parameters"], sort_keys=True, separators=(",", ":"))
+            store.write_test(json.dumps(record | {"id": test, "status": "ok", "parameters": parameters}))
+        for name, content in texts.items():
+            store.attach(name, content)
+
+
+def _family_files(directory: Path) -> list[Path]:
+    """The families' files in run order; families that the suite does not have follow by the alphabet."""
+    if not directory.is_dir():
+        raise InputError(
+            f"{directory}: no such directory: give one that holds published bw_*.csv and lat_*.csv files"
+        )
+    files = {
+        path.stem: path
+        for path in sorted(directory.glob("*.csv"))
+        if path.stem.startswith(("bw_", "lat_")) and not path.stem.endswith("_cdf")
+    }
+    if not files:
+        raise InputError(
+            f"{directory}: holds no bw_*.csv or lat_*.csv file: give a directory in the published pcie-bench "
+            "format"
+        )
+    known = [files.pop(family) for family in FAMILIES if family in files]
+    return known + list(files.values())
+
+
+def _provenance(directory: Path) -> Provenance:
+    path = directory / ORIGIN_FILE
+    if not path.is_file():
+        return Provenance()
+    facts = dict(line.split(": ", 1) for line in read_text(path).splitlines() if ": " in line)
+    try:
+        return Provenance(
+            origin=facts["origin"],
+            device=facts["device"],
+            title=facts.get("title"),
+            timer=Timer.of_texts(facts["tick_ns"], facts["tick_cycles"]),
+        )
+    except (KeyError, ValueError) as error:
+        raise InputError(
+            f"{path}: has no usable origin, device, tick_ns and tick_cycles: it must be as `pcielab export` wrote "
+            "it, or absent"
+        ) from error
+
+
+def _manifest(directory: Path, texts: dict[str, str], provenance: Provenance) -> dict[str, Any]:
+    name = directory.resolve().name
+    return {
+        "origin": provenance.origin,
+        "title": provenance.title or name,
+        "suite": "paper",
+        "system": None,
+        "overrides": {},
+        "options": {},
+        "device": device_facts(texts, provenance.device, provenance.timer),
+        "host": host_facts(texts),
+        "source": {"format": "pcie-bench", "directory": name},
+    }

@@ -1,6 +1,0 @@
-"""Importers make stores from measurements that pcielab did not take; such a store is a store like any other."""
-
-from pcielab.importers.netfpga import import_netfpga
-from pcielab.importers.pcie_bench import import_pcie_bench
-
-__all__ = ["import_netfpga", "import_pcie_bench"]

@@ -1,0 +1,140 @@
+"""Every kind of profile and suite by one door: which kinds a name or a file is of, and what it says.
+
+What a kind means belongs to `profiles`, `model`, `fabric` and `suites`; this module only knows all of them, and
+loads those that a question is about.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pcielab.errors import InputError
+from pcielab.library import shipped
+from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.shipped import ProfileKind, SuiteKind
+from pcielab.wording import shown
+
+if TYPE_CHECKING:
+    from pcielab.library.profiles.listing import Listing
+
+
+def profile_kinds(name_or_path: str) -> list[ProfileKind]:
+    """The kinds of profile that have this name; a file (`*.toml`) is of one kind, the one that its keys fit best.
+
+    Raises:
+        InputError: No profile has this name, or the file cannot be read.
+    """
+    if _is_path(name_or_path):
+        return [_profile_kind_of(given_path(name_or_path))]
+    kinds = [kind for kind in shipped.PROFILE_FOLDERS if name_or_path in shipped.profile_files(kind)]
+    if not kinds:
+        names = [name for kind in shipped.PROFILE_FOLDERS for name in shipped.profile_files(kind)]
+        raise _unknown("profile", name_or_path, names)
+    return kinds
+
+
+def suite_kind(name_or_path: str) -> SuiteKind:
+    """The kind of the suite of this name, or in this file (`*.toml`): by what its tests send.
+
+    Raises:
+        InputError: No suite has this name, or the file cannot be read.
+    """
+    if _is_path(name_or_path):
+        return _suite_kind_of(given_path(name_or_path))
+    for kind in shipped.SUITE_FOLDERS:
+        if name_or_path in shipped.suite_files(kind):
+            return kind
+    names = [name for kind in shipped.SUITE_FOLDERS for name in shipped.suite_files(kind)]
+    raise _unknown("suite", name_or_path, names)
+
+
+def profile_listing(
+    kind: ProfileKind, name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()
+) -> "Listing":
+    """Every value of a profile with where it comes from.
+
+    Raises:
+        InputError: No profile of this kind has this name, something in it is wrong, or `sets` cannot change it.
+    """
+    from pcielab.library.profiles.listing import document_listing, listing
+    from pcielab.library.profiles.provenance import Provenance
+
+    if kind in ("system", "host", "device", "link"):
+        return listing(kind, name_or_path, sets)
+    if sets:
+        raise InputError(f"--set: only a system's values can be changed, not those of a profile of kind {kind}")
+    if kind == "nic":
+        from pcielab.model import load_nic
+
+        nic = load_nic(name_or_path)
+        content = nic.model_dump(exclude={"description", "provenance"})
+        return document_listing(kind, nic.description, Provenance(source=nic.provenance), content)
+    document: Any
+    if kind == "messages":
+        from pcielab.model import load_message_profile
+
+        document = load_message_profile(name_or_path)
+    else:
+        from pcielab import fabric
+
+        document = fabric.load(name_or_path).file
+    content = document.model_dump(exclude={"title", "provenance"})
+    return document_listing(kind, document.title, document.provenance, content)
+
+
+def profile_schema(kind: ProfileKind) -> dict[str, Any]:
+    """The JSON Schema of a kind of profile, for editors and for people who generate profiles."""
+    from pcielab.library.validation import json_schema
+
+    return json_schema(_profile_model(kind))
+
+
+def _profile_model(kind: ProfileKind) -> Any:
+    if kind == "nic":
+        from pcielab.model import NicProfile
+
+        return NicProfile
+    if kind == "messages":
+        from pcielab.model import MessageProfile
+
+        return MessageProfile
+    if kind == "fabric":
+        from pcielab.fabric import FabricFile
+
+        return FabricFile
+    from pcielab.library.profiles.files import FILE_MODELS
+
+    return FILE_MODELS[kind]
+
+
+def _is_path(reference: str) -> bool:
+    return reference.endswith(".toml") or "/" in reference
+
+
+def _unknown(what: str, name: str, names: Sequence[str]) -> InputError:
+    from pcielab.library.validation import suggestion
+
+    remedy = suggestion(name, dict.fromkeys(names))
+    return InputError(f"no {what} is named {shown(name)}: {remedy}; a file is given by its path (*.toml)")
+
+
+def _profile_kind_of(path: Path) -> ProfileKind:
+    if not is_there(path):
+        raise InputError(f"{path}: no such profile")
+    content = read_toml(path)
+
+    def fit(kind: ProfileKind) -> int:
+        known = {field.alias or name for name, field in _profile_model(kind).model_fields.items()}
+        return len(known & content.keys()) + (str(content.get("base")) in shipped.profile_files(kind))
+
+    return max(shipped.PROFILE_FOLDERS, key=fit)
+
+
+def _suite_kind_of(path: Path) -> SuiteKind:
+    from pcielab.library.suites import is_message_suite
+
+    if not is_there(path):
+        raise InputError(f"{path}: no such suite")
+    if "experiment" in read_toml(path):
+        return "fabric"
+    return "messages" if is_message_suite(str(path)) else "transfers"

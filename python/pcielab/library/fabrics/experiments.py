@@ -1,0 +1,145 @@
+"""Suites of experiments on a fabric: flows, and one value of one of them that is swept."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+import pandas as pd
+from pydantic import Field, ValidationError, model_validator
+
+from pcielab.errors import InputError
+from pcielab.library.fabrics.parts import Discipline, Flow
+from pcielab.library import shipped
+from pcielab.library.fabrics.flows import frame_of
+from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.profiles.part import Name, Part, Title
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.suites.files import check_count
+from pcielab.library.validation import explain, suggestion
+from pcielab.wording import shown
+
+_MOST_FLOWS = 1_000_000
+_ALL = "*"
+"""Every flow of an experiment, where one is swept."""
+Microseconds = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class Experiment(Part):
+    """Flows that run together, once for each value of the sweep."""
+
+    family: Name
+    """The figure that it belongs to."""
+    series: Name
+    """Its line in that figure."""
+    flows: list[Flow] = Field(min_length=1)
+    """The flows."""
+    sweep: str | None = None
+    """What varies, as `flow.key`, or `*.key` where it is the same for all flows."""
+    values: list[float | int] = Field(default=[])
+    """Its values."""
+    discipline: Discipline = "per-destination"
+    """What has credits of its own at every port."""
+    warm_up_us: Microseconds = 50.0
+    """What is not counted at the beginning."""
+    duration_us: Microseconds = 200.0
+    """What is counted after that."""
+
+    @model_validator(mode="after")
+    def _sweep_exists(self) -> Self:
+        if self.sweep is None:
+            return self
+        flow, _, key = self.sweep.rpartition(".")
+        if flow not in {_ALL, *(one.name for one in self.flows)} or key not in Flow.model_fields:
+            raise ValueError(f"sweep = {self.sweep!r}: give the name of a flow or *, a dot, and a key of flows")
+        if not self.values:
+            raise ValueError("values: give at least one value for the sweep")
+        return self
+
+    @property
+    def count(self) -> int:
+        """How many simulations the experiment is."""
+        return len(self.values) if self.sweep is not None else 1
+
+    def points(self) -> Iterator["Point"]:
+        """The experiment at each value of its sweep."""
+        if self.sweep is None:
+            yield Point(self, None, self.flows)
+            return
+        swept, _, key = self.sweep.rpartition(".")
+        for value in self.values:
+            changed = [
+                one.model_copy(update={key: value}) if swept in (_ALL, one.name) else one for one in self.flows
+            ]
+            yield Point(self, float(value), changed)
+
+
+@dataclass(frozen=True)
+class Point:
+    """An experiment at one value of its sweep; None where nothing is swept."""
+
+    experiment: Experiment
+    value: float | None
+    flows: list[Flow]
+
+    def frame(self) -> pd.DataFrame:
+        """The flows as the simulator takes them."""
+        return frame_of(self.flows, f"{self.experiment.family}, {self.experiment.series}")
+
+
+class FabricSuite(Part):
+    """A file under `suites/fabric`."""
+
+    name: Name
+    """Short name."""
+    title: Title
+    """One line for people."""
+    fabric: str
+    """The fabric that it is made for."""
+    provenance: Provenance
+    """Where the experiments come from."""
+    experiment: list[Experiment] = Field(min_length=1)
+    """The experiments, in run order."""
+
+    @model_validator(mode="after")
+    def _is_short_enough(self) -> Self:
+        check_count(sum(experiment.count for experiment in self.experiment))
+        flows = sum(experiment.count * len(experiment.flows) for experiment in self.experiment)
+        if flows > _MOST_FLOWS:
+            raise ValueError(f"{flows} flows, one for each value of its sweep: give {_MOST_FLOWS} at most")
+        return self
+
+    @property
+    def nodes(self) -> set[str]:
+        """The ends of all flows."""
+        return {end for one in self.experiment for flow in one.flows for end in (flow.source, flow.destination)}
+
+    def points(self) -> list[Point]:
+        """Every simulation of the suite, in run order."""
+        return [point for experiment in self.experiment for point in experiment.points()]
+
+
+def suite_names() -> list[str]:
+    """The shipped suites of fabrics."""
+    return list(shipped.suite_files("fabric"))
+
+
+def load_fabric_suite(name_or_path: str) -> FabricSuite:
+    """The suite of that name (`rpciebench`), or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such suite, or a problem in it.
+    """
+    path = given_path(name_or_path)
+    if not name_or_path.endswith(".toml"):
+        found = shipped.suite_files("fabric").get(name_or_path)
+        if found is None:
+            remedy = suggestion(name_or_path, suite_names())
+            raise InputError(
+                f"no fabric suite is named {shown(name_or_path)}: {remedy}; a file is given by its path"
+            )
+        path = found
+    content: dict[str, Any] = read_toml(path)
+    try:
+        return FabricSuite.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, FabricSuite, str(path)) from None

@@ -1,0 +1,95 @@
+"""Finding, reading and checking fabrics and their flows."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from pcielab import _core
+from pcielab.errors import InputError, found_in
+from pcielab.library import shipped
+from pcielab.library.fabrics.files import FabricFile
+from pcielab.library.fabrics.flows import frame_of, read_flows
+from pcielab.library.input_files import given_path
+from pcielab.library.profiles.read import checked
+from pcielab.library.validation import suggestion
+from pcielab.wording import named
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A checked fabric and the file that it was read from."""
+
+    file: FabricFile
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return self.file.name
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        return self.file.title
+
+    def to_json(self) -> str:
+        """The fabric as canonical JSON, as the compiled half takes it."""
+        return json.dumps(self.file.description(), sort_keys=True, separators=(",", ":"))
+
+    def flows(self, chosen: str | None = None) -> pd.DataFrame:
+        """A set of flows as a frame, one row each, with the columns of `Flow`.
+
+        Args:
+            chosen: A set of the fabric's file, or the path of a CSV or Parquet file; absent: the default set.
+
+        Raises:
+            InputError: There is no such set or file, or a flow in it is wrong.
+        """
+        sets = self.file.flows
+        known = [*sets.sets, *sets.files]
+        chosen = chosen or sets.default or (known[0] if len(known) == 1 else None)
+        if chosen is None:
+            raise InputError(f"{self.path}: name a set of flows (--flows): known: {', '.join(known) or 'none'}")
+        if chosen in sets.sets:
+            where = f"{self.path}: flows {named(chosen)}"
+            return check_ends(self, frame_of(sets.sets[chosen], where), where)
+        if chosen in sets.files or chosen.endswith((".csv", ".parquet")):
+            path = given_path(sets.files[chosen], self.path.parent) if chosen in sets.files else given_path(chosen)
+            return check_ends(self, read_flows(path), str(path))
+        raise InputError(
+            f"--flows {named(chosen)}: is no set of {self.path}: {suggestion(chosen, known)}; a file is given by "
+            "its path (*.csv, *.parquet)"
+        )
+
+
+def names() -> list[str]:
+    """The shipped fabrics."""
+    return list(shipped.profile_files("fabric"))
+
+
+def load(name_or_path: str) -> Fabric:
+    """The fabric of that name (`fabrex-u55c`), or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
+    """
+    file, path = checked("fabric", name_or_path, FabricFile)
+    fabric = Fabric(file, path)
+    with found_in(path):
+        _core.fabric_check(fabric.to_json())
+    return fabric
+
+
+def check_ends(fabric: Fabric, flows: pd.DataFrame, where: str) -> pd.DataFrame:
+    """The flows, if their ends are nodes of the fabric."""
+    nodes = pd.Index([node.name for node in fabric.file.node])
+    for key in ("source", "destination"):
+        wrong = ~flows[key].isin(nodes)
+        if wrong.any():
+            number = int(wrong.to_numpy().argmax())
+            name = str(flows[key].iloc[number])
+            remedy = suggestion(name, [str(node) for node in nodes])
+            raise InputError(f"{where}: flow {number + 1}: {key} = {named(name)}: there is no such node: {remedy}")
+    return flows

@@ -1,0 +1,165 @@
+"""What `lspci -vvv` says of a machine's PCIe functions: the link that was negotiated, and how it may be used.
+
+Reads text, of old and of present pciutils, and does not touch the machine. A function is found by its slot, or by
+the IDs or the `Device 6000` that the text shows.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from pcielab.errors import InputError
+from pcielab.library.profiles.parts import Link
+from pcielab.library.validation import explain
+from pcielab.wording import named, printable
+
+_GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
+_SLOT = re.compile(r"(?P<slot>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<title>\S.*)")
+_REGISTER = re.compile(r" {16}(?P<name>[A-Z][A-Za-z]+\d?):\s+(?P<value>.*)")  # deeper lines continue a register
+_IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
+_TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768
+
+
+@dataclass(frozen=True)
+class Function:
+    """One PCIe function, as a block of `lspci -vvv`."""
+
+    slot: str
+    title: str
+    registers: dict[str, str]
+    """Text of each decoded register, continuation lines included: `DevCtl`, `LnkSta`, `AERCap`..."""
+    text: str
+    line: int = 1
+    """Where the block begins in the text that it is from."""
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether it is a card behind a link: neither a port, nor integrated in the root complex."""
+        return re.search(r"Express \(v\d\) (Legacy )?Endpoint", self.text) is not None
+
+    @property
+    def may_do_dma(self) -> bool:
+        """Whether it may issue requests of its own (bus mastering is on)."""
+        return "BusMaster+" in self.text
+
+    @property
+    def link_speed(self) -> float:
+        """Raw rate of the negotiated link over all lanes, GT/s; 0 where the text does not show it."""
+        found = re.search(r"Speed (\d{1,3}(?:\.\d)?)GT/s.*?Width x(\d{1,4})\b", self.registers.get("LnkSta", ""))
+        return float(found[1]) * int(found[2]) if found else 0.0
+
+    @property
+    def tags(self) -> int:
+        """Read requests that it may have in flight, by the width of the tags it was allowed."""
+        if self._flag("DevCtl2", "10BitTagReq"):
+            return _TAGS_10_BIT
+        return _TAGS_8_BIT if self._flag("DevCtl", "ExtTag") else _TAGS_5_BIT
+
+    def matches(self, device: str) -> bool:
+        """Whether `device` means this function: a slot, with or without the domain, or `vendor:device`.
+
+        Without `-nn` the text has no vendor ID: then `19ee:6000` means any function shown as `Device 6000`.
+        """
+        wanted = device.lower().removeprefix("0000:")
+        if wanted == self.slot.removeprefix("0000:"):
+            return True
+        vendor, colon, number = wanted.partition(":")
+        shown = _IDS.search(self.title)
+        if shown:
+            return (shown[1], shown[2]) == (vendor, number)
+        return bool(colon) and re.search(rf"Device {re.escape(number)}\b", self.title) is not None
+
+    def link(self) -> Link:
+        """The negotiated link, and the card's configuration for it.
+
+        Raises:
+            InputError: The text does not show what is needed.
+        """
+        speed = self._find("LnkSta", r"Speed (\d{1,3}(?:\.\d)?)GT/s")
+        generation = _GENERATIONS.get(speed)
+        if generation is None:
+            raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is the speed of no generation")
+        values = {
+            "generation": generation,
+            "lanes": int(self._find("LnkSta", r"Width x(\d{1,4})\b")),
+            "mps_bytes": int(self._find("DevCtl", r"MaxPayload (\d{1,5}) bytes")),
+            "mrrs_bytes": int(self._find("DevCtl", r"MaxReadReq (\d{1,5}) bytes")),
+            "rcb_bytes": int(self._find("LnkCtl", r"RCB (\d{1,5}) bytes", otherwise="64")),
+            "ecrc": self._flag("AERCap", "(?:ECRCGenEn|CGenEn)"),
+            "tags": self.tags,
+            "flit": generation >= 6,
+        }
+        try:
+            return Link.model_validate(values)
+        except ValidationError as error:
+            raise explain(error, Link, f"{self.slot} {self.title}") from None
+
+    def _flag(self, register: str, name: str) -> bool:
+        return re.search(rf"\b{name}\+", self.registers.get(register, "")) is not None
+
+    def _find(self, register: str, pattern: str, otherwise: str | None = None) -> str:
+        found = re.search(pattern, self.registers.get(register, ""))
+        if found:
+            return found[1]
+        if otherwise is not None:
+            return otherwise
+        raise InputError(f"{self.slot} {self.title}: the text does not show {register}: run lspci -vvv as root")
+
+
+def parse(text: str) -> list[Function]:
+    """Every function that a text of `lspci -vvv` shows.
+
+    Raises:
+        InputError: The text shows none.
+    """
+    blocks: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if _SLOT.match(line):
+            blocks.append((number, [line]))
+        elif blocks and line.strip():
+            blocks[-1][1].append(line)
+    if not blocks:
+        raise InputError("no PCI function in this text: give the output of lspci -vvv")
+    return [_function(block, number) for number, block in blocks]
+
+
+def find(functions: Iterable[Function], device: str | None = None) -> Function:
+    """The function that `device` means (slot or `vendor:device`); without it, the card with the fastest link.
+
+    Raises:
+        InputError: None fits, or several do.
+    """
+    known = list(functions)
+    cards = [function for function in known if function.is_endpoint and function.may_do_dma]
+    if device is None:
+        if not cards:
+            raise InputError("no card that may do DMA in this text: name a function by its slot, such as 02:00.0")
+        return max(cards, key=lambda card: card.link_speed)
+    fitting = [function for function in known if function.matches(device)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if not fitting:
+        shown = "".join(f"\n  {function.slot} {function.title}" for function in cards) or " none"
+        raise InputError(f"{named(device)}: no such function in this text; the cards that it shows:{shown}")
+    slots = ", ".join(function.slot for function in fitting)
+    raise InputError(f"{device}: {len(fitting)} functions fit: name one by its slot: {slots}")
+
+
+def _function(block: list[str], number: int) -> Function:
+    slot, _, title = printable(block[0]).partition(" ")
+    registers: dict[str, list[str]] = {}
+    name = ""
+    for line in block[1:]:
+        register = _REGISTER.match(line.expandtabs())
+        if register:
+            # Of registers of one name, the first counts: `Caps` is in several capabilities.
+            name = "" if register["name"] in registers else register["name"]
+            registers.setdefault(register["name"], [register["value"]])
+        elif name and not line.lstrip().startswith("Capabilities:"):
+            registers[name].append(line.strip())
+        else:
+            name = ""
+    joined = {name: " ".join(parts) for name, parts in registers.items()}
+    return Function(slot, title, joined, "\n".join(block), number)

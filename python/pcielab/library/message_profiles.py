@@ -1,0 +1,85 @@
+"""Profiles of sending messages: a core, a device and the times between them, TOML files under `profiles/pio`.
+
+The crate pcie-model owns the values and what they mean; what only files have belongs here. The link and the host
+are those of the system that the profile names.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from pcielab import _core
+from pcielab.errors import found_in
+from pcielab.library import shipped
+from pcielab.library.link import Link
+from pcielab.library.profiles import ResolvedSystem, resolve
+from pcielab.library.profiles.part import Name, Title
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.profiles.read import checked
+from pcielab.library.message_parts import MessageTimes
+
+
+class MessageProfile(MessageTimes):
+    """A file under `profiles/pio`: how messages go from a core to a device, by stores and by descriptors."""
+
+    title: Title
+    """One line for people."""
+    provenance: Provenance
+    """Where the values come from."""
+    system: Name
+    """The system that the times were measured on: a shipped one, or the path of a file."""
+    address_bits: Literal[32, 64]
+    """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""
+
+    @property
+    def resolved_system(self) -> ResolvedSystem:
+        """The system that the times were measured on."""
+        return resolve(self.system)
+
+    @property
+    def link(self) -> Link:
+        """The link that the times were measured on; what the host stores carries no ECRC."""
+        link = self.resolved_system.system.link
+        return Link(
+            generation=link.generation,
+            lanes=link.lanes,
+            mps_bytes=link.mps_bytes,
+            mrrs_bytes=link.mrrs_bytes,
+            rcb_bytes=link.rcb_bytes,
+            address_bits=self.address_bits,
+            flit_mode=link.flit,
+        )
+
+    def with_changes(self, *, buffers: int | None = None, in_flight: int | None = None) -> "MessageProfile":
+        """The profile with another number of write-combining buffers, or of messages in flight."""
+        changed = self
+        if buffers is not None:
+            core = self.core.model_copy(update={"write_combining_buffers": buffers})
+            changed = changed.model_copy(update={"core": core})
+        if in_flight is not None:
+            path = self.descriptors.model_copy(update={"messages_in_flight": in_flight})
+            changed = changed.model_copy(update={"descriptors": path})
+        return changed
+
+    def as_question(self) -> dict[str, Any]:
+        """The profile as the compiled half takes it."""
+        fields = self.model_dump(mode="json", exclude={"title", "provenance", "system", "address_bits"})
+        return {"link": asdict(self.link), **fields}
+
+
+def shipped_message_profiles() -> list[str]:
+    """Names that `load_message_profile` knows."""
+    return list(shipped.profile_files("messages"))
+
+
+def load_message_profile(name_or_file: str | Path) -> MessageProfile:
+    """Read a shipped profile by name, or any by its file.
+
+    Raises:
+        InputError: no such profile, or a file that is not one; names the file and the key.
+    """
+    profile, path = checked("messages", str(name_or_file), MessageProfile)
+    with found_in(path):
+        _core.model_check_messages(json.dumps(profile.as_question()))
+    return profile

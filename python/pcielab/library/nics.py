@@ -1,0 +1,42 @@
+"""NICs described as data: TOML files, the shipped ones found by name.
+
+The crate pcie-model owns what steps mean and which are possible; this module owns the files.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pcielab import _core
+from pcielab.errors import found_in
+from pcielab.library import shipped
+from pcielab.library.profiles.read import checked
+from pcielab.library.nic_parts import Interactions, Queues, Step
+
+
+class NicProfile(Interactions):
+    """A NIC: what it and its driver do over PCIe for each packet."""
+
+    def as_question(self) -> dict[str, Any]:
+        """The profile as the compiled half takes it."""
+        return self.model_dump(mode="json")
+
+
+def shipped_nics() -> list[str]:
+    """Names that `load_nic` knows."""
+    return list(shipped.profile_files("nic"))
+
+
+def load_nic(name_or_file: str | Path) -> NicProfile:
+    """Read a shipped NIC by name, or any by its file.
+
+    Raises:
+        InputError: no such NIC, or a file that is not one; names the file and the key.
+    """
+    profile, path = checked("nic", str(name_or_file), NicProfile)
+    with found_in(path):
+        _core.model_check_nic(json.dumps(profile.as_question()))
+    return profile
+
+
+__all__ = ["NicProfile", "Queues", "Step", "load_nic", "shipped_nics"]

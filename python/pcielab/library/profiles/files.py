@@ -1,0 +1,73 @@
+"""The files that profiles are kept in: one model per kind of file, for editors and for the JSON Schema.
+
+A file has a name, a title and a provenance. It may start from another one of its kind (`base`) and say only what
+differs. A system names its link, host and device, or holds them as tables.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, Field
+
+from pcielab.library import validation
+from pcielab.library.profiles.part import Name, Part, Title
+from pcielab.library.profiles.parts import Card, Host, Link, Placement
+from pcielab.library.profiles.provenance import Provenance
+
+Kind: TypeAlias = Literal["system", "host", "device", "link"]
+KINDS: tuple[Kind, ...] = ("system", "host", "device", "link")
+
+
+class Document(Part):
+    """What every file has."""
+
+    title: Title
+    """One line for people."""
+    provenance: Provenance
+    """Where the values come from."""
+    base: str | None = None
+    """Another file of the same kind, by name or path, whose values hold where this one is silent."""
+
+
+class LinkFile(Document, Link):
+    """A file under `profiles/links`."""
+
+    name: Name
+    """Short name."""
+
+
+class HostFile(Document, Host):
+    """A file under `profiles/hosts`."""
+
+
+class CardFile(Document, Card):
+    """A file under `profiles/devices`."""
+
+
+class SystemFile(Document, Placement):
+    """A file under `profiles/systems`."""
+
+    aliases: list[str] = Field(default=[])
+    """Other names that a shipped system goes by, such as the paper's; large and small letters are the same."""
+    link: str | dict[str, Any]
+    """The link: the name of a shipped one, a path relative to this file, or a table with its keys and, if it
+    starts from another one, `base`."""
+    host: str | dict[str, Any]
+    """The host, likewise."""
+    device: str | dict[str, Any]
+    """The card, likewise."""
+    set_: dict[str, Any] = Field(default={}, alias="set")
+    """Changes to single values, by dotted key, made after everything is put together: what `--set` does."""
+
+
+FILE_MODELS: dict[Kind, type[Document]] = {
+    "system": SystemFile,
+    "host": HostFile,
+    "device": CardFile,
+    "link": LinkFile,
+}
+PARTS: dict[Kind, type[BaseModel]] = {"host": Host, "device": Card, "link": Link}
+
+
+def json_schema(kind: Kind) -> dict[str, Any]:
+    """The JSON Schema of a kind of file, for editors and for people who generate profiles."""
+    return validation.json_schema(FILE_MODELS[kind])

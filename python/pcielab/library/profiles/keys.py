@@ -1,0 +1,124 @@
+"""Every key of a system with its value and what is known about it: what forms, tables and sliders are made from.
+
+Everything comes from the models: nothing about a single key is said here.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pydantic import BaseModel
+
+from pcielab.library.profiles.parts import System
+from pcielab.library.validation import submodel
+
+if TYPE_CHECKING:
+    from pcielab.library.profiles.resolve import ResolvedSystem
+
+Value: TypeAlias = str | int | float | bool | None
+
+_UNITS = {"ns": "ns", "bytes": "B", "share": "of 1", "gbps": "Gb/s", "ghz": "GHz", "bits": "bits", "s": "s"}
+_WORDS: Mapping[str, Sequence[Value]] = {"boolean": (False, True)}
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a system.
+
+    Attributes:
+        key: Dotted, as `--set` takes it.
+        value: What it is in this system.
+        kind: `number`, `whole`, `choice` or `text`: how it can be changed.
+        unit: As people write it; empty where it has none.
+        meaning: What it is.
+        source: Where its value comes from; empty where nothing special is known.
+        least: The smallest number that is accepted; None where there is no limit.
+        most: The largest one.
+        choices: What a choice is between.
+    """
+
+    key: str
+    value: Value
+    kind: str
+    unit: str
+    meaning: str
+    source: str
+    least: float | None
+    most: float | None
+    choices: tuple[Value, ...]
+
+    @property
+    def group(self) -> str:
+        """The table that it stands in: `host.llc`; empty for what a system says itself."""
+        return self.key.rpartition(".")[0]
+
+
+def keys_of(system: "ResolvedSystem") -> list[Key]:
+    """Every key of a system that has a single value, in the order of the reference."""
+    values = system.system.model_dump(mode="json")
+    return [
+        _key(place, described, value, system.source_of(place))
+        for place, described, value in _leaves(System, values, "")
+    ]
+
+
+def _leaves(model: type[BaseModel], values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any, Value]]:
+    """Dotted key, schema and value of everything below a table; tables that are absent have nothing below."""
+    properties = _properties(model)
+    for name, field in model.model_fields.items():
+        value, key = values.get(name), f"{prefix}{name}"
+        inner = submodel(field.annotation)
+        if inner is None:
+            if not isinstance(value, list):
+                yield key, properties[name], value
+        elif isinstance(value, list):
+            for index, entry in enumerate(value):
+                yield from _leaves(inner, entry, f"{key}.{index}.")
+        elif isinstance(value, dict):
+            yield from _leaves(inner, value, f"{key}.")
+
+
+@cache
+def _properties(model: type[BaseModel]) -> dict[str, Any]:
+    found: dict[str, Any] = model.model_json_schema()["properties"]
+    return found
+
+
+def _key(key: str, described: Mapping[str, Any], value: Value, source: str) -> Key:
+    options = [described, *described.get("anyOf", ())]
+    choices = [choice for option in options for choice in _choices(option)]
+    numbers = [option for option in options if option.get("type") in ("integer", "number")]
+    limits = numbers[0] if numbers else {}
+    return Key(
+        key=key,
+        value=value,
+        kind=_kind(value, choices, numbers),
+        unit=_UNITS.get(key.rpartition("_")[2], ""),
+        meaning=described.get("description", "").replace("\n", " "),
+        source=source,
+        least=limits.get("minimum", limits.get("exclusiveMinimum")),
+        most=limits.get("maximum"),
+        choices=tuple(choices),
+    )
+
+
+def _choices(option: Mapping[str, Any]) -> Sequence[Value]:
+    if "const" in option:
+        return [option["const"]]
+    found: Sequence[Value] = option.get("enum") or _WORDS.get(str(option.get("type")), ())
+    return found
+
+
+def _kind(value: Value, choices: Sequence[Value], numbers: Sequence[Mapping[str, Any]]) -> str:
+    if numbers:
+        return "number" if any(option["type"] == "number" for option in numbers) else "whole"
+    if choices:
+        return "choice"
+    return "text"
+
+
+def text_of(value: Value) -> str:
+    """A value as `--set` and TOML files take it."""
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,451 @@
+"""The parts of a system as the simulator takes them: keys, ranges, defaults and what they mean.
+
+Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
+"""
+
+from typing import Literal
+
+from pydantic import Field
+
+from pcielab.library.profiles.part import (
+    Address,
+    Bytes,
+    Count,
+    DataCredits,
+    HeaderCredits,
+    Name,
+    Nanoseconds,
+    Padding,
+    Part,
+    Quantum,
+    Share,
+    Size,
+    Size32,
+    Socket,
+    StepTime,
+    Title,
+)
+
+
+class Link(Part):
+    """What the two ends agreed on, and what the card's configuration registers say."""
+
+    generation: Literal[1, 2, 3, 4, 5, 6, 7]
+    """PCIe generation."""
+    lanes: Literal[1, 2, 4, 8, 12, 16, 32]
+    """Lanes in use."""
+    mps_bytes: Literal[128, 256, 512, 1024, 2048, 4096]
+    """Maximum payload size (MPS)."""
+    mrrs_bytes: Literal[128, 256, 512, 1024, 2048, 4096]
+    """Maximum read request size (MRRS)."""
+    rcb_bytes: Literal[64, 128] = 64
+    """Read completion boundary of the root port."""
+    ecrc: bool = False
+    """Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability)."""
+    tags: int = Field(ge=1, le=16_384)
+    """Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit tags."""
+    flit: bool = False
+    """Flit mode: always in generations 6 and 7, optional at lower rates."""
+
+
+class RootComplex(Part):
+    """How requests enter the host, how long they take, and how completions leave it."""
+
+    read_ns: StepTime
+    """From a request's arrival to its first completion at the head of the downlink, nothing else being in flight,
+    for data in the last-level cache that the card wrote there."""
+    busy_read_ns: StepTime
+    """The same when other requests are in flight: a busy root complex cannot bypass its queues."""
+    write_ns: StepTime
+    """From when the last line of a posted write starts to arrive, for a line in the last-level cache, until a read
+    behind it may go on."""
+    line_interval_ns: StepTime
+    """From one line of a read request to the next: they are fetched one after the other."""
+    completion_interval_ns: StepTime
+    """Least time between two completions for one request, on top of that."""
+    flight_ns: StepTime
+    """Time of flight of a TLP from port to port, one way, serialisation aside."""
+    request_interval_ns: StepTime
+    """Least time between two read requests accepted."""
+    write_interval_ns: StepTime
+    """Least time between two posted writes accepted, on top of what their lines take."""
+    write_line_ns: StepTime
+    """Time for each line of a posted write before the next write is accepted."""
+    partial_line_busy_ns: StepTime
+    """How long a line that a write has filled in part stays closed to the next write that goes on in it; 0 where
+    the root complex merges both."""
+    jitter_ns: StepTime
+    """Half-width of the uniform spread of `read_ns`."""
+    busy_jitter_ns: StepTime
+    """Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular."""
+    conflict_share: Share = 0.0
+    """Share of reads that, with nothing else of the card's in flight, find a ring or an agent taken by others."""
+    conflict_ns: StepTime = 0.0
+    """The longest that such a read waits; it may be anything up to that."""
+    completion_order: Literal["fifo", "random", "random-small"]
+    """Order of completions among requests whose data are there: `fifo` (as they came), `random` (any),
+    `random-small` (any while a small one waits, else the oldest)."""
+    small_request_bytes: Size32
+    """Requests of at most so many bytes are small."""
+    completion_split: Literal["aligned-mps", "every-rcb"]
+    """Where an answer is cut: at addresses that are multiples of MPS, or at every read completion boundary."""
+    merge_partial_lines: bool
+    """Whether partial cache lines at the ends of a request of more than two lines travel with their neighbours."""
+    downlink_quantum_bytes: Quantum
+    """The port sends completions in units of this many bytes: a TLP occupies whole units."""
+    downlink_dllp_bytes: Padding
+    """Bytes of DLLPs that the port sends downstream for each posted write that arrives."""
+    downlink_stretch: float = Field(ge=1, le=2)
+    """Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing)."""
+    uplink_stretch: float = Field(ge=1, le=2)
+    """The same upstream."""
+    posted_header_credits: HeaderCredits
+    """Posted header credits that the root port advertises; `infinite`: no write ever waits for one."""
+    posted_data_credits: DataCredits
+    """Posted data credits (16 B each), likewise."""
+    non_posted_header_credits: HeaderCredits
+    """Non-posted header credits, likewise."""
+    credit_return_ns: StepTime
+    """From a TLP's arrival until its credits are back at the card."""
+
+
+class LastLevelCache(Part):
+    """The last-level cache of a socket, and the part of it that DDIO may fill."""
+
+    llc_bytes: Size
+    """Capacity."""
+    ways: int = Field(ge=1, le=255)
+    """Ways."""
+    ddio_ways: Count
+    """Ways in which a write from a device may allocate."""
+    slices: int = Field(ge=1, le=1_024)
+    """Slices that addresses are hashed over."""
+    slice_spread: Share
+    """Relative standard deviation of the slices' shares of the lines."""
+    host_share: Share
+    """Share of the capacity that data written by the CPU really occupy."""
+
+
+class Refresh(Part):
+    """DRAM refresh: an access that meets one waits for its end."""
+
+    interval_ns: float = Field(gt=0, le=1e09)
+    """Average time between two refreshes of a rank (tREFI)."""
+    duration_ns: StepTime
+    """Length of a refresh (tRFC)."""
+    share: float = Field(ge=0, le=100)
+    """Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off."""
+    caught_ns: StepTime = 0.0
+    """An access that a refresh catches in its last stretch of this length is broken off, to be made again."""
+    again_ns: StepTime = 0.0
+    """What making it again takes once the refresh is over."""
+    hit_share: Share = 0.0
+    """Share of the reads of lines in the cache for which memory is asked all the same, so that they wait for
+    refreshes too."""
+
+
+class Memory(Part):
+    """What an access costs on top of a hit in the last-level cache on a line that the card wrote."""
+
+    host_line_ns: StepTime
+    """A line in the cache that the CPU wrote."""
+    miss_ns: StepTime
+    """A line in local memory."""
+    busy_miss_ns: StepTime
+    """The same for DMA reads while the root complex is busy."""
+    remote_ns: StepTime
+    """On top of `miss_ns`, memory on another socket."""
+    remote_dirty_ns: StepTime
+    """On top of `miss_ns`, a line that is dirty in another socket's cache."""
+    busy_remote_ns: StepTime | None = None
+    """`remote_ns` for DMA reads while the root complex is busy; as much as that, if left out."""
+    busy_remote_dirty_ns: StepTime | None = None
+    """`remote_dirty_ns` for DMA reads while the root complex is busy; as much as that, if left out."""
+    ownership_ns: StepTime
+    """A full-line write that misses: getting ownership, memory local to the card."""
+    remote_ownership_ns: StepTime
+    """The same for memory on another socket."""
+    untouched_ns: StepTime
+    """Memory that was never written since it was allocated, until its first write (directory state; inferred)."""
+    refresh: Refresh
+    """Refresh, which makes the slow second mode of the latencies."""
+
+
+class IoTlb(Part):
+    """The IO-TLB."""
+
+    entries: Count
+    """Entries that hold translations of the host buffer when requests come one at a time."""
+
+
+class Iommu(Part):
+    """The IOMMU; a system says whether it translates."""
+
+    tlb: IoTlb
+    """Its IO-TLB."""
+    walk_ns: StepTime
+    """One page walk."""
+    walkers: int = Field(ge=1, le=4_096)
+    """Walks that can go on at the same time."""
+    walker_busy_ns: StepTime
+    """Time for which a walker is occupied by one walk."""
+    busy_walk_spread: Share
+    """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
+    find all or nothing of what it needs in the caches."""
+    pending_walks: int = Field(ge=1, le=65_536)
+    """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
+    same_page_stall_ns: StepTime
+    """For how long a request to a page that is being walked stops translation; 0: it shares the pending walk."""
+
+
+class WakeCluster(Part):
+    """A group of slow wake-ups: they take longer than a plain one by anything between two times."""
+
+    share: Share
+    """Share of the transactions that are not fast."""
+    low_ns: Nanoseconds
+    """Least time over a plain wake-up."""
+    high_ns: Nanoseconds
+    """Most time over a plain wake-up."""
+
+
+class Stalls(Part):
+    """Stalls: again and again a machine that nothing keeps awake stops serving its devices for milliseconds.
+
+    In the latency of a transaction by itself they show as such. A test of write bandwidth takes so much longer;
+    reads in flight keep a machine awake.
+    """
+
+    interval_ns: float = Field(gt=0)
+    """Time that a machine serves between two stalls, in the middle of all tests."""
+    interval_spread: float = Field(ge=0, le=3)
+    """Standard deviation of that time's natural logarithm from test to test: it hangs on a state of the machine
+    that no test sets. Write bandwidths differ from seed to seed by it; latency tests have the middle."""
+    duration_ns: Nanoseconds
+    """How long a stall lasts."""
+
+
+class IdleStates(Part):
+    """Idle states that a machine falls into when no read keeps it awake."""
+
+    gap_ns: Nanoseconds
+    """A time without traffic longer than this lets the machine go to sleep."""
+    fast_share_short_gap: Share
+    """Share of transactions that stay fast after a short gap."""
+    fast_share_long_gap: Share
+    """The same after a long gap."""
+    wake_ns: Nanoseconds
+    """What a plain wake-up costs a transaction that comes when the machine is asleep."""
+    wake_floor_ns: Nanoseconds
+    """Least latency of a read that had to wake the machine, without the card's part of it and without waiting for
+    a write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits."""
+    clusters: list[WakeCluster] = Field(max_length=64)
+    """Slower wake-ups; the rest are plain."""
+    stalls: Stalls
+    """Stalls of milliseconds."""
+
+
+class Host(Part):
+    """A host, as its calibration or its data sheet describes it."""
+
+    name: Name
+    """Short name."""
+    sockets: int = Field(ge=1, le=64)
+    """Processor sockets, each with its own last-level cache and memory."""
+    root_complex: RootComplex
+    """The root complex that the card is attached to."""
+    llc: LastLevelCache
+    """The last-level cache of each socket."""
+    memory: Memory
+    """Memory and the path to it."""
+    iommu: Iommu
+    """The IOMMU."""
+    idle: IdleStates | None = None
+    """Power-saving states that stretch transactions, where the machine has them."""
+
+
+class Timer(Part):
+    """The timer that latencies are read from."""
+
+    numerator_ns: Count
+    """Length of a tick in ns: numerator."""
+    denominator: Count
+    """Length of a tick in ns: denominator."""
+    cycles: Count
+    """Clock cycles in a tick: what the published columns count."""
+
+
+class DataEngine(Part):
+    """The engine that moves data between port and card memory, in segments of card addresses."""
+
+    read_fixed_ns: StepTime
+    """Time per DMA, reads."""
+    write_fixed_ns: StepTime
+    """Time per DMA, writes."""
+    segment_bytes: Size32
+    """Segment of card addresses."""
+    segment_ns: StepTime
+    """Time for a whole segment."""
+    word_bytes: Size32
+    """Width of the card's memory bus."""
+    word_ns: StepTime
+    """Time per word of a last, partial segment."""
+    short_tail_ns: StepTime
+    """Time for a last segment that holds no more than one word."""
+    misaligned_single_ns: StepTime
+    """Time for a transfer of a single segment both of whose ends are unaligned."""
+    boundary_aligned_ns: StepTime
+    """Extra for a request boundary inside a segment, aligned transfers."""
+    boundary_misaligned_ns: StepTime
+    """The same, misaligned transfers."""
+    write_gap_bytes: Padding
+    """Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this and stays idle
+    for as much again: nothing hides how the card turns to the next part; 0: it goes straight on."""
+    write_part_bytes: Size32
+    """Writes are first cut at host addresses that are multiples of this, a power of two of 64 to 4096, and each
+    part then into TLPs of at most MPS, counted from where the part starts."""
+
+
+class DmaPath(Part):
+    """The DMA path."""
+
+    outstanding: int = Field(ge=1, le=65_536)
+    """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
+    transfer_bytes_most: Size32
+    """Longest transfer."""
+    transfer_multiple_bytes: Bytes = Field(default=1, ge=1, le=4_096)
+    """Transfers are multiples of so many bytes: others are not supported."""
+    tags: int | None = Field(default=None, ge=1, le=16_384)
+    """Tags that the card uses, of those that the link gives it; absent: all."""
+    tag_order: Literal["in-turn", "any-free"] = "in-turn"
+    """Which tag the next read request gets: the next in turn, which is waited for while it is in use even if
+    others are free (`in-turn`), or any that is free (`any-free`)."""
+    cut_through: bool = False
+    """Whether data are passed on while they arrive, and not once all of a transfer are there."""
+    read_overhead_ns: StepTime
+    """From the start of a latency measurement until the first TLP is handed to the port, and from the last byte
+    received until the end of the measurement, together, for a read."""
+    write_overhead_ns: StepTime
+    """What the write of a write-then-read pair takes to start, over what a read takes."""
+    write_to_read_ns: StepTime
+    """From when the data of the write of a pair are out of the card's memory until the read behind it starts."""
+    write_acknowledged_ns: StepTime
+    """The same from when the write's last TLP has left: the card calls a write done no sooner than the root port
+    has acknowledged it."""
+    loop_ns: Nanoseconds
+    """Loop time between two latency measurements."""
+    request_interval_ns: StepTime
+    """From one read request of a DMA to the next."""
+    busy_request_interval_ns: StepTime = 0.0
+    """Least time between any two read requests when many DMAs are going on."""
+    partial_word_ns: StepTime
+    """Extra latency of a read that ends on a part of a word of the card's memory."""
+    unaligned_card_ns: StepTime
+    """Extra latency of a read that starts off a word of the card's memory."""
+    unaligned_host_ns: StepTime
+    """The same off a word on the host: the data are shifted."""
+    receive_buffers: int = Field(ge=1, le=65_536)
+    """Read requests whose data the card takes in before the data engine is done with them: with so many of them on
+    hand, the root complex has to wait with the next completion."""
+    engine: DataEngine
+    """The engine that moves data between the port and the card's memory."""
+
+
+class BarWindow(Part):
+    """A movable window onto bus addresses, rewritten to reach another part of memory."""
+
+    window_bytes: Size
+    """Bytes it covers."""
+    moved_ns: Nanoseconds
+    """Extra latency of a read right after it was moved."""
+    move_ns: Nanoseconds
+    """Extra loop time when it has to be moved."""
+
+
+class CommandPath(Part):
+    """The command path: small reads and writes straight from the card's registers."""
+
+    transfer_bytes_most: Size32
+    """Longest transfer."""
+    read_overhead_ns: StepTime
+    """Start and end of a measurement together, for a read."""
+    read_byte_ns: StepTime
+    """Time for each byte read."""
+    write_byte_ns: StepTime
+    """Time for each byte written."""
+    read_split_ns: StepTime
+    """Extra latency of a read of a whole cache line at an offset, which is split."""
+    write_split_ns: StepTime
+    """The same for a write and the read behind it."""
+    loop_ns: Nanoseconds
+    """Loop time between two measurements."""
+    write_loop_ns: Nanoseconds
+    """Extra loop time of a write-then-read pair, for the shortest write: what is to be written is made ready."""
+    write_loop_byte_ns: StepTime
+    """And so much more for each byte."""
+    address_bits: int = Field(ge=32, le=64)
+    """Address bits that the path can drive: higher ones are dropped."""
+    bar_window: BarWindow | None = None
+    """The window register that must be rewritten to reach another part of memory, where the board has one."""
+
+
+class Card(Part):
+    """A card that can run the micro-benchmarks."""
+
+    name: Name
+    """Short name."""
+    kind: Literal["queued", "direct"]
+    """How it issues DMAs: workers enqueue descriptors and wait for their completion (`queued`; pcie-bench paper,
+    section 5.1), or a state machine hands one request per clock to the core (`direct`; section 5.2)."""
+    timer: Timer
+    """Its timer."""
+    latency_samples_most: Count | None = None
+    """Most samples that one latency test can journal; absent without a limit."""
+    transactions_most: Count | None = None
+    """Most transactions of one bandwidth test; absent without a limit."""
+    uplink_quantum_bytes: Quantum
+    """The port sends TLPs upstream in units of this many bytes."""
+    uplink_data_quantum_bytes: Size32
+    """The data of a write TLP occupy whole units of this many bytes, a power of two of 4 to 4096."""
+    uplink_gap_bytes: Padding
+    """Bytes that the port leaves free behind each TLP."""
+    uplink_dllp_bytes: Padding
+    """Bytes of DLLPs that the port sends upstream for each completion that arrives."""
+    dma: DmaPath
+    """The DMA path."""
+    command: CommandPath | None = None
+    """The command path, where the card has one."""
+
+
+class Placement(Part):
+    """What a system says itself, besides the link, host and device that it names."""
+
+    name: Name
+    """Short name, such as `ib-011-nosp`."""
+    title: Title
+    """One line for people."""
+    calibrated: bool
+    """Whether the parameters were estimated from measurements of this machine."""
+    device_socket: Socket = 0
+    """Socket that the card is attached to."""
+    memory_socket: Socket = 0
+    """Socket whose memory holds the host buffer."""
+    program_socket: Socket = 0
+    """Socket that the control program runs on: the one whose caches it thrashes and warms."""
+    iommu: Literal["off", "super-pages", "four-kib-pages"] = "off"
+    """How the IOMMU translates: not at all, with the largest pages that fit, or with 4 KiB pages only."""
+    chunk_bytes: Size
+    """Size of one physically contiguous piece of the host buffer: a power of two, at least one page."""
+    chunk_addresses: list[Address] = Field(min_length=1)
+    """Bus address of each piece, in buffer order; their number times `chunk_bytes` is the size of the buffer."""
+
+
+class System(Placement):
+    """A resolved system: the JSON that the simulator takes has exactly these keys."""
+
+    link: Link
+    """The negotiated link."""
+    host: Host
+    """The host."""
+    device: Card
+    """The card."""

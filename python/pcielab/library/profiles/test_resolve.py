@@ -1,0 +1,199 @@
+"""What people write in profiles and `--set`, right and wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pcielab.errors import InputError
+from pcielab.library.profiles import resolve
+
+SOURCE = '[provenance]\nsource = "me"\n'
+
+
+def written(folder: Path, name: str, text: str) -> str:
+    path = folder / f"{name}.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def system(folder: Path, text: str, base: str = "snb", name: str = "mine") -> str:
+    return written(folder, name, f'name = "{name}"\ntitle = "Mine"\nbase = "{base}"\n{text}\n{SOURCE}')
+
+
+def refused(name: str, *sets: str) -> str:
+    with pytest.raises(InputError) as caught:
+        resolve(name, sets)
+    return str(caught.value)
+
+
+def test_a_file_says_only_what_differs_from_its_base(tmp_path: Path) -> None:
+    mine, base = resolve(system(tmp_path, "device_socket = 0")), resolve("snb")
+    assert mine.system.model_copy(update={"name": "snb", "title": base.system.title}) == base.system
+    assert mine.provenance["system"].source.startswith("me. From snb: ")
+
+
+def test_files_are_found_beside_the_one_that_names_them(tmp_path: Path) -> None:
+    written(
+        tmp_path, "host", f'name = "big"\ntitle = "Big"\nbase = "snb-e5-2630"\n[llc]\nllc_bytes = "30M"\n{SOURCE}'
+    )
+    host = resolve(system(tmp_path, 'host = "host.toml"')).system.host
+    assert (host.name, host.llc.llc_bytes, host.llc.ways) == ("big", 30 << 20, 20)
+
+
+def test_a_part_can_be_a_table_in_the_system_file(tmp_path: Path) -> None:
+    link = resolve(system(tmp_path, '[link]\nbase = "gen3-x8"\nlanes = 4')).system.link
+    assert (link.lanes, link.mps_bytes) == (4, 256)
+
+
+def test_the_set_table_and_the_option_do_the_same(tmp_path: Path) -> None:
+    by_file = resolve(system(tmp_path, '[set]\n"host.iommu.walk_ns" = 300\n"link.ecrc" = true', name="snb"))
+    by_option = resolve("snb", ["host.iommu.walk_ns=300", "link.ecrc=true", "title=Mine"])
+    assert by_file.system.host == by_option.system.host
+    assert by_file.system.link == by_option.system.link
+    assert by_option.overrides == {"host.iommu.walk_ns": 300, "link.ecrc": True, "title": "Mine"}
+    assert by_file.overrides == {}
+
+
+def test_set_takes_sizes_indices_absence_and_whole_parts() -> None:
+    changed = resolve("e3", {"host.llc.llc_bytes": "6M", "host.idle.clusters.1.share": "0.5"}).system.host
+    assert changed.llc.llc_bytes == 6 << 20
+    assert changed.idle is not None
+    shipped = resolve("e3").system.host.idle
+    assert shipped is not None
+    assert [cluster.share for cluster in changed.idle.clusters][:2] == [shipped.clusters[0].share, 0.5]
+    assert resolve("e3", ["host.idle=none"]).system.host.idle is None
+    other = resolve("snb", ["host=hsw-e5-2620v3"]).system.host
+    assert (other.name, other.root_complex.read_ns) == ("hsw-e5-2620v3", 308.0), "what snb sets is of its own host"
+
+
+def test_changes_are_visible_in_where_values_come_from() -> None:
+    resolved = resolve("snb", ["host.iommu.walk_ns=300"])
+    assert resolved.source_of("host.iommu.walk_ns") == "changed with --set"
+    assert "LAT_CMD_RD 8 B" in resolved.source_of("host.root_complex.read_ns")
+    assert "14 reproduces" in resolved.source_of("device.dma.busy_request_interval_ns")
+
+
+def test_what_a_file_has_of_its_own_goes_before_the_settings_of_its_base(tmp_path: Path) -> None:
+    text = '[host]\nbase = "snb-e5-2630"\n[host.llc]\nllc_bytes = "30M"'
+    mine = resolve(system(tmp_path, text)).system.host
+    assert (mine.llc.llc_bytes, mine.root_complex.read_ns) == (30 << 20, 313.0)
+
+
+def test_whole_numbers_and_decimals_give_identical_bytes() -> None:
+    whole, decimal = (resolve("snb", [f"host.iommu.walk_ns={text}"]).to_json() for text in ("300", "300.0"))
+    assert whole == decimal
+    assert json.loads(whole)["host"]["iommu"]["walk_ns"] == 300.0
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("host.iommu.wlak_ns=3", "did you mean walk_ns?"),
+        ("host.iommu.walk_us=3", "the key is walk_ns"),
+        ("link.mps=256", "the key is mps_bytes"),
+        ("walk_ns=3", "did you mean host.iommu.walk_ns?"),
+        ("nonsense=3", "no such key"),
+        ("host.iommu.walk_ns", "give KEY=VALUE"),
+        ("host.iommu.walk_ns=fast", "'fast': input should be a valid number"),
+        ("host.iommu.walk_ns=true", "valid number"),
+        ("host.iommu.walk_ns=-1", "greater than or equal to 0"),
+        ("host.iommu.walk_ns=nan", "finite"),
+        ("host.iommu=3", "give a table"),
+        ("link.generation=9", "should be 1, 2, 3, 4, 5, 6 or 7"),
+        ("link.mps_bytes=300", "link.mps_bytes = 300: input should be 128, 256"),
+        ("link.mrrs_bytes=64", "link.mrrs_bytes = 64: input should be 128, 256"),
+        ("link.generation=6", "set flit = true"),
+        ("link.lanes=3", "link.lanes = 3"),
+        ("host.llc.ways=0", "greater than or equal to 1"),
+        ("host.llc.ddio_ways=21", "at most ways, which is 20"),
+        ("host.llc.llc_bytes=15Q", "give bytes"),
+        ("device_socket=1", "snb-e5-2630 has sockets 0 to 0"),
+        ("iommu=on", "'off', 'super-pages' or 'four-kib-pages'"),
+        ("chunk_bytes=3M", "a power of two"),
+        ("chunk_addresses=[4096, 8192]", "overlap"),
+        ("chunk_addresses=[]", "at least 1 item"),
+        ("host=hsw2620", "did you mean hsw-e5-2620v3?"),
+    ],
+)
+def test_a_wrong_change_is_explained(change: str, expected: str) -> None:
+    message = refused("snb", change)
+    assert expected in message
+    assert "--set" in message or change.startswith("host=")
+
+
+def test_an_index_beyond_a_list_is_explained() -> None:
+    assert "'99' is not an index of a list of" in refused("e3", "host.idle.clusters.99.share=1")
+
+
+def test_an_unknown_name_lists_what_there_is() -> None:
+    message = refused("hsw-2620")
+    assert "did you mean hsw2620?" in message
+    assert "ib-011-nosp" in message
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    assert "nowhere.toml: no such system profile" in refused(str(tmp_path / "nowhere.toml"))
+
+
+def test_wrong_toml_is_named_with_its_line(tmp_path: Path) -> None:
+    assert "line 2" in refused(written(tmp_path, "broken", 'name = "a"\ntitle = oops\n'))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("devise_socket = 1", "unknown key devise_socket: did you mean device_socket?"),
+        ('iommu = "on"', "iommu = 'on'"),
+        ("chunk_bytes = 1.5", "chunk_bytes = 1.5: input should be a valid integer"),
+        ("[link]\ngeneration = 3", "missing key link.mps_bytes (Maximum payload size"),
+        ("[set]\nwalk_ns = 3", "[set] walk_ns: no such key: did you mean host.iommu.walk_ns?"),
+        ('base = "x"', "Cannot overwrite a value"),
+    ],
+)
+def test_a_wrong_file_is_explained(tmp_path: Path, text: str, expected: str) -> None:
+    message = refused(system(tmp_path, text))
+    assert expected in message
+    assert "mine.toml" in message
+
+
+def test_a_problem_in_a_host_names_the_file_of_the_host(tmp_path: Path) -> None:
+    text = f'name = "h"\ntitle = "H"\nbase = "snb-e5-2630"\n[iommu]\nwalk_us = 0.3\n[llc]\nways = 0\n{SOURCE}'
+    written(tmp_path, "h", text)
+    message = refused(system(tmp_path, 'host = "h.toml"'))
+    assert "h.toml: 2 problems" in message
+    assert "unknown key iommu.walk_us: the key is walk_ns" in message
+    assert "llc.ways = 0" in message
+
+
+def test_a_file_without_provenance_is_refused(tmp_path: Path) -> None:
+    name = written(tmp_path, "bare", 'name = "bare"\ntitle = "Bare"\ngeneration = 3\n')
+    assert "missing key provenance" in refused(system(tmp_path, f'link = "{name}"'))
+
+
+def test_files_that_start_from_each_other_are_refused(tmp_path: Path) -> None:
+    name = system(tmp_path, "", base="mine.toml")
+    assert "in a circle" in refused(name)
+
+
+@pytest.mark.parametrize(
+    ("paper", "name"),
+    [
+        ("NFP6000-BDW", "bdw-000"),
+        ("NFP6000-HSW", "hsw2637"),
+        ("NFP6000-HSW-E3", "e3"),
+        ("NFP6000-IB", "ib-000"),
+        ("nfp6000-snb", "snb"),
+        ("NetFPGA-HSW", "netfpga-hsw"),
+    ],
+)
+def test_the_papers_machines_go_by_its_names(paper: str, name: str) -> None:
+    assert resolve(paper).system.name == name
+
+
+def test_a_mistyped_name_of_the_paper_is_suggested() -> None:
+    assert "did you mean NFP6000-BDW?" in refused("NFP6000-BDX")
+
+
+def test_what_starts_from_a_system_does_not_go_by_its_other_names(tmp_path: Path) -> None:
+    assert "aliases" not in json.loads(resolve(system(tmp_path, "")).to_json())

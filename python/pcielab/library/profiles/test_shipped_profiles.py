@@ -1,0 +1,117 @@
+"""Every shipped profile resolves, says where its values come from, and is called by its file name."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from pcielab import _core
+from pcielab.errors import InputError
+from pcielab.library import profiles, shipped
+from pcielab.library.input_files import read_toml
+from pcielab.library.profiles import files, read
+from pcielab.library.profiles.files import Kind
+from pcielab.library.profiles.nested import known_keys
+from pcielab.library.profiles.parts import System
+
+SYSTEMS = profiles.names("system")
+MEASURED = [
+    *("snb", "snb-iommu", "ib-000", "ib-000-iommu", "ib-000-nosp", "ib-011", "ib-011-iommu", "ib-011-nosp"),
+    *("hsw2620", "hsw2620-iommu", "hsw2620-nosp"),
+]
+PREDICTED = [
+    *("bdw-000", "bdw-000-nosp", "bdw-001", "bdw-010", "bdw-011", "bdw-011-nosp", "hsw2637", "hsw2637-nosp"),
+]
+"""Of whose runs only the rows of a pack were looked at."""
+ROUGH = ["e3", "e3-nosp"]
+"""Measured, and not described well enough to be called calibrated."""
+FILES = [(kind, path) for kind in profiles.KINDS for path in shipped.profile_files(kind).values()]
+
+
+def test_the_promised_systems_are_there() -> None:
+    assert sorted([*MEASURED, *PREDICTED, *ROUGH, "netfpga-hsw", "gen5-x16", "kpio-2012"]) == SYSTEMS
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
+def test_a_file_is_called_by_its_name(kind: Kind, path: Path) -> None:
+    assert read_toml(path)["name"] == path.stem
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
+def test_a_note_names_a_key_that_exists(kind: Kind, path: Path) -> None:
+    known = set(known_keys(System))
+    prefix = "" if kind == "system" else f"{kind}."
+    assert {prefix + key for key in profiles.check_file(kind, path).provenance.keys} <= known
+
+
+@pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
+def test_a_file_satisfies_its_schema(kind: Kind, path: Path) -> None:
+    jsonschema.validate(read.load(kind, str(path)).content, profiles.json_schema(kind))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_resolves_to_every_key_that_the_simulator_takes(name: str) -> None:
+    resolved = profiles.resolve(name)
+    content = json.loads(resolved.to_json())
+    assert content["name"] == name
+    assert set(content) == set(profiles.System.model_fields)
+    assert set(content["host"]) == {"name", "sockets", "root_complex", "llc", "memory", "iommu", "idle"}
+    assert resolved.to_json() == json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_only_measured_systems_call_themselves_calibrated(name: str) -> None:
+    assert profiles.resolve(name).system.calibrated == (name in [*MEASURED, *PREDICTED])
+
+
+@pytest.mark.parametrize("name", [*PREDICTED, "e3-nosp"])
+def test_a_prediction_says_so_in_its_title_and_in_its_provenance(name: str) -> None:
+    resolved = profiles.resolve(name)
+    assert "predict" in resolved.system.title
+    assert "no other row" in resolved.provenance["system"].notes
+
+
+def test_an_uncalibrated_system_says_so_in_its_title() -> None:
+    for name in set(SYSTEMS) - {*MEASURED, *PREDICTED}:
+        assert "uncalibrated" in profiles.resolve(name).system.title.lower()
+
+
+def test_boards_with_a_window_are_those_of_snb_and_e3() -> None:
+    def window(name: str) -> bool:
+        command = profiles.resolve(name).system.device.command
+        return command is not None and command.bar_window is not None
+
+    assert [name for name in [*MEASURED, "e3"] if window(name)] == ["snb", "snb-iommu", "e3"]
+
+
+@pytest.mark.parametrize("kind", profiles.KINDS)
+def test_a_schema_is_a_json_schema(kind: Kind) -> None:
+    schema = profiles.json_schema(kind)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert set(schema["properties"]) >= {"name", "title", "provenance"}
+    assert files.FILE_MODELS[kind].__name__ == schema["title"]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_simulator_takes_a_shipped_system(name: str) -> None:
+    _core.check_system(profiles.resolve(name).to_json())
+
+
+def test_the_simulator_knows_no_other_keys() -> None:
+    """Every key is known to both sides: one that is left out, and one too many, are refused there."""
+    content = json.loads(profiles.resolve("e3").to_json())
+    for path in [key for key in known_keys(System) if "clusters" not in key]:
+        for change in ("drop", "add"):
+            copy = json.loads(json.dumps(content))
+            *parents, last = path.split(".")
+            table = copy
+            for step in parents:
+                table = table[step]
+            optional = table[last] is None or path in ("host.idle", "device.command", "device.command.bar_window")
+            if change == "drop" and not optional:
+                del table[last]
+            else:
+                table["frob_ns"] = 1
+            with pytest.raises(InputError):
+                _core.check_system(json.dumps(copy))

@@ -1,0 +1,175 @@
+"""The files that suites are kept in, and how a group of one unfolds into tests."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+from string import Formatter
+from typing import Annotated, Any, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from pcielab.library.profiles.part import Count, Name, Part, Title
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_transactions
+from pcielab.library.suites.lists import AXES, LISTS, Axis, Lists
+from pcielab.library.suites.parameter import Parameter
+from pcielab.library.suites.parameters import PARAMETERS, Parameters
+from pcielab.library.validation import suggestion
+from pcielab.wording import shown
+
+Values: TypeAlias = dict[str, Any]
+"""Parameters of a test that vary together, each with a value."""
+MOST_TESTS = 100_000
+"""Most tests of a suite: forty times those of the published one."""
+_WIDTH = re.compile(r"0?\d{0,2}", re.ASCII)
+"""How a size in a family may be written out: `{size:02}`."""
+
+
+def _known_test(value: object) -> object:
+    if isinstance(value, str) and value not in BENCHMARKS:
+        raise PydanticCustomError(
+            "unknown_test", "unknown test: {remedy}", {"remedy": suggestion(value, BENCHMARKS)}
+        )
+    return value
+
+
+def _check_family(text: str) -> None:
+    """Refuse a family in which anything but `{direction}` and `{size}`, with a width, stands for something."""
+    try:
+        fields = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
+    except ValueError as error:
+        raise ValueError(f"family = {shown(text)}: {error}") from None
+    for name, width, conversion in fields:
+        if name not in ("direction", "size") or conversion:
+            raise ValueError(f"family = {shown(text)}: only {{direction}} and {{size}} can stand for something")
+        if width and (name != "size" or not _WIDTH.fullmatch(width)):
+            raise ValueError(
+                f"family = {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}"
+            )
+
+
+def check_count(tests: int) -> None:
+    """Refuse a suite of too many tests before it is written out.
+
+    Raises:
+        ValueError: There are more than `MOST_TESTS`.
+    """
+    if tests > MOST_TESTS:
+        raise ValueError(
+            f"{tests} tests: give {MOST_TESTS} at most: fewer entries in the lists, or several suites"
+        )
+
+
+def check_loop(loop: Sequence[str], axes: dict[Any, list[Any]]) -> None:
+    """Refuse a loop that names a list twice, or leaves out one with several entries; and too many tests.
+
+    Raises:
+        ValueError: Says which.
+    """
+    if len(set(loop)) < len(loop):
+        raise ValueError(f"loop = {shown(loop)}: each entry once")
+    unnamed = [axis for axis, values in axes.items() if len(values) > 1 and axis not in loop]
+    if unnamed:
+        raise ValueError(f"loop = {shown(loop)}: add {', '.join(unnamed)}, of which there is more than one")
+    check_count(count(axes))
+
+
+def count(axes: dict[Any, list[Any]]) -> int:
+    """The tests of a group whose lists are these."""
+    return prod(len(values) for values in axes.values())
+
+
+TestName = Annotated[str, BeforeValidator(_known_test)]
+
+
+class Group(Lists):
+    """Tests that share a family (a file of the published format), as lists that are combined with each other."""
+
+    family: Name
+    """File that the results belong to. `{direction}` stands for the test's `rd`, `wr`, `rw` or `wrrd`, `{size}`
+    for its size, `{size:02}` with two digits."""
+    loop: list[Axis] = Field(default=[])
+    """What varies, outermost first: every list with more than one entry must be named."""
+    tests: list[TestName] = Field(min_length=1)
+    """Published names of the micro-benchmarks."""
+    transactions: Count | None = None
+    """Transactions of each test; absent: as many as the published suite has for its operation."""
+    details: bool = False
+    """Whether the full distribution is part of the result."""
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        _check_family(self.family)
+        check_loop(self.loop, self._axes())
+        return self
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        for test in self.unfold():
+            problem = impossible(test.parameters)
+            if problem is not None:
+                key, value, remedy = problem
+                raise ValueError(f"{test.name} with {key} = {value}: {remedy}")
+        return self
+
+    def unfold(self) -> Iterator[Test]:
+        """The tests of the group, in the order in which they run."""
+        axes = self._axes()
+        order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
+        for values in product(*(axes[axis] for axis in order)):
+            yield self._test({key: value for varied in values for key, value in varied.items()})
+
+    @property
+    def count(self) -> int:
+        """How many tests the group has."""
+        return count(self._axes())
+
+    def _axes(self) -> dict[Axis, list[Values]]:
+        lists = {
+            axis: [parameter for parameter in PARAMETERS if parameter.axis == axis and parameter.key in LISTS]
+            for axis in AXES
+        }
+        return {axis: self._values(varied) for axis, varied in lists.items() if varied} | {
+            "test": [{"name": name} for name in self.tests]
+        }
+
+    def _values(self, varied: Sequence[Parameter]) -> list[Values]:
+        """What an axis goes through: the values of each of its parameters, its others at their defaults."""
+        plain = {parameter.key: parameter.default for parameter in varied}
+        listed = [
+            plain | {parameter.key: value} for parameter in varied for value in getattr(self, LISTS[parameter.key])
+        ]
+        return listed or [plain]
+
+    def _test(self, at: Values) -> Test:
+        name = at.pop("name")
+        operation, path = BENCHMARKS[name]
+        parameters = Parameters(
+            operation=operation,
+            path=path,
+            transactions=self.transactions or published_transactions(operation, self.details),
+            details=self.details,
+            **at,
+        )
+        direction = name.rpartition("_")[2].lower()
+        return Test(self.family.format(direction=direction, size=parameters.size_bytes), name, parameters)
+
+
+class SuiteFile(Part):
+    """A file under `suites`."""
+
+    name: Name
+    """Short name."""
+    title: Title
+    """One line for people."""
+    provenance: Provenance
+    """Where the list of tests comes from."""
+    group: list[Group] = Field(min_length=1)
+    """Groups of tests, in run order."""
+
+    @model_validator(mode="after")
+    def _is_short_enough(self) -> Self:
+        check_count(sum(group.count for group in self.group))
+        return self

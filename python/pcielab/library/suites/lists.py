@@ -1,0 +1,50 @@
+"""The lists of a group of a suite, which are combined with each other: one for each parameter that can vary.
+
+Written by `make generate` from `crates/pcie-workload/src/test.rs`: change the type there.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from pcielab.library.profiles.part import Part
+from pcielab.library.suites.parameters import Cache, Pattern
+from pcielab.library.suites.ranges import Sizes
+
+Axis: TypeAlias = Literal["test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding"]
+AXES: tuple[Axis, ...] = ("test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding")
+"""What can vary."""
+
+
+class Lists(Part):
+    """What the tests of a group go through. Words and sizes are to be given; other lists may be empty."""
+
+    patterns: list[Pattern] = Field(min_length=1)
+    """Order of the accesses to the window."""
+    caches: list[Cache] = Field(min_length=1)
+    """State of the caches before it."""
+    sizes: Sizes
+    """Transfer size, bytes."""
+    windows: Sizes
+    """Window, bytes."""
+    host_offsets: list[Annotated[int, Field(ge=0, le=4_095)]] = Field(default=[])
+    """Offset from a cache line on the host, bytes."""
+    device_offsets: list[Annotated[int, Field(ge=0, le=4_095)]] = Field(default=[])
+    """Offset from an 8 KiB boundary on the card, bytes."""
+    strides: list[Annotated[int, Field(ge=1, le=4_294_967_295)]] = Field(default=[])
+    """Units from one access of a strided pattern to the next; 1 otherwise."""
+    outstanding: list[Annotated[int, Field(ge=1, le=4_294_967_295)]] = Field(default=[])
+    """Most requests in flight; null for the device's own limit."""
+
+
+LISTS = {
+    "pattern": "patterns",
+    "cache": "caches",
+    "size_bytes": "sizes",
+    "window_bytes": "windows",
+    "host_offset_bytes": "host_offsets",
+    "device_offset_bytes": "device_offsets",
+    "stride_units": "strides",
+    "outstanding": "outstanding",
+}
+"""The list of each parameter."""

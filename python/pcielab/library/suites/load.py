@@ -1,0 +1,100 @@
+"""Finding, reading and checking suites."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pcielab.errors import InputError
+from pcielab.library import shipped
+from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.suites.benchmark import Test
+from pcielab.library.suites.files import Group, SuiteFile
+from pcielab.library.validation import explain, suggestion
+from pcielab.wording import named, shown
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A list of tests, in the order in which they run: the order matters, as caches and TLBs remember."""
+
+    name: str
+    title: str
+    entries: tuple[Test, ...]
+    provenance: Provenance | None = None
+
+    @cached_property
+    def tests(self) -> list[dict[str, Any]]:
+        """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
+        return [test.to_dict() for test in self.entries]
+
+    def only(self, families: Sequence[str]) -> "Suite":
+        """The tests of some families, in the suite's order: a part has a history of its own.
+
+        Args:
+            families: Their names; `*` and `?` stand for any letters.
+
+        Raises:
+            InputError: The suite has no family that is called so.
+        """
+        known = list(dict.fromkeys(test.family for test in self.entries))
+        for family in families:
+            if not any(fnmatchcase(name, family) for name in known):
+                raise InputError(f"suite {self.name} has no family {shown(family)}: {suggestion(family, known)}")
+        entries = (test for test in self.entries if any(fnmatchcase(test.family, one) for one in families))
+        return replace(self, name=f"{self.name} ({', '.join(families)})", entries=tuple(entries))
+
+    def to_json(self) -> str:
+        """The suite as canonical JSON: keys sorted, no spaces, every key present."""
+        content = {"name": self.name, "title": self.title, "tests": self.tests}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def names() -> list[str]:
+    """The shipped suites."""
+    return list(shipped.suite_files("transfers"))
+
+
+def load_suite(name_or_path: str) -> Suite:
+    """The suite of that name (`paper`, `quick`, `demo`), or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such suite, or a problem in it; the message names file, group, key, value and remedy.
+    """
+    path = _locate(name_or_path)
+    content = read_toml(path)
+    groups = content.get("group")
+    for index, group in enumerate(groups if isinstance(groups, list) else []):
+        family = group.get("family", "no family") if isinstance(group, dict) else "not a table"
+        _validated(Group, group, f"{path}: group {index + 1} ({named(str(family))})")
+    file = _validated(SuiteFile, content, str(path))
+    entries = tuple(test for group in file.group for test in group.unfold())
+    return Suite(file.name, file.title, entries, file.provenance)
+
+
+def _validated(model: type[_Model], content: object, where: str) -> _Model:
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, model, where) from None
+
+
+def _locate(reference: str) -> Path:
+    if reference.endswith(".toml") or "/" in reference:
+        path = given_path(reference)
+        if not is_there(path):
+            raise InputError(f"{path}: no such suite")
+        return path
+    found = shipped.suite_files("transfers").get(reference)
+    if found is None:
+        remedy = suggestion(reference, names())
+        raise InputError(f"no suite is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)")
+    return found

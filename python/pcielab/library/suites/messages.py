@@ -1,0 +1,281 @@
+"""Suites of messages: which messages to send, by which way, on which link. TOML files under `suites/messages`."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Annotated, Any, Literal, Self, TypeAlias
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from pcielab import _core
+from pcielab.errors import found_in
+from pcielab.library import shipped
+from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.profiles.part import Count, Name, Part, Share, SizeOrNone, Title
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.suites.files import check_count, check_loop, count
+from pcielab.library.suites.ranges import Sizes
+from pcielab.library.validation import explain
+
+Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors", "mux"]
+Pace: TypeAlias = Literal["alone", "stream"]
+StoreBytes: TypeAlias = Literal[4, 8, 16, 32, 64]
+StoreKind: TypeAlias = Literal["plain", "non-temporal", "direct"]
+Eviction: TypeAlias = Literal["in-order", "random"]
+Axis: TypeAlias = Literal[
+    "way", "size", "link", "cores", "sharing", "eviction", "pressure", "store-bytes", "store-kind", "stores-up-to"
+]
+AXES: tuple[Axis, ...] = (
+    "link",
+    "way",
+    "cores",
+    "sharing",
+    "eviction",
+    "pressure",
+    "store-kind",
+    "store-bytes",
+    "stores-up-to",
+    "size",
+)
+_NAMES: dict[Way, str] = {
+    "uncached": "UC",
+    "write-combined": "WC",
+    "write-combined-fenced": "WC_FENCE",
+    "descriptors": "DMA",
+    "mux": "MUX",
+}
+_LINK = re.compile(r"gen([1-7])-x(1|2|4|8|12|16|32)")
+
+
+def _link(value: object) -> object:
+    if not isinstance(value, str) or not _LINK.fullmatch(value):
+        raise PydanticCustomError("link", "give generation and lanes, such as gen3-x8")
+    return value
+
+
+LinkName = Annotated[str, BeforeValidator(_link)]
+
+
+class Connection(Part):
+    """What a core of a mux sends."""
+
+    name: Name
+    """Unique name."""
+    sizes: Sizes
+    """Payloads of its messages, which it sends one after another, over and over."""
+    pace: Pace | None = None
+    """When it sends its next message; as the group, where absent."""
+    stores_up_to: SizeOrNone | None = None
+    """The longest payload that goes by stores, longer ones by descriptors: 0 for none by stores; as the group,
+    where absent."""
+
+    def asked(self, pace: Pace) -> dict[str, Any]:
+        """It as the simulator takes it."""
+        return {
+            "name": self.name,
+            "pace": self.pace or pace,
+            "sizes": list(self.sizes),
+            "stores_up_to_bytes": self.stores_up_to,
+        }
+
+
+class MessageGroup(Part):
+    """Tests that share a family, as lists that are combined with each other."""
+
+    family: Name
+    """What the results belong to."""
+    loop: list[Axis] = Field(default=[])
+    """What varies, outermost first: every list with more than one entry must be named."""
+    ways: list[Way] = Field(min_length=1)
+    """How messages go to the device."""
+    sizes: Sizes | None = None
+    """Payload: bytes, `"4K"`, or a range such as `"32:1504:16"`, both ends included; not of a mux."""
+    connections: list[Connection] = Field(default=[])
+    """What the cores of a mux send, one each."""
+    stores_up_to: list[SizeOrNone] = Field(default=[])
+    """Of a mux: longest payloads that go by stores, of connections that do not say."""
+    links: list[LinkName] = Field(default=[])
+    """Links, such as `gen3-x8`; without any, the one of the profile's system."""
+    cores: list[Count] = Field(default=[1], min_length=1)
+    """Cores that send."""
+    sharing: list[Literal["own-queues", "one-queue"]] = Field(default=["own-queues"], min_length=1)
+    """A queue for each core, or one and a lock."""
+    evictions: list[Eviction] = Field(default=[])
+    """Order in which full buffers leave, of a simulated core; without any, `in-order` there, and a real core's
+    own."""
+    pressures: list[Share] = Field(default=[])
+    """Share of the stores behind which something else takes the buffer, of a simulated core; without any, 0 there,
+    and whatever happens on a real one."""
+    store_bytes: list[StoreBytes] = Field(default=[8], min_length=1)
+    """Widths of a store. A simulated core has 8."""
+    store_kinds: list[StoreKind] = Field(default=["plain"], min_length=1)
+    """Instructions that store: `plain`, `non-temporal`, or `direct`, which are 64 bytes in one piece. A simulated
+    core has `plain`."""
+    pace: Pace
+    """A core sends its next message once the one before is done, or at once."""
+    messages: Count
+    """Messages of each core; of a mux at least so many, since all send until the last has sent its own."""
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        self._check_mux()
+        check_loop(self.loop, self._axes())
+        if "descriptors" in self.ways and max(len(self.store_bytes), len(self.store_kinds)) > 1:
+            raise ValueError(
+                "ways = descriptors with several store_bytes or store_kinds: they have no stores of their own: "
+                "give them a group of their own"
+            )
+        return self
+
+    def _check_mux(self) -> None:
+        """Refuse what only a mux has in a group without one, and the other way round."""
+        if "mux" not in self.ways:
+            if self.connections or self.stores_up_to:
+                raise ValueError('connections and stores_up_to: are of a mux: give ways = ["mux"]')
+            if self.sizes is None:
+                raise ValueError('sizes: is missing: give payloads, such as [64, "4K"]')
+            return
+        if len(self.ways) > 1 or not self.connections:
+            raise ValueError("ways = mux: give it a group of its own, with connections")
+        if self.sizes is not None or self.cores != [1] or self.sharing != ["own-queues"]:
+            raise ValueError("sizes, cores, sharing: are those of the connections of a mux: leave them out")
+        undecided = [connection.name for connection in self.connections if connection.stores_up_to is None]
+        if undecided and not self.stores_up_to:
+            raise ValueError(
+                f"stores_up_to: is missing for {', '.join(undecided)}: give it there, or to the group"
+            )
+
+    @property
+    def count(self) -> int:
+        """How many tests the group has."""
+        return count(self._axes())
+
+    def _axes(self) -> dict[Axis, list[Any]]:
+        return {
+            "way": list(self.ways),
+            "size": list(self.sizes or [max(size for one in self.connections for size in one.sizes)]),
+            "link": list(self.links) or [None],
+            "cores": list(self.cores),
+            "sharing": list(self.sharing),
+            "eviction": list(self.evictions) or [None],
+            "pressure": list(self.pressures) or [None],
+            "store-bytes": list(self.store_bytes),
+            "store-kind": list(self.store_kinds),
+            "stores-up-to": list(self.stores_up_to) or [None],
+        }
+
+    def unfold(self, *, simulated: bool) -> Iterator[dict[str, Any]]:
+        """The tests of the group, in the order in which they run.
+
+        Args:
+            simulated: Whether what only a simulator can be told stands in them where the suite says nothing of it.
+        """
+        axes = self._axes()
+        if simulated:
+            axes["eviction"] = list(self.evictions) or ["in-order"]
+            axes["pressure"] = list(self.pressures) or [0.0]
+        order = [*self.loop, *(axis for axis in AXES if axis not in self.loop)]
+        for values in product(*(axes[axis] for axis in order)):
+            at = dict(zip(order, values, strict=True))
+            link = _LINK.fullmatch(at["link"]) if at["link"] else None
+            stores = at["way"] != "descriptors"
+            connections = [connection.asked(self.pace) for connection in self.connections]
+            parameters = {
+                "connections": json.dumps(connections, separators=(",", ":")) if connections else None,
+                "cores": len(connections) or at["cores"],
+                "eviction": at["eviction"],
+                "generation": int(link[1]) if link else None,
+                "lanes": int(link[2]) if link else None,
+                "messages": self.messages,
+                "pace": self.pace,
+                "pressure": at["pressure"],
+                "sharing": at["sharing"],
+                "size_bytes": at["size"],
+                "store_bytes": at["store-bytes"] if stores else None,
+                "store_kind": at["store-kind"] if stores else None,
+                "stores_up_to_bytes": at["stores-up-to"],
+                "way": at["way"],
+            }
+            name = _NAMES["mux"] if connections else f"{_NAMES[at['way']]}_{self.pace.upper()}"
+            yield {"family": self.family, "name": name, "parameters": parameters}
+
+
+class MessageSuiteFile(Part):
+    """A file under `suites/messages`."""
+
+    name: Name
+    """Short name."""
+    title: Title
+    """One line for people."""
+    provenance: Provenance
+    """Where the list of tests comes from."""
+    group: list[MessageGroup] = Field(min_length=1)
+    """Groups of tests, in run order."""
+
+    @model_validator(mode="after")
+    def _is_short_enough(self) -> Self:
+        check_count(sum(group.count for group in self.group))
+        return self
+
+
+@dataclass(frozen=True)
+class MessageSuite:
+    """Tests of messages; each starts on an idle machine."""
+
+    name: str
+    title: str
+    groups: tuple[MessageGroup, ...]
+    provenance: Provenance
+
+    @cached_property
+    def tests(self) -> list[dict[str, Any]]:
+        """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
+        return [test for group in self.groups for test in group.unfold(simulated=True)]
+
+    def to_json(self, *, simulated: bool = True) -> str:
+        """The suite as canonical JSON: keys sorted, no spaces, every key present.
+
+        Args:
+            simulated: False for a device that exists: what only a simulator can be told is null then, unless the
+                suite asks for it, which such a device refuses.
+        """
+        tests = [test for group in self.groups for test in group.unfold(simulated=simulated)]
+        content = {"name": self.name, "title": self.title, "tests": tests}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
+
+
+def message_suite_names() -> list[str]:
+    """The shipped suites of messages."""
+    return list(shipped.suite_files("messages"))
+
+
+def is_message_suite(name_or_path: str) -> bool:
+    """Whether `--suite` means a suite of messages: a shipped one, or a file whose groups have ways."""
+    if name_or_path in message_suite_names():
+        return True
+    path = given_path(name_or_path)
+    if path.suffix != ".toml" or not is_there(path):
+        return False
+    groups = read_toml(path).get("group")
+    return isinstance(groups, list) and any(isinstance(group, dict) and "ways" in group for group in groups)
+
+
+def load_message_suite(name_or_path: str) -> MessageSuite:
+    """The suite of messages of that name, or in that file (`*.toml`).
+
+    Raises:
+        InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
+    """
+    path = shipped.suite_files("messages").get(name_or_path) or given_path(name_or_path)
+    try:
+        file = MessageSuiteFile.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise explain(error, MessageSuiteFile, str(path)) from None
+    suite = MessageSuite(file.name, file.title, tuple(file.group), file.provenance)
+    with found_in(path):
+        _core.check_message_suite(suite.to_json())
+    return suite

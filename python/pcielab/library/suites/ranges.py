@@ -1,0 +1,35 @@
+"""Lists of sizes as files have them: bytes, texts such as `"4K"`, and ranges such as `"240:271"` spelled out."""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from pcielab.errors import InputError
+from pcielab.library.profiles.part import Size
+from pcielab.library.quantities import MOST_SIZES, parse_range
+
+
+def _ranges(value: object) -> object:
+    """Sizes with the ranges among them (`"240:271"`) spelled out."""
+    if not isinstance(value, list):
+        return value
+    sizes: list[object] = []
+    for item in value:
+        sizes.extend(_spelled_out(item) if isinstance(item, str) and ":" in item else [item])
+        if len(sizes) > MOST_SIZES:
+            raise PydanticCustomError("range", "more than {most} sizes: give a step", {"most": MOST_SIZES})
+    return sizes
+
+
+def _spelled_out(text: str) -> list[int]:
+    try:
+        return parse_range(text, "range")
+    except InputError:
+        remedy = "give first:last or first:last:step, first <= last, {most} sizes at most"
+        raise PydanticCustomError("range", remedy, {"most": MOST_SIZES}) from None
+
+
+Sizes = Annotated[
+    list[Size], BeforeValidator(_ranges, json_schema_input_type=list[int | str]), Field(min_length=1)
+]

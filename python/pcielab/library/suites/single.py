@@ -1,0 +1,79 @@
+"""One test, as a command line describes it."""
+
+from typing import Any
+
+from pcielab.errors import InputError
+from pcielab.library.profiles.part import MOST_COUNT
+from pcielab.library.quantities import parse_bytes
+from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
+from pcielab.library.suites.load import Suite
+from pcielab.library.suites.parameter import Parameter
+from pcielab.library.suites.parameters import PARAMETERS, Parameters
+from pcielab.library.validation import suggestion
+from pcielab.wording import named
+
+_OPERATION = next(parameter for parameter in PARAMETERS if parameter.key == "operation")
+_OF_WORD = {parameter.word: parameter for parameter in PARAMETERS if parameter is not _OPERATION}
+
+
+def single_test(operation: str, **asked: Any) -> Suite:
+    """A suite of one test, named `single`.
+
+    Without anything else said, a test is what the paper does by default: a window of 8 KiB, visited at random,
+    the caches thrashed before it, and the published number of transactions.
+
+    Args:
+        operation: What is done, such as `bw-rd`.
+        asked: The parameters of `pcielab run --test`, by their words: path, size, window, cache, pattern,
+            host_offset, device_offset, stride, outstanding, transactions, details. Sizes may be texts such as
+            `"4K"`.
+
+    Raises:
+        InputError: The test is unknown or impossible; the message names the option, its value and the remedy.
+        TypeError: A word is no parameter's.
+    """
+    unknown = [word for word in asked if word not in _OF_WORD]
+    if unknown:
+        raise TypeError(f"{unknown[0]} is no parameter of a test: {suggestion(unknown[0], _OF_WORD)}")
+    values = {"operation": _one_of(_OPERATION, operation)}
+    values |= {
+        parameter.key: parameter.default if asked.get(word) is None else _read(parameter, asked[word])
+        for word, parameter in _OF_WORD.items()
+    }
+    if asked.get("transactions") is None:
+        values["transactions"] = published_transactions(values["operation"], values["details"])
+    parameters = Parameters(**values)
+    problem = impossible(parameters)
+    if problem is not None:
+        key, value, remedy = problem
+        option = next(parameter.option for parameter in PARAMETERS if parameter.key == key)
+        raise InputError(f"{option} {value}: {remedy}")
+    name = published_name(parameters.operation, parameters.path)
+    return Suite("single", f"One test: {name}", (Test("single", name, parameters),))
+
+
+def _read(parameter: Parameter, value: Any) -> Any:
+    if parameter.kind == "word":
+        return _one_of(parameter, value)
+    if parameter.kind == "size":
+        return parse_bytes(str(value), parameter.option)
+    return value if parameter.kind == "switch" else _within(parameter, value)
+
+
+def _one_of(parameter: Parameter, word: str) -> Any:
+    if word in parameter.choices:
+        return word
+    published = BENCHMARKS.get(word.upper())
+    hint = (
+        f"{word} is --test {published[0]} --path {published[1]}"
+        if published
+        else suggestion(word, parameter.choices)
+    )
+    raise InputError(f"{parameter.option} {named(word)}: unknown: {hint}")
+
+
+def _within(parameter: Parameter, value: int) -> int:
+    least, most = parameter.least or 0, parameter.most or MOST_COUNT
+    if not least <= value <= most:
+        raise InputError(f"{parameter.option} {value}: give {least} to {most}")
+    return value

@@ -1,0 +1,117 @@
+"""Reading `lspci -vvv`: what old and present pciutils show, and what they hide."""
+
+from pathlib import Path
+
+import pytest
+
+from pcielab.errors import InputError
+from pcielab.library.lspci import find, parse
+from pcielab.library.profiles import resolve
+from pcielab.library.skeleton import skeleton
+
+PRESENT = """\
+0000:3a:00.0 PCI bridge [0604]: Intel Corporation Device [8086:352a] (rev 04) (prog-if 00 [Normal decode])
+        Control: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+        Capabilities: [40] Express (v2) Root Port (Slot+), IntMsgNum 0
+                DevCtl: CorrErr- NonFatalErr+ FatalErr+ UnsupReq-
+                        RlxdOrd- ExtTag+ PhantFunc- AuxPwr- NoSnoop+
+                        MaxPayload 512 bytes, MaxReadReq 128 bytes
+                LnkSta: Speed 32GT/s, Width x16
+
+0000:3b:00.0 Ethernet controller [0200]: Mellanox Technologies MT2910 Family [ConnectX-7] [15b3:1021]
+        Control: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+        Capabilities: [60] Express (v2) Endpoint, IntMsgNum 0
+                DevCap: MaxPayload 512 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited
+                        ExtTag+ AttnBtn- AttnInd- PwrInd- RBE+ FLReset+ SlotPowerLimit 75W TEE-IO-
+                DevCtl: CorrErr- NonFatalErr+ FatalErr+ UnsupReq-
+                        RlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-
+                        MaxPayload 256 bytes, MaxReadReq 4096 bytes
+                LnkCap: Port #0, Speed 32GT/s, Width x16, ASPM not supported
+                LnkCtl: ASPM Disabled; RCB 64 bytes, LnkDisable- CommClk+
+                LnkSta: Speed 16GT/s (downgraded), Width x8 (downgraded)
+                        TrErr- Train- SlotClk+ DLActive- BWMgmt- ABWMgmt-
+                DevCap2: Completion Timeout: Range ABC, TimeoutDis+ NROPrPrP- LTR-
+                         10BitTagComp+ 10BitTagReq+ OBFF Not Supported, ExtFmt- EETLPPrefix-
+                DevCtl2: Completion Timeout: 65ms to 210ms, TimeoutDis-
+                         AtomicOpsCtl: ReqEn+
+                         IDOReq- IDOCompl- LTR- EmergencyPowerReductionReq-
+                         10BitTagReq- OBFF Disabled, EETLPPrefixBlk-
+        Capabilities: [100 v1] Advanced Error Reporting
+                AERCap: First Error Pointer: 04, ECRCGenCap+ ECRCGenEn+ ECRCChkCap+ ECRCChkEn+
+
+0000:5e:00.0 Non-Volatile memory controller [0108]: Samsung Electronics Co Ltd Device [144d:a80a]
+        Control: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr+ Stepping- SERR+ FastB2B- DisINTx+
+        Capabilities: <access denied>
+"""
+
+
+def test_a_card_is_found_by_what_it_has_and_by_its_names() -> None:
+    functions = parse(PRESENT)
+    for device in (None, "3b:00.0", "0000:3b:00.0", "15b3:1021", "15B3:1021"):
+        assert find(functions, device).slot == "0000:3b:00.0"
+
+
+def test_the_negotiated_link_counts_not_the_possible_one() -> None:
+    link = find(parse(PRESENT)).link()
+    assert (link.generation, link.lanes) == (4, 8)
+    assert (link.mps_bytes, link.mrrs_bytes, link.rcb_bytes) == (256, 4096, 64)
+    assert link.ecrc
+
+
+def test_tags_follow_what_was_enabled() -> None:
+    function = find(parse(PRESENT))
+    assert function.link().tags == 256
+    assert find(parse(PRESENT.replace("10BitTagReq- OBFF", "10BitTagReq+ OBFF"))).tags == 768
+    assert find(parse(PRESENT.replace("RlxdOrd+ ExtTag+", "RlxdOrd+ ExtTag-"))).tags == 32
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ("99:00.0", "no such function"),
+        ("8086:0000", "ConnectX-7"),
+        ("5e:00.0", "run lspci -vvv as root"),
+    ],
+)
+def test_what_is_not_shown_is_explained(device: str, expected: str) -> None:
+    with pytest.raises(InputError) as caught:
+        find(parse(PRESENT), device).link()
+    assert expected in str(caught.value)
+
+
+def test_a_name_that_fits_several_functions_asks_for_the_slot() -> None:
+    twice = PRESENT + PRESENT.replace("3b:00.0", "3c:00.0")
+    with pytest.raises(InputError, match=r"2 functions fit.*3b:00\.0, 0000:3c:00\.0"):
+        find(parse(twice), "15b3:1021")
+
+
+def test_a_link_that_is_down_is_refused() -> None:
+    with pytest.raises(InputError, match="lanes = 0"):
+        find(parse(PRESENT.replace("Width x8", "Width x0")), "3b:00.0").link()
+
+
+@pytest.mark.parametrize("text", ["", "hello\nworld\n"])
+def test_another_text_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="lspci -vvv"):
+        parse(text)
+
+
+def test_a_skeleton_resolves_and_says_what_it_is(tmp_path: Path) -> None:
+    made = skeleton(PRESENT, "mine")
+    path = tmp_path / "mine.toml"
+    path.write_text(made.text, encoding="utf-8")
+    resolved = resolve(str(path))
+    assert resolved.system.link == find(parse(PRESENT)).link()
+    assert not resolved.system.calibrated
+    assert "UNCALIBRATED" in resolved.system.title
+    assert (resolved.system.host.name, resolved.system.device.name) == ("gen5-server", "direct-dma")
+    assert "[ConnectX-7]" in resolved.provenance["system"].source
+
+
+def test_a_skeleton_takes_the_host_and_card_that_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    made = skeleton(PRESENT, "mine", host="ib-e5-2620v2", card="nfp6000")
+    path.write_text(made.text, encoding="utf-8")
+    assert resolve(str(path)).system.host.sockets == 2
+    with pytest.raises(InputError, match="no host profile is named 'e5'"):
+        skeleton(PRESENT, "mine", host="e5")

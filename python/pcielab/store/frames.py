@@ -1,0 +1,300 @@
+"""Reading a store as data frames, for notebooks and for everything in pcielab that shows numbers.
+
+`docs/reference/store.md` documents the file. The compiled half writes it, and reads it, whole and checked against
+its digests; this module makes frames of it. pandas is loaded with the first frame, which many commands never ask
+for.
+"""
+
+import json
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pcielab import _core
+from pcielab.errors import InputError
+from pcielab.extras import needed
+from pcielab.store.shape import MANIFEST, PARAMETERS, check_shape
+from pcielab.store.table import table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars
+
+RunKind: TypeAlias = Literal["transfers", "messages", "fabric", "frames"]
+"""What the tests of a run send; all but frames come in suites."""
+_SHOWN_ROWS = 12
+METRICS = (
+    "time",
+    "bytes",
+    "transactions",
+    "bandwidth",
+    "bandwidth_low",
+    "bandwidth_high",
+    "rate",
+    "average_total",
+    "average",
+    "median",
+    "minimum",
+    "maximum",
+    "p95",
+    "p99",
+    "p999",
+    "outliers",
+    "samples",
+)
+"""The metrics of the published suite, in the order in which they are shown; others follow by the alphabet."""
+
+
+class Store:
+    """One run: its manifest, its tests, and their numbers. Made by `open_store`.
+
+    Frames are read once, when first asked for, and shared: copy one before changing it.
+
+    Attributes:
+        path: Where the store is.
+        manifest: What was run on what, in the order in which it was written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest: dict[str, Any] = json.loads(_core.read_manifest(path))
+        check_shape(self.manifest, MANIFEST, path, "manifest")
+
+    def __repr__(self) -> str:
+        return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
+
+    def _repr_html_(self) -> str:
+        rows = self.frame.head(_SHOWN_ROWS).to_html(index=False, escape=True)
+        about = f"{escape(self.origin)}, {escape(self.extent)}, <code>{escape(str(self.path))}</code>"
+        return f"<div><strong>{escape(self.title)}</strong>, {about}{rows}</div>"
+
+    @property
+    def origin(self) -> str:
+        """Where the numbers come from: measured, simulated, emulated, rtl or modelled."""
+        return str(self.manifest.get("origin", "unknown"))
+
+    @property
+    def title(self) -> str:
+        """One line for people; the name of the file where the manifest has none."""
+        return str(self.manifest.get("title") or self.path.stem)
+
+    @property
+    def kind(self) -> RunKind:
+        """What its tests send, as their parameters tell: transfers, messages, flows in a fabric, or frames."""
+        parameters = set(self.tests.columns)
+        if "frame_bytes" in parameters:
+            return "frames"
+        return "messages" if "way" in parameters else "fabric" if "flows" in parameters else "transfers"
+
+    def require_kind(self, kind: RunKind, purpose: str) -> None:
+        """Refuse a store whose tests are of another kind.
+
+        Args:
+            kind: What is needed.
+            purpose: What it is needed for, in words.
+
+        Raises:
+            InputError: They are of another kind.
+        """
+        if self.kind != kind:
+            raise InputError(f"{self.path}: is a run of kind {self.kind}: {purpose} needs one of kind {kind}")
+
+    @property
+    def planned(self) -> int | None:
+        """How many tests the run has in all; None where the store does not say, as those of schema 1."""
+        tests = self.manifest.get("tests")
+        return tests if isinstance(tests, int) else None
+
+    @cached_property
+    def done(self) -> int:
+        """How many tests have come to their end, whatever it was."""
+        return sum(status != "interrupted" for *_, status, _ in self._contents.tests())
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether the run was stopped before its last test, or is still going on."""
+        return self.planned is not None and self.done < self.planned
+
+    @property
+    def extent(self) -> str:
+        """How many tests there are, in words: `81 tests`, or `5 of 81 tests` where the store is incomplete."""
+        number = f"{self.done} of {self.planned}" if self.incomplete else str(len(self._contents.tests()))
+        return f"{number} {'test' if number == '1' else 'tests'}"
+
+    @property
+    def described(self) -> str:
+        """Title and origin, and how much there is of the run where it is incomplete."""
+        return f"{self.title} ({self.origin}{f', {self.extent}' if self.incomplete else ''})"
+
+    @property
+    def latency_includes(self) -> str:
+        """What is part of a latency beside the transfer, where the device tells: `doorbell, interrupt`."""
+        return ", ".join(map(str, (self.manifest.get("device") or {}).get("latency_includes") or ()))
+
+    @cached_property
+    def _contents(self) -> _core.StoreContents:
+        contents = _core.read_store(self.path)
+        if json.loads(contents.manifest) != self.manifest:
+            raise InputError(f"{self.path}: another store has taken its place since it was opened: open it again")
+        return contents
+
+    @cached_property
+    def tests(self) -> "pd.DataFrame":
+        """One row per test, in suite order.
+
+        The columns are id, family, name, one per parameter (such as `operation` or `size_bytes`), status, message.
+        """
+        import pandas as pd
+
+        rows = self._contents.tests()
+        records = [
+            {"id": test, "family": family, "name": name} | self._parameters(test, parameters)
+            for test, family, name, parameters, _, _ in rows
+        ]
+        frame = pd.DataFrame.from_records(records, columns=None if records else ["id", "family", "name"])
+        frame["status"] = [row[4] for row in rows]
+        frame["message"] = pd.Series([row[5] for row in rows], dtype=object)
+        return frame
+
+    def _parameters(self, test: int, text: str) -> dict[str, Any]:
+        parameters: dict[str, Any] = json.loads(text)
+        taken = {"id", "family", "name", "status", "message"} & parameters.keys()
+        if taken:
+            raise InputError(
+                f"{self.path}: test {test} has a parameter `{min(taken)}`, which is no parameter's name"
+            )
+        check_shape(parameters, PARAMETERS, self.path, f"test {test}")
+        return parameters
+
+    @cached_property
+    def scalar_rows(self) -> "pd.DataFrame":
+        """Every number as a row: test, subject (empty for the test as a whole), metric, unit, value."""
+        import pandas as pd
+
+        columns = ("test", "subject", "metric", "unit", "value")
+        frame = pd.DataFrame(dict(zip(columns, self._contents.scalars(), strict=True)))
+        return frame.astype({"test": "int64", "subject": str, "metric": str, "unit": str, "value": "float64"})
+
+    @cached_property
+    def scalars(self) -> "pd.DataFrame":
+        """`tests`, with one column more for each metric of a test as a whole (`bandwidth`, `median`, ...).
+
+        Values are in the units of `units`; a test that lacks a metric has NaN. The parameter `transactions`, how
+        many were asked for, is `transactions_asked` here: `transactions` is the metric, how many there were.
+        """
+        whole = self.scalar_rows[self.scalar_rows["subject"] == ""]
+        wide = whole.pivot(index="test", columns="metric", values="value")
+        known = [metric for metric in METRICS if metric in wide.columns]
+        wide = wide[known + sorted(set(wide.columns) - set(known))]
+        return self.tests.rename(columns={"transactions": "transactions_asked"}).join(wide, on="id")
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """One row per test, units in the names: origin, test, parameters, status, metrics such as `median_ns`."""
+        return table(self)
+
+    def polars(self) -> "polars.DataFrame":
+        """`frame`, for polars (`pcielab[notebook]`)."""
+        frame: polars.DataFrame = needed("polars", "notebook").from_pandas(self.frame)
+        return frame
+
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The unit of each metric: `{"median": "ns", "bandwidth": "Gb/s", ...}`; `1` for a count."""
+        return dict(zip(self.scalar_rows["metric"], self.scalar_rows["unit"], strict=True))
+
+    def distribution(self, test_id: int, metric: str = "latency") -> "pd.DataFrame":
+        """The histogram of a test: bin (in ticks, rising), count, `<metric>_ns`, cdf. Empty if it has none.
+
+        Args:
+            test_id: The test's `id`.
+            metric: What was measured.
+
+        Raises:
+            InputError: Its tick is no fraction.
+        """
+        import pandas as pd
+
+        tick, bins, counted = self._distribution(test_id, metric)
+        bin_, counts = pd.Series(bins, dtype="int64"), pd.Series(counted, dtype="int64")
+        return pd.DataFrame(
+            {
+                "bin": bin_,
+                "count": counts,
+                f"{metric}_ns": bin_ * tick.numerator / tick.denominator,
+                "cdf": counts.cumsum() / counts.sum(),
+            }
+        )
+
+    def _distribution(self, test_id: int, metric: str) -> tuple[Fraction, list[int], list[int]]:
+        tick, bins, counts = self._contents.distribution(test_id, metric) or ("1", [], [])
+        try:
+            return Fraction(tick), bins, counts
+        except (ValueError, ZeroDivisionError):
+            raise InputError(f"{self.path}: test {test_id}: a tick of {tick!r} is no fraction") from None
+
+    def tick_ns(self, test_id: int, metric: str = "latency") -> float:
+        """How long a tick of a test's distribution, and of its latencies in order, is; 1 without a distribution.
+
+        Args:
+            test_id: The test's `id`.
+            metric: What was measured.
+
+        Raises:
+            InputError: Its tick is no fraction.
+        """
+        return float(self._distribution(test_id, metric)[0])
+
+    def series(self, test_id: int, metric: str = "latency_ticks") -> "pd.DataFrame":
+        """Numbers of a test in order, such as its latencies in ticks: index, value. Empty if it has none.
+
+        Args:
+            test_id: The test's `id`.
+            metric: What was measured.
+        """
+        import pandas as pd
+
+        values = pd.Series(self._contents.series(test_id, metric), dtype="float64")
+        return pd.DataFrame({"index": range(len(values)), "value": values})
+
+    @cached_property
+    def attachments(self) -> dict[str, str]:
+        """Texts kept beside the numbers, by name: the `sys-*.txt` files of a measured system."""
+        return dict(self._contents.attachments())
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Everything about each test as plain nested data, in suite order and with a fixed order of keys."""
+        for text in self._contents.records():
+            record = json.loads(text)
+            record["parameters"] = self._parameters(record["id"], record["parameters"])
+            yield record
+
+
+def damaged_tests(path: str | Path) -> list[str]:
+    """Which tests of a store are damaged, in words: those that `resume` with `repeat_damaged` does again.
+
+    Args:
+        path: The store's file.
+
+    Raises:
+        InputError: More than tests is damaged, or it is no store.
+    """
+    return _core.damaged_tests(path)
+
+
+def open_store(path: str | Path) -> Store:
+    """Open a store for reading; one that is being written, or was left by a killed run, may be read too.
+
+    Its manifest is read at once, its tests when they are first asked for.
+
+    Args:
+        path: The store's file.
+
+    Raises:
+        InputError: There is no such file, it is not a store, it is damaged, or its schema is newer than this
+            pcielab.
+    """
+    return Store(Path(path))
