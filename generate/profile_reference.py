@@ -8,9 +8,9 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from pcielab.library.fabrics.files import Device, FabricFile, Memory, Node
 from pcielab.library.fabrics.parts import FabricLink, Flow
 from pcielab.library.fabrics.parts import Host as FabricHost
-from pcielab.library.fabrics.files import Device, FabricFile, Memory, Node
 from pcielab.library.message_profiles import MessageProfile
 from pcielab.library.nics import NicProfile, Queues, Step
 from pcielab.library.profiles.files import SystemFile

@@ -1,4 +1,4 @@
-"""The parameters of tests in Python (`pcielab.library.suites.parameters`), from `crates/pcie-workload/src/test.rs`.
+"""Parameters of tests in Python (`pcielab.library.suites.parameters`), from `crates/pcie-workload/src/test.rs`.
 
 One entry there, with its word, its heading and its default, is an option of `pcielab run`, a keyword of
 `single_test`, an axis of sweeps and suites, a column of tables, and a row of the reference.

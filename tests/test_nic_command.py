@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store
+from pcielab.library import shipped
 from pcielab.run.nic import nic_rows
 from test_model_command import pcielab
 
@@ -51,6 +52,24 @@ def test_what_is_in_flight_on_a_full_line_is_as_the_papers_formula_says(tmp_path
         in_flight, by_formula = (float(row[f"packet_reads_{how}"]) for how in ("in_flight", "by_formula"))
         assert in_flight == pytest.approx(by_formula, rel=0.02)
         assert float(row["packet_read_ns"]) > 450
+
+
+def test_interrupts_moderated_by_time_come_as_often_as_said_and_packets_wait_for_them(tmp_path: Path) -> None:
+    text = (shipped.directory("profiles") / "nics" / "niantic-dpdk.toml").read_text(encoding="utf-8")
+    file = tmp_path / "itr.toml"
+    interrupt = '[[step]]\nwhat = "RX interrupt"\npath = "rx"\nactor = "device"\nkind = "msi"\nbytes = 4\n'
+    file.write_text(f"{text}\n{interrupt}moderation_ns = 20_000\n", encoding="utf-8")
+    for name in ("niantic-dpdk", str(file)):
+        more = ("--direction", "rx", "--frames", "1500", "--line", "10")
+        done = pcielab(
+            "run", "--nic", name, "--profile", "snb", *more, "-o", str(tmp_path / f"{Path(name).stem}.db")
+        )
+        assert done.exit_code == 0, done.stderr
+    plain, moderated = (open_store(tmp_path / f"{name}.db").scalar_rows for name in ("niantic-dpdk", "itr"))
+    rate = moderated.query("subject == 'rx: RX interrupt' and metric == 'rate'")["value"].item()
+    assert rate == pytest.approx(1e9 / 20_000, rel=0.01)
+    waits = [rows.query("subject == '' and metric == 'average'")["value"].item() for rows in (plain, moderated)]
+    assert waits[1] - waits[0] == pytest.approx(10_000, rel=0.05), "half of the time between two"
 
 
 def test_the_same_seed_gives_the_same_rows_whatever_the_jobs(tmp_path: Path) -> None:

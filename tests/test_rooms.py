@@ -1,4 +1,4 @@
-"""The house as CONTRIBUTING draws it: a crate depends only on crates above it, and every crate is on the map."""
+"""The house as CONTRIBUTING draws it: every crate and every room is on its map, and needs only those above it."""
 
 import re
 import tomllib
@@ -33,3 +33,24 @@ def test_a_crate_depends_only_on_crates_above_it() -> None:
         if needed not in order[:place]
     ]
     assert wrong == []
+
+
+def layers() -> list[set[str]]:
+    """The rooms of the Python package as import-linter holds them, those that others stand on first."""
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+    whole = next(one for one in tools["importlinter"]["contracts"] if one["containers"] == ["pcielab"])
+    return [set(layer.split(" | ")) for layer in reversed(whole["layers"])]
+
+
+def drawn_rooms() -> list[str]:
+    """The rooms of the Python package in the order of the map."""
+    rows = re.findall(r"^\| (`[^|]+(?:\.py|/)`) \|", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    return [re.sub(r"\.py$|/$", "", room) for row in rows for room in re.findall(r"`([a-z_./]+)`", row)]
+
+
+def test_every_room_of_python_is_on_the_map_in_the_order_of_its_layers() -> None:
+    rooms, left = drawn_rooms(), layers()
+    assert sorted(rooms) == sorted(set().union(*left))
+    for layer in left:
+        first, rooms = rooms[: len(layer)], rooms[len(layer) :]
+        assert set(first) == layer

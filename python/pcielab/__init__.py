@@ -10,8 +10,8 @@ What the command line does, as functions:
     pcielab.sweep(system, test="bw-rd", window=["64K", "1M", "16M"], size=[64, 512]).plot()
 
 `pcielab.bounds` and `pcielab.model` have the closed-form bounds, `pcielab.report` figures and reports,
-`pcielab.formats.exporters` and `pcielab.formats.importers` other formats. Names are loaded when they are first used, so that a
-command that needs no data frames does not wait for them.
+`pcielab.formats` other tools' files. Names are loaded when they are first used, so that a command that needs no
+data frames does not wait for them.
 """
 
 from pcielab.on_demand import names_on_demand

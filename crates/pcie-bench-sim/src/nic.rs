@@ -154,6 +154,7 @@ fn reduced(
             about(&subject, "downstream_bytes", "B", outcome.downstream_bytes),
             about(&subject, "average", "ns", outcome.mean_ns),
             about(&subject, "in_flight", "1", outcome.in_flight),
+            about(&subject, "rate", "1/s", outcome.accesses_per_s),
         ]);
     }
     let mut bins = BTreeMap::<i64, u64>::new();

@@ -7,6 +7,8 @@ use crate::ModelError;
 
 /// The largest step, in bytes, batches included.
 const MAX_STEP_BYTES: u64 = 1 << 20;
+/// The longest time between two interrupts: ten milliseconds. Network cards have a millisecond to eight.
+const MAX_MODERATION_NS: u32 = 10_000_000;
 
 /// Everything that happens over PCIe in sending and receiving packets, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +24,7 @@ pub struct Interactions {
     #[serde(rename = "step")]
     #[schemars(length(min = 1))]
     pub steps: Vec<Step>,
-    /// Its queues and buffers. Bounds do not depend on them; a simulation does.
+    /// Its queues and buffers. Bounds depend on where headers are split off alone; a simulation does on all of them.
     #[serde(default)]
     pub queues: Queues,
 }
@@ -69,6 +71,13 @@ impl Default for Queues {
 }
 
 impl Queues {
+    /// Bytes of a packet that a step moves apart from the rest, as its header; 0 where it moves the packet whole.
+    pub fn split_bytes(&self, step: &Step, packet_bytes: u64) -> u64 {
+        let header_bytes = u64::from(self.header_bytes);
+        let received = step.path == Path::Rx && step.moves_packet();
+        if received && packet_bytes > header_bytes { header_bytes } else { 0 }
+    }
+
     fn check(&self) -> Result<(), ModelError> {
         for (key, value, low, high) in [
             ("queues.ring_descriptors", self.ring_descriptors, 1, 1 << 16),
@@ -106,15 +115,20 @@ pub struct Step {
     pub kind: Kind,
     /// How many bytes.
     pub bytes: StepBytes,
-    /// It happens once every so many packets.
-    #[serde(default = "one")]
+    /// It happens once every so many packets; left out: for each, or, if moderated by time, as time goes.
+    #[serde(default)]
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub every_packets: u32,
+    pub every_packets: Option<u32>,
     /// It moves so many pieces of `bytes` at once, one for each packet: 16 bytes in a batch of 40 are one access of 640
     /// bytes every 40 packets.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub batch: u32,
+    /// Interrupts moderated by time: between two of a queue so many nanoseconds pass, unless `every_packets` packets wait
+    /// before, the first of the two.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_MODERATION_NS))]
+    pub moderation_ns: Option<u32>,
 }
 
 const fn one() -> u32 {
@@ -199,9 +213,18 @@ pub enum Packet {
 }
 
 impl Step {
-    /// How often the step happens for one packet.
-    pub fn per_packet(&self) -> f64 {
-        1.0 / (f64::from(self.every_packets) * f64::from(self.batch))
+    /// Packets of an access that is not moderated by time.
+    pub fn group_packets(&self) -> u32 {
+        self.every_packets.unwrap_or(1).max(self.batch)
+    }
+
+    /// How often the step happens for one packet, where so many come each second at regular times: for interrupts
+    /// moderated by time that depends on how many come in that time.
+    pub fn per_packet(&self, packets_per_s: f64) -> f64 {
+        let Some(moderation_ns) = self.moderation_ns else { return 1.0 / f64::from(self.group_packets()) };
+        let by_time = 1e9 / (f64::from(moderation_ns) * packets_per_s);
+        let by_count = self.every_packets.map_or(0.0, |packets| 1.0 / f64::from(packets));
+        by_time.max(by_count).min(1.0)
     }
 
     /// How many bytes one access moves.
@@ -228,17 +251,33 @@ impl Step {
                 "actor does not fit kind: the host does mmio-read and mmio-write, the device the others",
             );
         }
-        if self.every_packets == 0 || self.batch == 0 {
+        if self.every_packets == Some(0) || self.batch == 0 {
             return Some("every_packets and batch are 1 or more");
         }
-        if self.every_packets > 1 && self.batch > 1 {
+        if self.every_packets.is_some_and(|packets| packets > 1) && self.batch > 1 {
             return Some("give every_packets or batch, not both: a batch of 40 happens every 40 packets");
         }
-        if is_packet && (self.batch > 1 || self.every_packets > 1) {
+        if is_packet && self.group_packets() > 1 {
             return Some("packets are moved one by one: leave batch and every_packets out");
         }
         if !is_packet && !(1..=MAX_STEP_BYTES).contains(&self.access_bytes(0)) {
             return Some("bytes is \"packet\" or a number above 0, with bytes * batch at most 1 MiB");
+        }
+        self.moderation_ns.and_then(|moderation_ns| self.moderation_problem(moderation_ns))
+    }
+
+    fn moderation_problem(&self, moderation_ns: u32) -> Option<&'static str> {
+        if self.kind != Kind::Msi {
+            return Some("moderation_ns is for interrupts: give it to a step of kind msi, or leave it out");
+        }
+        if !(1..=MAX_MODERATION_NS).contains(&moderation_ns) {
+            return Some("moderation_ns is 1 to 10000000: the nanoseconds between two interrupts");
+        }
+        if self.batch > 1 || self.every_packets == Some(1) {
+            return Some(
+                "with moderation_ns, every_packets is 2 or more, the packets that bring an interrupt sooner, or left \
+                 out; leave batch out",
+            );
         }
         None
     }
@@ -260,9 +299,18 @@ impl Interactions {
         }
         self.queues.check()?;
         for path in [Path::Tx, Path::Rx] {
-            let mut steps = self.steps.iter().filter(|step| step.path == path).peekable();
-            if steps.peek().is_some() && !steps.any(Step::moves_packet) {
+            let steps: Vec<_> = self.steps.iter().enumerate().filter(|(_, step)| step.path == path).collect();
+            let Some(packet) = steps.iter().position(|(_, step)| step.moves_packet()) else {
+                if steps.is_empty() {
+                    continue;
+                }
                 return Err(ModelError::PacketStays { path: path.name() });
+            };
+            if let Some((index, step)) = steps[..packet].iter().find(|(_, step)| step.moderation_ns.is_some())
+            {
+                let problem = "moderation_ns is for interrupts that tell of packets: put the step behind the one that \
+                               moves the packet";
+                return Err(ModelError::Step { number: index + 1, what: step.what.clone(), problem });
             }
         }
         Ok(())

@@ -15,6 +15,7 @@ mod interactions;
 mod limits;
 mod load;
 mod model;
+mod moderation;
 mod nic;
 pub mod pio;
 mod sizing;
@@ -27,5 +28,6 @@ pub use interactions::{Actor, Interactions, Kind, Path, Queues, Step, StepBytes}
 pub use limits::Limits;
 pub use load::Load;
 pub use model::{Model, ModelParameters};
+pub use moderation::settled_rate;
 pub use nic::NicThroughput;
 pub use sizing::{PathSizing, Sizing, sizing};

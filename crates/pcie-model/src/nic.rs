@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interactions::{Interactions, Kind, Path, Step, StepBytes};
+use crate::moderation::settled_rate;
 use crate::{Answer, Ethernet, Load, Model, ModelError};
 
 /// What a NIC reaches with frames of one size, and what the line asks for.
@@ -36,18 +37,27 @@ impl Model {
         device.check()?;
         ethernet.check()?;
         let packet_bytes = Ethernet::transferred_bytes(frame_bytes)?;
-        let tx = self.path_load(device, Path::Tx, packet_bytes);
-        let rx = self.path_load(device, Path::Rx, packet_bytes);
+        let tx = |rate| self.path_load(device, Path::Tx, packet_bytes, rate);
+        let rx = |rate| self.path_load(device, Path::Rx, packet_bytes, rate);
+        let bi = self.settled_answer(|rate| tx(rate) + rx(rate), packet_bytes);
         Ok(NicThroughput {
             frame_bytes,
-            bi: self.answer(&(tx + rx), packet_bytes).ok_or(ModelError::NoSteps)?,
-            tx: self.answer(&tx, packet_bytes),
-            rx: self.answer(&rx, packet_bytes),
+            bi: bi.ok_or(ModelError::NoSteps)?,
+            tx: self.settled_answer(tx, packet_bytes),
+            rx: self.settled_answer(rx, packet_bytes),
             line_gbps: ethernet.data_gbps(frame_bytes, self.accounting),
         })
     }
 
-    fn path_load(&self, device: &Interactions, path: Path, packet_bytes: u64) -> Load {
+    /// The answer for a load that depends on the packets of a second, as interrupts moderated by time do: the one at
+    /// whose rate it is the load.
+    fn settled_answer(&self, load: impl Fn(f64) -> Load, packet_bytes: u64) -> Option<Answer> {
+        let answer = |rate| self.answer(&load(rate), packet_bytes);
+        answer(0.0)?;
+        answer(settled_rate(|rate| answer(rate).map_or(0.0, |found| found.millions_per_s * 1e6)))
+    }
+
+    fn path_load(&self, device: &Interactions, path: Path, packet_bytes: u64, packets_per_s: f64) -> Load {
         let mut load = Load::default();
         for step in device.steps.iter().filter(|step| step.path == path) {
             if self.accounting == Accounting::Sigcomm18 && receives_packet(step) {
@@ -55,7 +65,12 @@ impl Model {
                 // free-list read before it.
                 load.upstream_bytes = 0.0;
             }
-            load = load + self.step_load(step, packet_bytes) * step.per_packet();
+            let header_bytes = device.queues.split_bytes(step, packet_bytes);
+            let once = match header_bytes {
+                0 => self.step_load(step, packet_bytes),
+                _ => self.step_load(step, header_bytes) + self.step_load(step, packet_bytes - header_bytes),
+            };
+            load = load + once * step.per_packet(packets_per_s);
         }
         load
     }

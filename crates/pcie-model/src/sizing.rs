@@ -78,7 +78,7 @@ fn dmas_per_packet(device: &Interactions, path: Path) -> f64 {
         .steps
         .iter()
         .filter(|step| step.path == path && step.kind.is_dma())
-        .map(|step| step.per_packet())
+        .map(|step| 1.0 / f64::from(step.group_packets()))
         .sum()
 }
 

@@ -14,6 +14,7 @@ mod bus;
 mod error;
 mod happening;
 mod layout;
+mod moderation;
 mod outcome;
 mod path;
 
@@ -26,6 +27,7 @@ use crate::machine::Machine;
 use bus::Bus;
 use happening::{Access, Happening, Timer};
 use layout::Layout;
+use moderation::Moderation;
 use outcome::Measured;
 use path::{Progress, Shape};
 use pcie_model::{Ethernet, Interactions, Kind, Path};
@@ -173,13 +175,21 @@ impl<'a> NicRun<'a> {
                     return Err(NicError::Stopped);
                 }
                 // Packets may come from the line and be dropped for ever.
-                if self.measured.dropped_in_a_row() > u64::from(self.nic.queues.ring_descriptors) * 1024 {
+                if self.measured.dropped_in_a_row() > self.dropped_for_ever() {
                     return Err(NicError::Stuck);
                 }
             }
         }
         let (now, finished) = (self.bus.now(), self.finished());
         Ok(self.measured.outcome(self.nic, now, finished, self.bus.counted(), self.interval))
+    }
+
+    /// More packets than are dropped one after the other by a NIC that goes on some time: rings of them many times over,
+    /// and those that come between two interrupts.
+    fn dropped_for_ever(&self) -> u64 {
+        let moderation = self.nic.steps.iter().filter_map(|step| step.moderation_ns).max().unwrap_or(0);
+        let held_back = (f64::from(moderation) / self.interval.as_ns()).ceil() as u64;
+        1024 * u64::from(self.nic.queues.ring_descriptors) + 2 * held_back
     }
 
     /// Packets that are done with: those that left to the line, or that the driver has.
@@ -198,6 +208,7 @@ impl<'a> NicRun<'a> {
         match happening {
             Happening::Timer(Timer::Arrived) => self.packet_arrives(),
             Happening::Timer(Timer::Left) => self.left += 1,
+            Happening::Timer(Timer::Moderated) => (),
             Happening::Sent(access) => {
                 let Some(owner) = self.owner(access) else { return };
                 if let Some(progress) = &self.paths[owner.path] {
@@ -265,27 +276,33 @@ impl<'a> NicRun<'a> {
             for path in [RX, TX] {
                 let stages = self.paths[path].as_ref().map_or(0, |progress| progress.stages.len());
                 for stage in (0..stages).rev() {
-                    if self.may_begin(path, stage) {
-                        self.begin(path, stage);
+                    if let Some(packets) = self.next_group(path, stage) {
+                        self.begin(path, stage, packets);
                         began = true;
                     }
                 }
             }
         }
+        self.look_again_when_moderated();
     }
 
-    /// Whether the next group of a stage can begin.
-    fn may_begin(&self, path: usize, stage: usize) -> bool {
+    /// Packets of the next group of a stage; none if it cannot begin.
+    fn next_group(&self, path: usize, stage: usize) -> Option<u64> {
+        let progress = self.paths[path].as_ref()?;
+        let ready = progress.ready_for(stage).unwrap_or_else(|| self.supply(path));
+        let packets = progress.stages[stage].next_group(ready, self.bus.now())?;
+        self.has_room(path, stage, packets).then_some(packets)
+    }
+
+    /// Whether the NIC has what a group of a stage takes besides what went before it: room for descriptors, packets.
+    fn has_room(&self, path: usize, stage: usize, packets: u64) -> bool {
         let Some(progress) = &self.paths[path] else { return false };
         let (begun, one) = (progress.stages[stage].begun, progress.stages[stage].shape);
-        let needed = begun + one.period;
-        if needed > progress.ready_for(stage).unwrap_or_else(|| self.supply(path)) {
-            return false;
-        }
+        let needed = begun + packets;
         let queues = &self.nic.queues;
-        let packets = &progress.stages[progress.packet_stage];
+        let moved = &progress.stages[progress.packet_stage];
         if stage < progress.packet_stage && one.kind == Kind::DmaRead {
-            return needed <= packets.begun + u64::from(queues.descriptors_held);
+            return needed <= moved.begun + u64::from(queues.descriptors_held);
         }
         match (one.moves_packet, path) {
             (false, _) => true,
@@ -308,11 +325,23 @@ impl<'a> NicRun<'a> {
         }
     }
 
-    fn begin(&mut self, path: usize, stage: usize) {
+    /// Interrupts that packets wait for come when it is time, whatever else happens.
+    fn look_again_when_moderated(&mut self) {
+        for progress in self.paths.iter_mut().flatten() {
+            for stage in 1..progress.stages.len() {
+                let waiting = progress.ready_for(stage) > Some(progress.stages[stage].begun);
+                let moderation = progress.stages[stage].moderation.as_mut().filter(|_| waiting);
+                if let Some(at) = moderation.and_then(Moderation::wake_at) {
+                    self.bus.wake_at(at, Timer::Moderated);
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, path: usize, stage: usize, packets: u64) {
         let Some(progress) = &mut self.paths[path] else { return };
         let shape = progress.stages[stage].shape;
-        let group = progress.stages[stage].begun / shape.period;
-        progress.stages[stage].begun += shape.period;
+        let group = progress.stages[stage].begin(packets, self.bus.now());
         if stage == 0 {
             self.driver_writes(path, shape, group);
         }
@@ -354,7 +383,7 @@ fn check_queues(nic: &Interactions, frame: u64, packet_bytes: u64) -> Result<(),
         return Err(NicError::Packet { buffer: queues.buffer_bytes, frame, needed: packet_bytes });
     }
     for step in &nic.steps {
-        let batch = u64::from(step.every_packets.max(step.batch));
+        let batch = u64::from(step.group_packets());
         if u64::from(queues.ring_descriptors) < 2 * batch {
             let (ring, step) = (queues.ring_descriptors, step.what.clone());
             return Err(NicError::Ring { ring, step, needed: 2 * batch });

@@ -9,10 +9,10 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.library.fabrics.parts import Discipline
 from pcielab.fabric.requests import requests_of, summary_of
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.parts import Discipline
 
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 MOST_MICROSECONDS = 1e6

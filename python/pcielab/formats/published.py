@@ -1,7 +1,7 @@
 """The words of the published pcie-bench files: columns, names of tests, patterns and cache states, families.
 
 Source: the published data and the behaviour of the program that wrote them. Everything here is what reading and
-writing share; `importers.pcie_bench` and `exporters.pcie_bench` do the work.
+writing share; `importers.pcie_bench` and `exporters.pcie_bench` beside it do the work.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Every kind of profile and suite by one door: which kinds a name or a file is of, and what it says.
 
-What a kind means belongs to `profiles`, `model`, `fabric` and `suites`; this module only knows all of them, and
-loads those that a question is about.
+What a kind means belongs to the module of that kind; this one only knows all of them, and loads those that a
+question is about.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,20 +64,20 @@ def profile_listing(
     if sets:
         raise InputError(f"--set: only a system's values can be changed, not those of a profile of kind {kind}")
     if kind == "nic":
-        from pcielab.model import load_nic
+        from pcielab.library.nics import load_nic
 
         nic = load_nic(name_or_path)
         content = nic.model_dump(exclude={"description", "provenance"})
         return document_listing(kind, nic.description, Provenance(source=nic.provenance), content)
     document: Any
     if kind == "messages":
-        from pcielab.model import load_message_profile
+        from pcielab.library.message_profiles import load_message_profile
 
         document = load_message_profile(name_or_path)
     else:
-        from pcielab import fabric
+        from pcielab.library.fabrics.load import load
 
-        document = fabric.load(name_or_path).file
+        document = load(name_or_path).file
     content = document.model_dump(exclude={"title", "provenance"})
     return document_listing(kind, document.title, document.provenance, content)
 
@@ -91,15 +91,15 @@ def profile_schema(kind: ProfileKind) -> dict[str, Any]:
 
 def _profile_model(kind: ProfileKind) -> Any:
     if kind == "nic":
-        from pcielab.model import NicProfile
+        from pcielab.library.nics import NicProfile
 
         return NicProfile
     if kind == "messages":
-        from pcielab.model import MessageProfile
+        from pcielab.library.message_profiles import MessageProfile
 
         return MessageProfile
     if kind == "fabric":
-        from pcielab.fabric import FabricFile
+        from pcielab.library.fabrics.files import FabricFile
 
         return FabricFile
     from pcielab.library.profiles.files import FILE_MODELS

@@ -13,11 +13,11 @@ from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
 from pcielab.library.link import Link
+from pcielab.library.message_parts import MessageTimes
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.part import Name, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.read import checked
-from pcielab.library.message_parts import MessageTimes
 
 
 class MessageProfile(MessageTimes):

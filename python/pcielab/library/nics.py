@@ -10,8 +10,8 @@ from typing import Any
 from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
-from pcielab.library.profiles.read import checked
 from pcielab.library.nic_parts import Interactions, Queues, Step
+from pcielab.library.profiles.read import checked
 
 
 class NicProfile(Interactions):
@@ -19,7 +19,7 @@ class NicProfile(Interactions):
 
     def as_question(self) -> dict[str, Any]:
         """The profile as the compiled half takes it."""
-        return self.model_dump(mode="json")
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 def shipped_nics() -> list[str]:

@@ -88,7 +88,8 @@ __getattr__ = names_on_demand(
         "pcielab.model.message_questions": ["crossings", "loopback", "messages"],
         "pcielab.library.message_profiles": ["MessageProfile", "load_message_profile", "shipped_message_profiles"],
         "pcielab.library.nics": ["NicProfile", "Step", "load_nic", "shipped_nics"],
-        "pcielab.model.link": ["Accounting", "Ethernet", "Gap", "Limits", "Link"],
+        "pcielab.library.link": ["Link"],
+        "pcielab.model.link": ["Accounting", "Ethernet", "Gap", "Limits"],
         "pcielab.model.questions": ["bandwidth", "nic", "sizing"],
     },
 )

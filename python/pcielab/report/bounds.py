@@ -1,7 +1,7 @@
 """What the closed-form model says about a run: the bounds that its numbers are held against.
 
-What bounds a test is asked of `pcielab.analysis.explain`, which every command asks; what the link alone allows is asked of
-the model, under the accounting `spec`, a true ceiling, unless another is asked for.
+What bounds a test is asked of `pcielab.analysis.explain`, which every command asks; what the link alone allows is
+asked of the model, under the accounting `spec`, a true ceiling, unless another is asked for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -109,8 +109,51 @@ fn impossible_steps_are_named() {
         message("bytes = \"packet\"", "bytes = 64")
             .starts_with("step: nothing moves the packet on the path tx")
     );
+    let interrupt = "kind = \"msi\"\nbytes = 4\nevery_packets = 32";
+    let moderated = |more: &str| message(interrupt, &format!("kind = \"msi\"\nbytes = 4\n{more}"));
+    assert!(moderated("moderation_ns = 0").contains("1 to 10000000"));
+    assert!(moderated("moderation_ns = 50000\nevery_packets = 1").contains("2 or more"));
+    assert!(moderated("moderation_ns = 50000\nbatch = 2").contains("leave batch out"));
+    assert!(message("batch = 40", "moderation_ns = 50000").contains("kind msi"));
+    let early = "[[step]]\nwhat = \"early\"\npath = \"tx\"\nactor = \"device\"\nkind = \"msi\"\nbytes = 4\nmoderation_ns = 9\n";
+    assert!(message("[[step]]", &format!("{early}\n[[step]]")).starts_with("step 1 (early): moderation_ns"));
     assert!(message("bytes = 16", "bytes = 0").contains("above 0"));
     assert!(message("batch = 40", "packets = 40").contains("unknown field"));
+}
+
+#[test]
+fn interrupts_moderated_by_time_take_their_share_of_the_time_and_not_of_each_packet() {
+    let model = model(Accounting::Spec);
+    let with = |change: &dyn Fn(&mut crate::Step)| {
+        let mut device = niantic_kernel();
+        let interrupts = device.steps.iter_mut().filter(|step| step.kind == Kind::Msi);
+        interrupts.for_each(change);
+        model.nic(&device, FORTY_GIGABIT, 64).unwrap().rx.unwrap().millions_per_s
+    };
+    let counted = |packets| with(&move |step| step.every_packets = Some(packets));
+    let timed =
+        |ns, packets| with(&move |step| (step.moderation_ns, step.every_packets) = (Some(ns), packets));
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    assert!(near(timed(1, None), counted(1)), "none is held back");
+    assert!(near(timed(10_000_000, Some(32)), counted(32)), "the count is there long before");
+    // Three packets in the time: as one every three.
+    let three = 3e3 / counted(3);
+    assert!((timed(three.round() as u32, None) / counted(3) - 1.0).abs() < 1e-3);
+    assert!(timed(50_000, None) > counted(1000));
+}
+
+#[test]
+fn a_header_that_is_split_off_is_a_write_of_its_own() {
+    let mut device = simple_nic();
+    device.steps.retain(|step| step.path == Path::Rx && step.moves_packet());
+    let model = model(Accounting::Spec);
+    let rate = |device: &Interactions| model.nic(device, FORTY_GIGABIT, 256).unwrap().bi.millions_per_s;
+    let whole = rate(&device);
+    device.queues.header_bytes = 128;
+    // 252 B with the 24 of a write, and 24 more.
+    assert!((whole / rate(&device) - 300.0 / 276.0).abs() < 1e-9);
+    device.queues.header_bytes = 256;
+    assert_eq!(rate(&device), whole, "shorter packets stay whole");
 }
 
 #[test]

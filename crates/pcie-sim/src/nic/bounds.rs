@@ -8,7 +8,7 @@ use super::path::Shape;
 use super::{Direction, NicError, PATHS, Traffic};
 use crate::link::port::Port;
 use crate::machine::Machine;
-use pcie_model::{Ethernet, Interactions, Kind, Path};
+use pcie_model::{Ethernet, Interactions, Kind, Path, settled_rate};
 use pcie_time::Picoseconds;
 use pcie_wire::TlpKind;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct LinkBound {
 }
 
 impl LinkBound {
-    /// Of a NIC on a machine.
+    /// Of a NIC on a machine, at the rate that it lets through.
     ///
     /// # Errors
     /// The frame, or the NIC's queues, cannot be.
@@ -31,24 +31,37 @@ impl LinkBound {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         let system = machine.system();
         let layout = Layout::new(nic, system.chunk_bytes * system.chunk_addresses.len() as u64)?;
+        let at = |rate| Self::at_rate(machine, &layout, nic, traffic.direction, packet_bytes, rate);
+        Ok(at(settled_rate(|rate| at(rate).packets_per_s())))
+    }
+
+    /// Where so many packets come each second, which interrupts moderated by time depend on.
+    fn at_rate(
+        machine: &Machine,
+        layout: &Layout,
+        nic: &Interactions,
+        direction: Direction,
+        packet_bytes: u64,
+        packets_per_s: f64,
+    ) -> Self {
         let mut bound = Self::default();
         for (number, step) in nic.steps.iter().enumerate() {
-            let wanted = match traffic.direction {
+            let wanted = match direction {
                 Direction::Both => true,
                 Direction::Tx => step.path == Path::Tx,
                 Direction::Rx => step.path == Path::Rx,
             };
             if wanted {
                 let path = PATHS[usize::from(step.path == Path::Rx)];
-                let (up, down) = machine.access_bytes(&layout, path, Shape::new(number, step), packet_bytes);
-                bound.upstream_ns += up * step.per_packet();
-                bound.downstream_ns += down * step.per_packet();
+                let (up, down) = machine.access_bytes(layout, path, Shape::new(number, step), packet_bytes);
+                bound.upstream_ns += up * step.per_packet(packets_per_s);
+                bound.downstream_ns += down * step.per_packet(packets_per_s);
             }
         }
         let (uplink, downlink) = machine.ports();
         bound.upstream_ns *= byte_ns(&uplink);
         bound.downstream_ns *= byte_ns(&downlink);
-        Ok(bound)
+        bound
     }
 
     /// Packets each second.

@@ -12,6 +12,8 @@ pub(super) enum Timer {
     Arrived,
     /// A packet has left to the line.
     Left,
+    /// An interrupt that was held back may come.
+    Moderated,
 }
 
 /// What the NIC or its driver sees.

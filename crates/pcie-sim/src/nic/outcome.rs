@@ -41,6 +41,8 @@ pub struct StepOutcome {
     pub mean_ns: f64,
     /// Accesses under way at a time, on average.
     pub in_flight: f64,
+    /// Accesses that came to their end each second.
+    pub accesses_per_s: f64,
 }
 
 /// What came out.
@@ -167,6 +169,7 @@ impl Measured {
             downstream_bytes: (crossed.downstream_bytes - before.downstream_bytes) as f64 / packets,
             mean_ns: if accesses.count > 0 { accesses.time.as_ns() / accesses.count as f64 } else { 0.0 },
             in_flight: accesses.time.as_ns() / elapsed_ns,
+            accesses_per_s: accesses.count as f64 * 1e9 / elapsed_ns,
         });
         NicOutcome {
             packets_per_s,

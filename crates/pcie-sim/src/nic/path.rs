@@ -1,29 +1,39 @@
 //! How far the steps of one direction have come.
 //!
-//! A step that happens once every so many packets goes on in groups of them. Groups of a step begin in order and may come
-//! to their ends in any; what a step has behind it counts up to the first group that has not.
+//! A step that happens once every so many packets goes on in groups of them; an interrupt that is moderated by time, in
+//! groups of as many as wait for it. Groups of a step begin in order and may come to their ends in any; what a step has
+//! behind it counts up to the first group that has not.
 
+use super::moderation::Moderation;
 use pcie_model::{Interactions, Kind, Path, Step, StepBytes};
+use pcie_time::Picoseconds;
 use std::collections::VecDeque;
 
 /// Groups that are over, counted up to the first that is not.
 #[derive(Clone, Debug, Default)]
 struct Prefix {
     groups: u64,
-    /// From that one on, whether each is over.
-    ahead: VecDeque<bool>,
+    packets: u64,
+    /// From that one on, the packets of each and whether it is over.
+    ahead: VecDeque<(u64, bool)>,
 }
 
 impl Prefix {
+    /// A group of so many packets begins; returns its number.
+    fn begin(&mut self, packets: u64) -> u64 {
+        self.ahead.push_back((packets, false));
+        self.groups + self.ahead.len() as u64 - 1
+    }
+
     fn mark(&mut self, group: u64) {
         let place = (group - self.groups) as usize;
-        if place >= self.ahead.len() {
-            self.ahead.resize(place + 1, false);
+        if let Some((_, over)) = self.ahead.get_mut(place) {
+            *over = true;
         }
-        self.ahead[place] = true;
-        while self.ahead.front() == Some(&true) {
+        while let Some(&(packets, true)) = self.ahead.front() {
             self.ahead.pop_front();
             self.groups += 1;
+            self.packets += packets;
         }
     }
 }
@@ -34,7 +44,7 @@ pub(super) struct Shape {
     /// Its number among all steps of the NIC.
     pub(super) step: usize,
     pub(super) kind: Kind,
-    /// It happens once every so many packets.
+    /// It happens once every so many packets, unless time moderates it.
     pub(super) period: u64,
     /// Bytes that an access moves; none for the packet.
     pub(super) bytes: Option<u64>,
@@ -51,7 +61,7 @@ impl Shape {
         Self {
             step: number,
             kind: step.kind,
-            period: u64::from(step.every_packets.max(step.batch)),
+            period: u64::from(step.group_packets()),
             bytes,
             moves_packet: step.moves_packet(),
         }
@@ -69,12 +79,32 @@ pub(super) struct Stage {
     pub(super) shape: Shape,
     /// Packets for which it has begun.
     pub(super) begun: u64,
+    pub(super) moderation: Option<Moderation>,
     over: Prefix,
 }
 
 impl Stage {
     fn new(number: usize, step: &Step) -> Self {
-        Self { shape: Shape::new(number, step), begun: 0, over: Prefix::default() }
+        let (shape, moderation) = (Shape::new(number, step), Moderation::of(step));
+        Self { shape, begun: 0, moderation, over: Prefix::default() }
+    }
+
+    /// Packets of its next group, where `ready` have everything before it behind them; none if it is not its turn.
+    pub(super) fn next_group(&self, ready: u64, now: Picoseconds) -> Option<u64> {
+        let waiting = ready.saturating_sub(self.begun);
+        match &self.moderation {
+            None => (waiting >= self.shape.period).then_some(self.shape.period),
+            Some(moderation) => moderation.is_due(waiting, now).then_some(waiting),
+        }
+    }
+
+    /// A group begins; returns its number.
+    pub(super) fn begin(&mut self, packets: u64, now: Picoseconds) -> u64 {
+        self.begun += packets;
+        if let Some(moderation) = &mut self.moderation {
+            moderation.interrupts(now);
+        }
+        self.over.begin(packets)
     }
 
     /// Packets for which the next step may follow: writes stay in order, so that what follows one is sent right behind it.
@@ -84,7 +114,7 @@ impl Stage {
 
     /// Packets for which it is over.
     pub(super) fn over(&self) -> u64 {
-        self.over.groups * self.shape.period
+        self.over.packets
     }
 }
 

@@ -9,7 +9,16 @@ const KEY: TestKey = TestKey { seed: 1, test: 0 };
 fn step(what: &str, path: Path, kind: Kind, bytes: Option<u32>, every_packets: u32, batch: u32) -> Step {
     let actor = if matches!(kind, Kind::MmioRead | Kind::MmioWrite) { Actor::Host } else { Actor::Device };
     let bytes = bytes.map_or_else(|| serde_json::from_str("\"packet\"").unwrap(), StepBytes::Number);
-    Step { what: what.into(), path, actor, kind, bytes, every_packets, batch }
+    Step {
+        what: what.into(),
+        path,
+        actor,
+        kind,
+        bytes,
+        every_packets: Some(every_packets),
+        batch,
+        moderation_ns: None,
+    }
 }
 
 /// The shipped niantic-dpdk.
@@ -130,12 +139,90 @@ fn header_split_takes_a_tlp_more_for_each_packet() {
     assert!((more - 24.0).abs() < 2.0, "the header of a write with 64-bit addresses: {more}");
 }
 
+/// The shipped niantic-dpdk with an interrupt for what was received, moderated by time.
+fn interrupting(moderation_ns: u32, every_packets: Option<u32>) -> Interactions {
+    let mut nic = niantic();
+    let one = step("interrupt", Path::Rx, Kind::Msi, Some(4), 1, 1);
+    nic.steps.push(Step { every_packets, moderation_ns: Some(moderation_ns), ..one });
+    nic.queues.ring_descriptors = 4096;
+    nic
+}
+
+#[test]
+fn interrupts_come_as_time_and_count_let_them() {
+    let machine = machine(snb(), 256, |_| ());
+    // A frame of 1500 B on 10 Gb/s comes every 1,216 ns.
+    let traffic = Traffic { packets: 40_000, ..traffic(1500, Direction::Rx, 10.0) };
+    let apart_ns = traffic.ethernet.interval_ns(traffic.frame_bytes);
+    for (moderation_ns, every_packets, expected_ns) in [
+        (50_000, None, 50_000.0),
+        (50_000, Some(64), 50_000.0),
+        (50_000, Some(16), 16.0 * apart_ns),
+        (1_000, None, apart_ns),
+        (1_000, Some(64), apart_ns),
+    ] {
+        let nic = interrupting(moderation_ns, every_packets);
+        let found = run(&machine, &nic, traffic);
+        let case = format!("{moderation_ns} {every_packets:?}");
+        assert_eq!((found.bound, found.dropped_share), (NicBound::Line, 0.0), "{case}");
+        let interrupts = &found.steps[8];
+        assert!(
+            (interrupts.accesses_per_s * expected_ns / 1e9 - 1.0).abs() < 0.003,
+            "{case}: {interrupts:?}"
+        );
+        let by_formula = nic.steps[8].per_packet(found.packets_per_s);
+        let crossed = interrupts.upstream_bytes / 28.0;
+        assert!((crossed / by_formula - 1.0).abs() < 0.003, "{case}: {crossed} {by_formula}");
+    }
+}
+
+#[test]
+fn packets_wait_half_of_the_time_between_interrupts() {
+    let machine = machine(snb(), 256, |_| ());
+    let traffic = Traffic { packets: 40_000, ..traffic(1500, Direction::Rx, 10.0) };
+    let mean = |moderation_ns| {
+        let found = run(&machine, &interrupting(moderation_ns, None), traffic);
+        found.latencies_ns.iter().sum::<f64>() / found.latencies_ns.len() as f64
+    };
+    let more_ns = mean(50_000) - mean(1_000);
+    // A packet that comes just after an interrupt waits for the whole of the next.
+    assert!((more_ns / 25_000.0 - 1.0).abs() < 0.03, "{more_ns}");
+}
+
+#[test]
+fn a_ring_that_fills_between_interrupts_drops_what_comes() {
+    let machine = machine(snb(), 256, |_| ());
+    let mut nic = interrupting(150_000, None);
+    (nic.queues.ring_descriptors, nic.queues.receive_fifo_bytes) = (96, 32 << 10);
+    // 123 packets come in that time.
+    let found = run(&machine, &nic, Traffic { packets: 20_000, ..traffic(1500, Direction::Rx, 10.0) });
+    assert!((found.packets_per_s * 150_000.0 / 1e9 / 96.0 - 1.0).abs() < 0.01, "{}", found.packets_per_s);
+    let lost = 1.0 - found.packets_per_s / found.line_packets_per_s;
+    assert!((found.dropped_share - lost).abs() < 0.01, "{} {lost}", found.dropped_share);
+    assert_eq!(found.bound, NicBound::Latency);
+}
+
+#[test]
+fn where_the_link_binds_moderated_interrupts_leave_it_what_the_closed_form_says() {
+    let machine = machine(snb(), 256, |_| ());
+    let traffic = Traffic { packets: 40_000, ..traffic(64, Direction::Rx, 100.0) };
+    let rate = |moderation_ns, every_packets| {
+        let nic = interrupting(moderation_ns, every_packets);
+        let found = run(&machine, &nic, traffic).packets_per_s;
+        let bound = LinkBound::of(&machine, &nic, &traffic).unwrap().packets_per_s();
+        assert!((found / bound - 1.0).abs() < 0.01, "{moderation_ns} {every_packets:?}: {found} {bound}");
+        bound
+    };
+    let (often, seldom, counted) = (rate(100, None), rate(10_000, None), rate(10_000, Some(4)));
+    assert!(often < 0.98 * seldom && counted < 0.995 * often, "{often} {seldom} {counted}");
+}
+
 #[test]
 fn in_flight_is_rate_times_latency() {
     let (machine, nic) = (machine(snb(), 256, |_| ()), niantic());
     let found = run(&machine, &nic, traffic(256, Direction::Both, 40.0));
     for (step, outcome) in nic.steps.iter().zip(&found.steps) {
-        let expected = found.packets_per_s * step.per_packet() * outcome.mean_ns / 1e9;
+        let expected = found.packets_per_s * step.per_packet(found.packets_per_s) * outcome.mean_ns / 1e9;
         assert!((outcome.in_flight / expected - 1.0).abs() < 0.05, "{}: {outcome:?}", step.what);
     }
 }

@@ -8,6 +8,5 @@ result.by_test, result.by_regime, result.worst(10)
 
 from pcielab.analysis.validate.bands import Band, write_bands
 from pcielab.analysis.validate.scores import Score, score
-from pcielab.report.worst import draw_worst
 
-__all__ = ["Band", "Score", "draw_worst", "score", "write_bands"]
+__all__ = ["Band", "Score", "score", "write_bands"]

@@ -8,7 +8,6 @@ import pytest
 from pcielab import InputError, Store, load_suite, open_store, resolve, simulate
 from pcielab.analysis.validate import Score, score
 from pcielab.analysis.validate.scores import AVERAGE, BANDWIDTH, DISTRIBUTION, MEDIAN
-from pcielab.report.worst import draw_worst
 
 SUITE = """\
 name = "small"
@@ -108,12 +107,6 @@ def test_rows_that_were_calibrated_from_do_not_count(runs: tuple[Store, Store]) 
     bandwidths = errors(found, BANDWIDTH)
     assert bandwidths["host_offset_bytes"].tolist() == [0, 0, 1]
     assert errors(found, DISTRIBUTION)["window_bytes"].tolist() == [64 << 20]
-
-
-def test_the_picture_of_the_worst_needs_no_network(result: Score) -> None:
-    page = draw_worst(result)
-    assert 'src="http' not in page
-    assert "Where the twin is furthest" in page
 
 
 def test_runs_without_a_common_test_are_refused(runs: tuple[Store, Store], tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import pandas as pd
 from pydantic import Field, ValidationError, model_validator
 
 from pcielab.errors import InputError
-from pcielab.library.fabrics.parts import Discipline, Flow
 from pcielab.library import shipped
 from pcielab.library.fabrics.flows import frame_of
+from pcielab.library.fabrics.parts import Discipline, Flow
 from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance

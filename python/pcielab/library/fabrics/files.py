@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from pcielab.library import validation
 from pcielab.library.fabrics.parts import (
     Engine,
     FabricLink,
@@ -13,7 +14,6 @@ from pcielab.library.fabrics.parts import (
     MemoryParameters,
     NodeParameters,
 )
-from pcielab.library import validation
 from pcielab.library.profiles.part import Amount64, Name, Part, Size, Title
 from pcielab.library.profiles.provenance import Provenance
 
