@@ -1,7 +1,7 @@
 """Python models of Rust types: tables of files, answers, records and words, each key with its documentation.
 
-What a range is called in `pcielab.library.profiles.part` is said here; where a key says no range its name does: shares lie
-from 0 to 1, times of a step below 100 us, counts and sizes fill their 32 bits.
+What a range is called in `pcielab.library.profiles.part` is said here; where a key says no range its name does:
+shares lie from 0 to 1, times of a step below 100 us, counts and sizes fill their 32 bits.
 """
 
 import json
@@ -88,9 +88,14 @@ class Models:
     ) -> str:
         """A table of a file: strict, with ranges and defaults."""
         kind = self.kinds[name]
-        lines = [f"class {called or self.called(name)}({base}):", documentation(about or kind["description"]), ""]
-        if base == "Part":
+        called = called or self.called(name)
+        rule = []
+        if called in _core.ruled_parts():
+            base = "Ruled"
+            rule = [f"    rule: ClassVar[str] = {source(called)}\n"]
+        if base in ("Part", "Ruled"):
             self.imports.add(base)
+        lines = [f"class {called}({base}):", documentation(about or kind["description"]), "", *rule]
         for key, described in _kept(kind, without, only):
             lines += [f"    {key}: {self._field(key, described)}", documentation(described["description"])]
         return "\n".join(lines) + "\n"
@@ -117,6 +122,17 @@ class Models:
             lines.append(documentation(described["description"]))
         return "\n".join(lines) + "\n"
 
+    def typed(self, name: str) -> str:
+        """A mapping as it comes out of JSON; of one of several shapes, every key is one that may be there."""
+        kind = self.kinds[name]
+        shapes = kind.get("anyOf", [kind])
+        head = f"class {self.called(name)}(TypedDict{', total=False' if len(shapes) > 1 else ''}):"
+        lines = [head, documentation(kind["description"]), ""]
+        for shape in shapes:
+            for key, described in shape["properties"].items():
+                lines += [f"    {key}: {self._plain(described)}", documentation(described["description"])]
+        return "\n".join(lines) + "\n"
+
     def called(self, name: str) -> str:
         """The name of a type in Python."""
         return self._renamed.get(name, name)
@@ -135,6 +151,8 @@ class Models:
         if referred := reference(described):
             return (self.called(referred) if self._is_here(referred) else "dict[str, Any]") + optional
         kind = plain_type(described)
+        if kind == "array" and "prefixItems" in described:
+            return f"tuple[{', '.join(map(self._plain, described['prefixItems']))}]{optional}"
         if kind == "array":
             return f"list[{self._plain(described['items'])}]{optional}"
         return {"boolean": "bool", "integer": "int", "number": "float", "string": "str"}[kind] + optional

@@ -8,7 +8,7 @@ _HEAD = '''\
 Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 

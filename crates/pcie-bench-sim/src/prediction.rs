@@ -29,8 +29,10 @@ const HISTORIES_MOST: usize = 4;
 #[serde(deny_unknown_fields)]
 pub struct Effort {
     /// Samples of a latency test.
+    #[schemars(extend("default" = 4096))]
     pub latency_samples: u64,
     /// Counted transactions of a bandwidth test.
+    #[schemars(extend("default" = 8192))]
     pub bandwidth_transactions: u64,
 }
 

@@ -32,14 +32,20 @@ pub enum InterpacketGap {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ethernet {
-    /// One of [`LINE_RATES_GBPS`].
+    /// Gb/s: 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800.
+    #[serde(default = "forty")]
     pub line_gbps: f64,
     /// Whether frames carry a VLAN tag on the line, which the NIC strips and adds: 4 bytes more than the frame.
     #[serde(default)]
     pub vlan: bool,
     /// The gap between packets.
     #[serde(default)]
+    #[schemars(extend("default" = "standard"))]
     pub gap: InterpacketGap,
+}
+
+const fn forty() -> f64 {
+    40.0
 }
 
 impl Ethernet {

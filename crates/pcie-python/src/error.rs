@@ -12,6 +12,7 @@ use pcie_model::ModelError;
 use pcie_sim::SystemError;
 use pcie_sim::nic::NicError;
 use pcie_sim::pio::MessageSystemError;
+use pcie_sim::profile::BrokenRule;
 use pcie_wire::ConfigurationError;
 use pcie_workload::{MessageSuiteError, SuiteError, TestError};
 use pyo3::create_exception;
@@ -219,10 +220,16 @@ impl From<SystemError> for Refusal {
                 let key = format!("link.{}", inner.key.as_deref().unwrap_or_default());
                 refusal.about(format!("system {system}")).within(inner).key(key)
             }
-            SystemError::Value { system, key, value, remedy } => {
-                refusal.about(format!("system {system}")).key(key).value(&value).remedy(remedy)
+            SystemError::Value { system, broken } => {
+                refusal.within(broken.into()).about(format!("system {system}"))
             }
         }
+    }
+}
+
+impl From<BrokenRule> for Refusal {
+    fn from(broken: BrokenRule) -> Self {
+        Self::of(&broken).key(broken.key).value(&broken.value).remedy(broken.remedy)
     }
 }
 

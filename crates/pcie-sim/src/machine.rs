@@ -9,7 +9,7 @@ use crate::cache::history::{State, TestKey};
 use crate::cache::last_level::{Caches, Found, KNOWN};
 use crate::cache::lines::{Line, Lines};
 use crate::link::asked_for::AskedFor;
-use crate::profile::{CompletionSplit, IommuMode, System};
+use crate::profile::{BrokenRule, CompletionSplit, IommuMode, System};
 use crate::root_complex::cuts::Cuts;
 use pcie_time::{Picoseconds, TickLength};
 use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
@@ -30,16 +30,12 @@ pub enum SystemError {
         error: ConfigurationError,
     },
     /// A value is out of range.
-    #[error("system {system}: {key} is {value}: {remedy}")]
+    #[error("system {system}: {broken}")]
     Value {
         /// Name of the system.
         system: String,
-        /// Dotted key.
-        key: &'static str,
-        /// The value, as text.
-        value: String,
-        /// What would be right.
-        remedy: &'static str,
+        /// Dotted key, value and remedy.
+        broken: BrokenRule,
     },
 }
 

@@ -13,7 +13,7 @@ use crate::{DllpIntervals, FLIT_BYTES, FLIT_TLP_BYTES, LinkConfiguration, Piece,
 pub enum Accounting {
     /// The specification's: a ceiling that no measurement exceeds.
     Spec,
-    /// The 2018 paper's, quirks included: see [`sigcomm18`].
+    /// The 2018 paper's, quirks included ([`sigcomm18`] says which).
     Sigcomm18,
 }
 

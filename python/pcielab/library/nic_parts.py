@@ -23,11 +23,14 @@ class Step(Part):
     """Which access it is."""
     bytes: StepBytes
     """How many bytes."""
-    every_packets: int = Field(default=1, ge=1, le=1_000_000)
-    """It happens once every so many packets."""
+    every_packets: int | None = Field(default=None, ge=1, le=1_000_000)
+    """It happens once every so many packets; left out: for each, or, if moderated by time, as time goes."""
     batch: int = Field(default=1, ge=1, le=1_000_000)
     """It moves so many pieces of `bytes` at once, one for each packet: 16 bytes in a batch of 40 are one access of
     640 bytes every 40 packets."""
+    moderation_ns: int | None = Field(default=None, ge=1, le=10_000_000)
+    """Interrupts moderated by time: between two of a queue so many nanoseconds pass, unless `every_packets`
+    packets wait before, the first of the two."""
 
 
 class Queues(Part):
@@ -62,4 +65,5 @@ class Interactions(Part):
     step: list[Step] = Field(min_length=1)
     """The steps, in the order in which they happen to a packet."""
     queues: Queues = Queues()
-    """Its queues and buffers. Bounds do not depend on them; a simulation does."""
+    """Its queues and buffers. Bounds depend on where headers are split off alone; a simulation does on all of
+    them."""

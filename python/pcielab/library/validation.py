@@ -89,9 +89,25 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
 
 def _refused(detail: ErrorDetails, where: str, problem: str, prefix: str) -> InputError:
     refused = InputError(f"{where}: {problem}")
-    refused.subject, refused.key = where, prefix + _dotted(detail["loc"])
-    refused.value = None if detail["type"] == "missing" else shown(detail["input"])
+    refused.subject, refused.key = where, prefix + _dotted(place_of(detail))
+    broken = _broken(detail)
+    if broken is not None:
+        refused.value, refused.remedy = broken.value, broken.remedy
+    else:
+        refused.value = None if detail["type"] == "missing" else shown(detail["input"])
     return refused
+
+
+def place_of(detail: ErrorDetails) -> tuple[str | int, ...]:
+    """The key that is wrong: of a rule across keys the one that it names, in the table that it holds in."""
+    broken = _broken(detail)
+    return detail["loc"] if broken is None else (*detail["loc"], *str(broken.key).split("."))
+
+
+def _broken(detail: ErrorDetails) -> InputError | None:
+    """The rule across keys that is broken, if that is what is wrong."""
+    error = detail.get("ctx", {}).get("error")
+    return error if isinstance(error, InputError) and error.key is not None else None
 
 
 def _in_right_unit(word: str, known: Iterable[str]) -> str | None:
@@ -126,11 +142,14 @@ def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
 
 
 def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
-    key = prefix + _dotted(detail["loc"])
+    key = prefix + _dotted(place_of(detail))
     if detail["type"] == "extra_forbidden":
         return f"unknown key {key}: {suggestion(str(detail['loc'][-1]), _siblings(detail, model))}"
     if detail["type"] == "missing":
         return f"missing key {key}{_meaning(detail, model)}"
+    broken = _broken(detail)
+    if broken is not None:
+        return f"{key} = {broken.value}: {broken.remedy}"
     if detail["type"] == "value_error":  # of a whole table: the message names keys and values itself
         message = detail["msg"].removeprefix("Value error, ")
         return ": ".join(part for part in (key.rstrip("."), message) if part)

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from pcielab import _core
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
-from pcielab.model.answers import Bandwidth, NicThroughput, Sizing
+from pcielab.model.answers import Bandwidth, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _INTEGERS = 1 << 32
 _BANDWIDTHS = TypeAdapter(list[Bandwidth])
 _THROUGHPUTS = TypeAdapter(list[NicThroughput])
 _SIZINGS = TypeAdapter(list[Sizing])
+_BOUNDS = TypeAdapter(list[TestBounds | None])
 
 
 def bandwidth(
@@ -81,6 +82,19 @@ def sizing(
         "frames_bytes": list(frames_bytes),
     }
     return _SIZINGS.validate_json(_core.model_sizing(question_json(question)))
+
+
+def system_bounds(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
+    """What bounds each test on a simulated system; None for a test that has no bound.
+
+    Args:
+        system: The system, as the simulator takes it.
+        tests: Parameters of tests.
+
+    Raises:
+        InputError: The system or a test cannot be.
+    """
+    return _BOUNDS.validate_json(_core.test_bounds(system, json.dumps([dict(test) for test in tests])))
 
 
 def model_json(link: Link, accounting: Accounting, limits: Limits | None) -> dict[str, Any]:

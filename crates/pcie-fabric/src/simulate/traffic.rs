@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::description::{MOST_BYTES, DeviceParameters, HostParameters, NodeParameters};
+use crate::description::{DeviceParameters, HostParameters, MOST_BYTES, NodeParameters};
 use crate::error::FabricError;
 use crate::topology::{NodeId, Topology};
 

@@ -6,8 +6,9 @@ use serde::Serialize;
 use super::{Layout, MAX_PAYLOAD_BYTES, MessageProfile, Question, Sending};
 use crate::{Model, ModelError};
 
-/// Where descriptor DMA beats write-combined stores. Since the stores go up in steps of 64 B, there is a first size and a
-/// later one from which on it stays so.
+/// Where descriptor DMA beats write-combined stores.
+///
+/// Since the stores go up in steps of 64 B, there is a first size and a later one from which on it stays so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Crossing {
     /// The smallest payload at which DMA is better.

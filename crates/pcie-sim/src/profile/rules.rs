@@ -28,7 +28,7 @@ pub struct BrokenRule {
 }
 
 impl BrokenRule {
-    pub(crate) fn new(key: &str, value: impl ToString, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(key: &str, value: impl std::fmt::Display, remedy: impl Into<String>) -> Self {
         Self { key: key.to_owned(), value: value.to_string(), remedy: remedy.into() }
     }
 
@@ -91,7 +91,11 @@ impl Ruled for IdleStates {
     fn check(&self) -> Checked {
         let total: f64 = self.clusters.iter().map(|cluster| cluster.share).sum();
         if total > 1.0 {
-            return Err(BrokenRule::new("clusters", format!("{total} (their shares together)"), "give 1 at most"));
+            return Err(BrokenRule::new(
+                "clusters",
+                format!("{total} (their shares together)"),
+                "give 1 at most",
+            ));
         }
         Ok(())
     }

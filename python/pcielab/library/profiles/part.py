@@ -4,17 +4,14 @@ Units are the last word of a key (`walk_ns`, `llc_bytes`). A number is a number 
 written as people say them (`"15M"`).
 """
 
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.quantities import MOST_BYTES, parse_bytes
-
-RULES: dict[type, list[Callable[[Any], None]]] = {}
-"""What has to hold across the keys of a part: functions that raise `ValueError`. `rules` has those of systems."""
 
 
 class Part(BaseModel):
@@ -23,13 +20,6 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
-
-    @model_validator(mode="after")
-    def _keeps_to_its_rules(self) -> Self:
-        for kind in reversed(type(self).__mro__):
-            for rule in RULES.get(kind, ()):
-                rule(self)
-        return self
 
     def with_(self, **changes: object) -> Self:
         """This part with changes, by any end of a key that only one key of it has: `llc_ddio_ways=4`.
@@ -41,6 +31,21 @@ class Part(BaseModel):
         from pcielab.library.profiles.naming import part_with
 
         return part_with(self, changes)
+
+
+class Ruled(Part):
+    """A part with rules across its keys, which the compiled half has."""
+
+    rule: ClassVar[str]
+    """Whose rules they are."""
+
+    @model_validator(mode="after")
+    def _keeps_to_its_rules(self) -> Self:
+        for kind in type(self).__mro__:
+            if "rule" in vars(kind):
+                keys = set(cast(type[BaseModel], kind).model_fields)
+                _core.check_part(vars(kind)["rule"], self.model_dump_json(include=keys))
+        return self
 
 
 def _size(value: object) -> object:
