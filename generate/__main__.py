@@ -22,6 +22,7 @@ WRITTEN = {
     "python/pcielab/model/answers.py": "answer_types:answers",
     "python/pcielab/fabric/answers.py": "answer_types:fabrics",
     "python/pcielab/analysis/calibrate/predictions.py": "answer_types:predictions",
+    "python/pcielab/library/suites/message_parameters.py": "message_test_types:module",
     "python/pcielab/library/suites/parameters.py": "test_types:module",
     "python/pcielab/library/suites/lists.py": "test_types:lists",
     "docs/reference/store.md": "test_types:page",

@@ -28,7 +28,7 @@ from pcielab.explore.question import Systems, question_of
 from pcielab.explore.taking_out import taken_out
 from pcielab.formats.exporters import export
 from pcielab.formats.importers import import_pcie_bench
-from pcielab.library import shipped, suites
+from pcielab.library import catalog, shipped, suites
 from pcielab.library.lspci import find, parse
 from pcielab.library.profiles import resolve
 from pcielab.library.profiles.resolve import check_file
@@ -198,7 +198,7 @@ def message_suites(draw: Draw, folder: Path) -> None:
     """Suites of messages."""
     seed = draw.choice(_two_groups("suites/messages/*.toml"))
     path = str(_written(draw, seed, folder / "mine.toml"))
-    suites.is_message_suite(path)
+    catalog.suite_kind(path)
     _ = suites.load_message_suite(path).tests
 
 

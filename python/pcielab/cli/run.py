@@ -255,7 +255,7 @@ def run(
         pcielab run --device cuda:0 --suite cuda-quick -o gpu.db
     """
     from pcielab.cli.stores import tell_damaged
-    from pcielab.library.suites import is_message_suite
+    from pcielab.library.catalog import suite_kind
     from pcielab.store import open_store
 
     kept = {"seed": seed, "resume": resume, "repeat_damaged": repeat_damaged, "overwrite": overwrite}
@@ -284,7 +284,10 @@ def run(
         tell(output, nic)
         return
     _refuse(of_nic, "describes the frames of a NIC: give --nic as well")
-    if suite is not None and test is None and is_message_suite(suite):
+    kind = suite_kind(suite) if suite is not None and test is None else "transfers"
+    if kind == "fabric":
+        raise InputError(f"--suite {suite}: is a suite of a fabric: give it to `pcielab fabric run`")
+    if suite is not None and kind == "messages":
         if device.partition(":")[0] == "pio":
             _run_stores(device, profile, sets or [], suite, output, single, **kept)
             return

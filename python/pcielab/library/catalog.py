@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.finding import existing, is_path, suite_kinds, unknown
+from pcielab.library.finding import profile_kinds as profile_kinds_of_name
+from pcielab.library.input_files import given_path, read_toml
 from pcielab.library.shipped import ProfileKind, SuiteKind
-from pcielab.wording import shown
 
 if TYPE_CHECKING:
     from pcielab.library.profiles.listing import Listing
@@ -24,12 +25,12 @@ def profile_kinds(name_or_path: str) -> list[ProfileKind]:
     Raises:
         InputError: No profile has this name, or the file cannot be read.
     """
-    if _is_path(name_or_path):
-        return [_profile_kind_of(given_path(name_or_path))]
-    kinds = [kind for kind in shipped.PROFILE_FOLDERS if name_or_path in shipped.profile_files(kind)]
+    if is_path(name_or_path):
+        return [_profile_kind_of(existing(given_path(name_or_path), "profile"))]
+    kinds = profile_kinds_of_name(name_or_path)
     if not kinds:
-        names = [name for kind in shipped.PROFILE_FOLDERS for name in shipped.profile_files(kind)]
-        raise _unknown("profile", name_or_path, names)
+        files = [shipped.profile_files(kind) for kind in shipped.PROFILE_FOLDERS]
+        raise unknown("profile", name_or_path, {name: name for some in files for name in some})
     return kinds
 
 
@@ -39,13 +40,13 @@ def suite_kind(name_or_path: str) -> SuiteKind:
     Raises:
         InputError: No suite has this name, or the file cannot be read.
     """
-    if _is_path(name_or_path):
-        return _suite_kind_of(given_path(name_or_path))
-    for kind in shipped.SUITE_FOLDERS:
-        if name_or_path in shipped.suite_files(kind):
-            return kind
-    names = [name for kind in shipped.SUITE_FOLDERS for name in shipped.suite_files(kind)]
-    raise _unknown("suite", name_or_path, names)
+    if is_path(name_or_path):
+        return _suite_kind_of(existing(given_path(name_or_path), "suite"))
+    kinds = suite_kinds(name_or_path)
+    if not kinds:
+        files = [shipped.suite_files(kind) for kind in shipped.SUITE_FOLDERS]
+        raise unknown("suite", name_or_path, {name: name for some in files for name in some})
+    return kinds[0]
 
 
 def profile_listing(
@@ -107,20 +108,7 @@ def _profile_model(kind: ProfileKind) -> Any:
     return FILE_MODELS[kind]
 
 
-def _is_path(reference: str) -> bool:
-    return reference.endswith(".toml") or "/" in reference
-
-
-def _unknown(what: str, name: str, names: Sequence[str]) -> InputError:
-    from pcielab.library.validation import suggestion
-
-    remedy = suggestion(name, dict.fromkeys(names))
-    return InputError(f"no {what} is named {shown(name)}: {remedy}; a file is given by its path (*.toml)")
-
-
 def _profile_kind_of(path: Path) -> ProfileKind:
-    if not is_there(path):
-        raise InputError(f"{path}: no such profile")
     content = read_toml(path)
 
     def fit(kind: ProfileKind) -> int:
@@ -131,10 +119,9 @@ def _profile_kind_of(path: Path) -> ProfileKind:
 
 
 def _suite_kind_of(path: Path) -> SuiteKind:
-    from pcielab.library.suites import is_message_suite
-
-    if not is_there(path):
-        raise InputError(f"{path}: no such suite")
-    if "experiment" in read_toml(path):
+    content = read_toml(path)
+    if "experiment" in content:
         return "fabric"
-    return "messages" if is_message_suite(str(path)) else "transfers"
+    groups = content.get("group")
+    tables = [group for group in groups if isinstance(group, dict)] if isinstance(groups, list) else []
+    return "messages" if any("ways" in group for group in tables) else "transfers"

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A link configuration as written in profiles and given on the command line; `LinkConfiguration` is the
-    validated one."""
+    """A link as its two ends negotiated it, as profiles and the command line give it.
+
+    `LinkConfiguration` is the validated one.
+    """
 
     generation: int
-    """1 to 7."""
+    """PCIe generation, 1 to 7."""
     lanes: int
-    """1, 2, 4, 8, 12, 16 or 32."""
+    """Width: 1, 2, 4, 8, 12, 16 or 32."""
     mps_bytes: int
     """Maximum Payload Size, 128 to 4096."""
     mrrs_bytes: int
@@ -22,7 +24,7 @@ class Link:
     rcb_bytes: int = 64
     """Read Completion Boundary, 64 (if left out) or 128."""
     address_bits: int = 64
-    """32 or 64 (if left out)."""
+    """Width of addresses: 32 or 64 (if left out)."""
     ecrc: bool = False
     """Whether TLPs carry an end-to-end CRC; no, if left out."""
     flit_mode: bool | None = None

@@ -12,12 +12,13 @@ from typing import Any, Literal
 from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
+from pcielab.library.finding import profile_file
 from pcielab.library.link import Link
 from pcielab.library.message_parts import MessageTimes
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.part import Name, Title
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.read import checked
+from pcielab.library.validation import read_as
 
 
 class MessageProfile(MessageTimes):
@@ -79,7 +80,8 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
     Raises:
         InputError: no such profile, or a file that is not one; names the file and the key.
     """
-    profile, path = checked("messages", str(name_or_file), MessageProfile)
+    path = profile_file("messages", name_or_file)
+    profile = read_as(MessageProfile, path)
     with found_in(path):
         _core.model_check_messages(json.dumps(profile.as_question()))
     return profile

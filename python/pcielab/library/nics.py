@@ -10,8 +10,9 @@ from typing import Any
 from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
+from pcielab.library.finding import profile_file
 from pcielab.library.nic_parts import Interactions, Queues, Step
-from pcielab.library.profiles.read import checked
+from pcielab.library.validation import read_as
 
 
 class NicProfile(Interactions):
@@ -33,7 +34,8 @@ def load_nic(name_or_file: str | Path) -> NicProfile:
     Raises:
         InputError: no such NIC, or a file that is not one; names the file and the key.
     """
-    profile, path = checked("nic", str(name_or_file), NicProfile)
+    path = profile_file("nic", name_or_file)
+    profile = read_as(NicProfile, path)
     with found_in(path):
         _core.model_check_nic(json.dumps(profile.as_question()))
     return profile

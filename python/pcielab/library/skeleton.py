@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pcielab.errors import InputError
+from pcielab.library.finding import profile_file
 from pcielab.library.lspci import Function, find, parse
-from pcielab.library.profiles import read
 from pcielab.wording import shown
 
 _HOSTS = ((16.0, "gen5-server"), (0.0, "hsw-e5-2620v3"))
@@ -69,8 +69,8 @@ def skeleton(
     nearest, reason = _nearest_host(functions)
     host, reason = (host, "asked for") if host else (nearest, reason)
     card = card or ("nfp6000" if function.matches(_NFP6000) else "direct-dma")
-    read.locate("host", host)
-    read.locate("device", card)
+    profile_file("host", host)
+    profile_file("device", card)
     downgrade = _downgrade(function)
     link_note = "LnkSta, DevCtl, DevCtl2, LnkCtl and AERCap of the card" + (f"; {downgrade}" if downgrade else "")
     values = "\n".join(f"{key} = {json.dumps(value)}" for key, value in link.model_dump().items())

@@ -6,15 +6,18 @@ only has the wrong unit (`walk_us`) is told its right name (`walk_ns`).
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pcielab.errors import InputError
+from pcielab.library.input_files import read_toml
 from pcielab.wording import MOST_LETTERS, named, shown
 
+_Model = TypeVar("_Model", bound=BaseModel)
 _SHOWN_PROBLEMS = 8
 _LISTED_WORDS = 24
 _UNITS = frozenset(["ps", "ns", "us", "ms", "s", "bits", "b", "bytes", "kb", "kib", "mb", "mib", "gb", "gib"])
@@ -63,6 +66,18 @@ def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseMode
         field = here.model_fields.get(step) if here else None
         here = submodel(field.annotation) if field else None
     return here
+
+
+def read_as(model: type[_Model], path: Path) -> _Model:
+    """A TOML file as its model.
+
+    Raises:
+        InputError: It cannot be read, or has a problem; the message names file, key, value and remedy.
+    """
+    try:
+        return model.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise explain(error, model, str(path)) from None
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:

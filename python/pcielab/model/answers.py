@@ -183,8 +183,10 @@ class Messages(_Answer):
 
 
 class Crossing(_Answer):
-    """Where descriptor DMA beats write-combined stores. Since the stores go up in steps of 64 B, there is a first
-    size and a later one from which on it stays so."""
+    """Where descriptor DMA beats write-combined stores.
+
+    Since the stores go up in steps of 64 B, there is a first size and a later one from which on it stays so.
+    """
 
     first_bytes: int | None
     """The smallest payload at which DMA is better."""

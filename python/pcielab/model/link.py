@@ -1,4 +1,4 @@
-"""What questions are about besides a link: what else bounds the device on it, the Ethernet line behind it. Plain data.
+"""What questions are about besides a link: what else bounds the device on it, the Ethernet line behind it.
 
 Written by `make generate` from `crates/pcie-model/src`: change the types there.
 """
@@ -13,7 +13,7 @@ class Accounting(StrEnum):
     SPEC = "spec"
     """The specification's: a ceiling that no measurement exceeds."""
     SIGCOMM18 = "sigcomm18"
-    """The 2018 paper's, quirks included: see `sigcomm18`."""
+    """The 2018 paper's, quirks included (`sigcomm18` says which)."""
 
 
 class Gap(StrEnum):
@@ -76,8 +76,8 @@ class Limits:
 class Ethernet:
     """A line."""
 
-    line_gbps: float
-    """One of `LINE_RATES_GBPS`."""
+    line_gbps: float = 40.0
+    """Gb/s: 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800."""
     vlan: bool = False
     """Whether frames carry a VLAN tag on the line, which the NIC strips and adds: 4 bytes more than the frame."""
     gap: Gap = Gap.STANDARD

@@ -189,11 +189,11 @@ mod tests {
             (refused(|system| system.link.tags = 0), "link.tags is 0: give 1 to 16384"),
             (
                 refused(|system| system.memory_socket = 1),
-                "memory_socket is 1: give a socket that host.sockets has",
+                "memory_socket is 1: snb-e5-2630 has sockets 0 to 0",
             ),
             (refused(|system| system.chunk_bytes = 4097), "chunk_bytes is 4097: give a power of two"),
             (refused(|system| system.chunk_addresses[2] += 64), "give multiples of chunk_bytes"),
-            (refused(|system| system.host.llc.ddio_ways = 21), "ddio_ways is 21 of 20 ways"),
+            (refused(|system| system.host.llc.ddio_ways = 21), "ddio_ways is 21: give at most ways, which is 20"),
             (refused(|system| system.host.llc.slices = 4095), "host.llc.slices is 4095: give 1 to 1024"),
             (refused(|system| system.host.llc.llc_bytes = 64), "host.llc.llc_bytes is 64"),
             (

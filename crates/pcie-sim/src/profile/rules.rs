@@ -164,7 +164,7 @@ fn sockets(system: &System) -> Checked {
     match sockets.into_iter().find(|(_, socket)| *socket >= system.host.sockets) {
         Some((key, socket)) => {
             let most = system.host.sockets.saturating_sub(1);
-            Err(BrokenRule::new(key, socket, format!("give a socket that host.sockets has, 0 to {most}")))
+            Err(BrokenRule::new(key, socket, format!("{} has sockets 0 to {most}", system.host.name)))
         }
         None => Ok(()),
     }

@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
+from pcielab.errors import wrong_value
 from pcielab.library import validation
 from pcielab.library.fabrics.parts import (
     Engine,
@@ -79,24 +80,25 @@ class FabricFile(FabricParameters):
 
     @model_validator(mode="after")
     def _kinds_exist(self) -> Self:
-        for node in self.node:
+        for number, node in enumerate(self.node):
             for key, known in (("host", self.hosts), ("device", self.devices)):
                 kind = getattr(node, key)
                 if kind is not None and kind not in known:
-                    raise ValueError(
-                        f"node {node.name}: {key} = {kind!r}: is not one of [{key}s]: {', '.join(known)}"
+                    remedy = (
+                        f"[{key}s] has no such kind for node {node.name}: {validation.suggestion(kind, known)}"
                     )
+                    raise wrong_value(f"node.{number}.{key}", repr(kind), remedy)
             if node.device is not None:
-                self._bars_exist(node, self.devices[node.device])
+                self._check_bars(number, node, self.devices[node.device])
         return self
 
-    def _bars_exist(self, node: Node, device: Device) -> None:
+    def _check_bars(self, number: int, node: Node, device: Device) -> None:
         mapped = {memory.name for memory in device.memories if memory.bar_bytes is not None}
         if mapped != set(node.bar_addresses):
-            raise ValueError(
-                f"node {node.name}: bar_addresses has {', '.join(sorted(node.bar_addresses)) or 'none'}: give one "
-                f"for each memory of {node.device} that has bar_bytes: {', '.join(sorted(mapped)) or 'none'}"
-            )
+            given = ", ".join(sorted(node.bar_addresses)) or "none"
+            wanted = ", ".join(sorted(mapped)) or "none"
+            remedy = f"node {node.name}: give one for each memory of {node.device} that has bar_bytes: {wanted}"
+            raise wrong_value(f"node.{number}.bar_addresses", given, remedy)
 
     def description(self) -> dict[str, Any]:
         """The fabric as the compiled half takes it, without its flows."""

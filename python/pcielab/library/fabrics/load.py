@@ -11,9 +11,9 @@ from pcielab.errors import InputError, found_in
 from pcielab.library import shipped
 from pcielab.library.fabrics.files import FabricFile
 from pcielab.library.fabrics.flows import frame_of, read_flows
+from pcielab.library.finding import profile_file
 from pcielab.library.input_files import given_path
-from pcielab.library.profiles.read import checked
-from pcielab.library.validation import suggestion
+from pcielab.library.validation import read_as, suggestion
 from pcielab.wording import named
 
 
@@ -75,8 +75,8 @@ def load(name_or_path: str) -> Fabric:
     Raises:
         InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
     """
-    file, path = checked("fabric", name_or_path, FabricFile)
-    fabric = Fabric(file, path)
+    path = profile_file("fabric", name_or_path)
+    fabric = Fabric(read_as(FabricFile, path), path)
     with found_in(path):
         _core.fabric_check(fabric.to_json())
     return fabric

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pcielab.library.suites.load import Suite, load_suite, names
     from pcielab.library.suites.messages import (
         MessageSuite,
-        is_message_suite,
         load_message_suite,
         message_suite_names,
     )
@@ -25,7 +24,6 @@ __all__ = [
     "Parameters",
     "Suite",
     "Test",
-    "is_message_suite",
     "load_message_suite",
     "load_suite",
     "message_suite_names",
@@ -40,7 +38,6 @@ __getattr__ = names_on_demand(
         "pcielab.library.suites.load": ["Suite", "load_suite", "names"],
         "pcielab.library.suites.messages": [
             "MessageSuite",
-            "is_message_suite",
             "load_message_suite",
             "message_suite_names",
         ],

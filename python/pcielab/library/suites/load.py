@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.input_files import given_path, is_there, read_toml
+from pcielab.library.finding import suite_file
+from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.benchmark import Test
 from pcielab.library.suites.files import Group, SuiteFile
@@ -69,7 +69,7 @@ def load_suite(name_or_path: str) -> Suite:
     Raises:
         InputError: No such suite, or a problem in it; the message names file, group, key, value and remedy.
     """
-    path = _locate(name_or_path)
+    path = suite_file("transfers", name_or_path)
     content = read_toml(path)
     groups = content.get("group")
     for index, group in enumerate(groups if isinstance(groups, list) else []):
@@ -85,16 +85,3 @@ def _validated(model: type[_Model], content: object, where: str) -> _Model:
         return model.model_validate(content)
     except ValidationError as error:
         raise explain(error, model, where) from None
-
-
-def _locate(reference: str) -> Path:
-    if reference.endswith(".toml") or "/" in reference:
-        path = given_path(reference)
-        if not is_there(path):
-            raise InputError(f"{path}: no such suite")
-        return path
-    found = shipped.suite_files("transfers").get(reference)
-    if found is None:
-        remedy = suggestion(reference, names())
-        raise InputError(f"no suite is named {shown(reference)}: {remedy}; a file is given by its path (*.toml)")
-    return found
