@@ -1,18 +1,21 @@
 //! Suites of messages as the runner's work: what a device that takes messages must be able to do.
 
 mod connections;
+mod scalars;
 
 use crate::backend::{Backend, OpenError};
 use crate::benchmarks::described;
 use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::outcome::Outcome;
+use crate::pulse::Pulse;
 use crate::stop::Stop;
-use crate::work::{Asked, Pulse, Work, Worker};
+use crate::work::{Asked, Work, Worker};
 pub use connections::ConnectionResult;
 use pcie_statistics::percentile;
 use pcie_store::{Origin, Scalar, Status};
 use pcie_workload::{MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord, Way};
+use scalars::{about, mean};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -179,10 +182,6 @@ impl Worker for OpenDevice {
     }
 }
 
-fn about(subject: &str, metric: &str, unit: &str, value: f64) -> Scalar {
-    Scalar { subject: subject.into(), metric: metric.into(), unit: unit.into(), value }
-}
-
 fn of_test(metric: &str, unit: &str, value: f64) -> Scalar {
     about("", metric, unit, value)
 }
@@ -196,10 +195,6 @@ fn sent(test: &MessageTest, result: &MessageResult) -> (f64, f64) {
     }
     let count = f64::from(test.messages) * f64::from(test.cores);
     (count, count * test.size_bytes as f64)
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// The numbers that the store keeps.

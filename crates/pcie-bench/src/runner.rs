@@ -11,14 +11,13 @@ mod identity;
 mod job;
 mod opening;
 mod options;
-mod pulse;
 mod recorder;
 
 pub use alone::run_alone;
 pub use error::RunError;
 pub use options::{Options, Progress};
-pub use pulse::Pulse;
 
+use crate::pulse::Pulse;
 use crate::stop::Stop;
 use crate::work::Work;
 use events::Event;

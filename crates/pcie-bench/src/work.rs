@@ -5,6 +5,7 @@ use crate::backend::OpenError;
 use crate::device::DeviceError;
 use crate::facts::Condition;
 use crate::outcome::Outcome;
+use crate::pulse::Pulse;
 use crate::stop::Stop;
 use pcie_store::Origin;
 use serde::Serialize;
@@ -93,5 +94,3 @@ pub trait Worker {
         Ok(())
     }
 }
-
-pub use crate::runner::Pulse;

@@ -18,29 +18,13 @@ mod outcome;
 mod rate;
 pub(crate) mod traffic;
 
+pub use load::Options;
 pub use network::Discipline;
 pub use outcome::{FlowOutcome, Outcome, Phases, Served};
 pub use traffic::{Arrivals, Primitive, Traffic};
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-
 use crate::error::FabricError;
 use crate::topology::Topology;
-
-/// How long to simulate, and how ports queue.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Options {
-    /// What is not counted at the beginning, ns.
-    pub warm_up_ns: f64,
-    /// What is counted after that, ns.
-    pub duration_ns: f64,
-    /// What has credits of its own.
-    pub discipline: Discipline,
-    /// Names the draws of random arrivals.
-    pub seed: u64,
-}
 
 /// Refuses flows that cannot exist, without simulating anything.
 ///

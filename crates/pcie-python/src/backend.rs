@@ -9,7 +9,7 @@ use pcie_bench_sim::Simulated;
 use pcie_host::Cpu;
 use pcie_rtl::Rtl;
 use pcie_time::{Draws, Stream};
-use pcie_vfio::{Fpga, Nvme};
+use pcie_vfio::{Address, Fpga, Nvme};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
 
@@ -17,11 +17,15 @@ use crate::error::Result;
 use crate::json::{parse, word};
 use crate::python_device::PythonBackend;
 use crate::system::machine;
-use crate::vfio::address;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Backend>()?;
     module.add_function(wrap_pyfunction!(address_offsets, module)?)
+}
+
+/// An address as people write it.
+pub(crate) fn address(text: &str) -> Result<Address> {
+    Ok(text.parse()?)
 }
 
 /// What carries tests out.

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pcie_bench::{Messages, Options};
-use pcie_vfio::{Address, Pio, Purpose, Refusal as Refused, Tree};
+use pcie_vfio::{Pio, Purpose, Refusal as Refused, Tree};
 use pyo3::prelude::*;
 
+use crate::backend::address;
 use crate::error::{Error, Result, refused};
 use crate::json::{parse, text};
 use crate::run::carry_out;
@@ -24,11 +25,6 @@ impl From<Refused> for Error {
     fn from(refusal: Refused) -> Self {
         refused(refusal)
     }
-}
-
-/// An address as people write it.
-pub(crate) fn address(text: &str) -> Result<Address> {
-    Ok(text.parse()?)
 }
 
 /// The devices that back ends could measure, as JSON; `root` is where `sys`, `proc`, `dev` and `etc` are.

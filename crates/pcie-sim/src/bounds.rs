@@ -6,17 +6,16 @@
 
 mod cost;
 mod held;
+mod page_walks;
 
 use crate::machine::Machine;
-use crate::profile::IommuMode;
 use cost::Cost;
 use pcie_model::{Answer, Bound, Limits, Model, ModelError};
 use pcie_wire::Accounting;
-use pcie_workload::{Operation, PAGE_BYTES, Pattern, Test};
+use pcie_workload::{Operation, Test};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-const SUPER_PAGE_BYTES: u64 = 2 << 20;
 /// A card that outruns the root complex by less than this share is as fast as it, for all that a bandwidth tells.
 const NOT_NOTICED: f64 = 0.001;
 /// What is taken for sure, over what the bounds say.
@@ -99,22 +98,6 @@ impl Machine {
             walk_interval_ns: some_time(walk_interval_ns),
             ..Limits::default()
         }
-    }
-
-    /// The share of DMAs whose page the IO-TLB cannot hold, at least: a page that is being walked is found, too.
-    fn io_tlb_miss_share(&self, test: &Test) -> f64 {
-        let page_bytes = match self.system.iommu {
-            IommuMode::Off => return 0.0,
-            IommuMode::SuperPages => SUPER_PAGE_BYTES,
-            IommuMode::FourKibPages => PAGE_BYTES,
-        };
-        // Other patterns come back to a page while it is held.
-        if test.pattern != Pattern::Random {
-            return 0.0;
-        }
-        let iommu = &self.system.host.iommu;
-        let found = f64::from(iommu.tlb.entries) + f64::from(iommu.pending_walks);
-        (1.0 - found / test.window_bytes.div_ceil(page_bytes) as f64).max(0.0)
     }
 }
 

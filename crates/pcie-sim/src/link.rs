@@ -3,5 +3,6 @@
 
 pub(crate) mod alignment;
 pub(crate) mod asked_for;
+pub(crate) mod credits;
 pub(crate) mod port;
 pub(crate) mod slots;

@@ -2,117 +2,22 @@
 
 mod check;
 mod crossing;
+mod error;
 pub(crate) mod root_port;
 mod shape;
 
+pub use error::{SystemError, Unsupported};
+
 use crate::cache::history::{State, TestKey};
-use crate::cache::last_level::{Caches, Found, KNOWN};
-use crate::cache::lines::{Line, Lines};
+use crate::cache::last_level::Caches;
+use crate::cache::lines::Lines;
 use crate::link::asked_for::AskedFor;
-use crate::profile::{BrokenRule, CompletionSplit, IommuMode, System};
+use crate::profile::{IommuMode, System};
 use crate::root_complex::cuts::Cuts;
-use pcie_time::{Picoseconds, TickLength};
-use pcie_wire::{ConfigurationError, LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
-use pcie_workload::{AddressList, LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
-use std::ops::Range;
+use pcie_time::TickLength;
+use pcie_wire::{LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
+use pcie_workload::{AddressList, Operation, PAGE_BYTES, Path, Test};
 use std::sync::{Arc, OnceLock};
-use thiserror::Error;
-
-/// Why a system cannot be simulated.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum SystemError {
-    /// The link is none.
-    #[error("system {system}: link.{error}")]
-    Link {
-        /// Name of the system.
-        system: String,
-        /// What is wrong with its link.
-        error: ConfigurationError,
-    },
-    /// A value is out of range.
-    #[error("system {system}: {broken}")]
-    Value {
-        /// Name of the system.
-        system: String,
-        /// Dotted key, value and remedy.
-        broken: BrokenRule,
-    },
-}
-
-/// Why a test does not run on a system.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Unsupported {
-    /// The card has no command path.
-    #[error("{0} has no command path")]
-    NoCommandPath(String),
-    /// The transfer is too long for the path.
-    #[error("the {path} path of {card} transfers at most {most} bytes")]
-    TooLong {
-        /// Name of the card.
-        card: String,
-        /// `command` or `DMA`.
-        path: &'static str,
-        /// Its limit.
-        most: u32,
-    },
-    /// The card transfers whole multiples of some bytes.
-    #[error("{card} transfers multiples of {multiple} bytes")]
-    NoMultiple {
-        /// Name of the card.
-        card: String,
-        /// Bytes.
-        multiple: u32,
-    },
-    /// A test that reads and writes needs one of each.
-    #[error("{0} makes a single transaction, and a test that reads and writes needs one of each")]
-    NoPair(String),
-    /// The window is larger than the host buffer.
-    #[error("the host buffer has {0} bytes")]
-    WindowOverBuffer(u64),
-    /// Only DMA has bandwidth tests.
-    #[error("bandwidth tests use the DMA path")]
-    CommandBandwidth,
-}
-
-/// What reading a line costs on top of one that the card wrote and that is still in the cache, by what is known of it and
-/// by whether it is in the buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadCosts {
-    costs: [[ReadCost; KNOWN]; 2],
-    buffer_lines: Line,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct ReadCost {
-    time: Picoseconds,
-    /// Whether it comes from memory, where it can meet a refresh.
-    memory: bool,
-}
-
-impl ReadCosts {
-    /// What the slowest of some lines, one after the other, costs, and whether any comes from memory.
-    #[inline(always)]
-    pub(crate) fn of_lines(&self, caches: &Caches, lines: Range<Line>) -> (Picoseconds, bool) {
-        let costs = &self.costs[usize::from(lines.start < self.buffer_lines)];
-        let cost = match caches.all_known(lines.clone()) {
-            Some(known) => costs[usize::from(known)],
-            None => lines.fold(ReadCost::default(), |slowest, line| {
-                let cost = costs[usize::from(caches.known(line))];
-                ReadCost { time: slowest.time.max(cost.time), memory: slowest.memory | cost.memory }
-            }),
-        };
-        (cost.time, cost.memory)
-    }
-}
-
-/// What the lines of a write cost before a read behind it may go on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Written {
-    /// The largest cost among them.
-    pub(crate) cost: Picoseconds,
-    /// Whether part of a line had to be merged with the rest of it from memory.
-    pub(crate) from_memory: bool,
-}
 
 /// A system, ready to be simulated.
 #[derive(Clone, Debug)]
@@ -275,15 +180,8 @@ impl Machine {
     }
 
     /// The completions for one read request, first to last.
-    ///
-    /// Where it cuts is the root complex's own affair, within the rules of the specification.
     pub(crate) fn completions(&self, request: Piece) -> Cuts {
-        let complex = &self.system.host.root_complex;
-        let boundary = match complex.completion_split {
-            CompletionSplit::AlignedMps => u64::from(self.system.link.mps_bytes),
-            CompletionSplit::EveryRcb => u64::from(self.system.link.rcb_bytes),
-        };
-        Cuts::new(request.address, u64::from(request.length), boundary, complex.merge_partial_lines)
+        Cuts::of(&self.system, request)
     }
 
     /// The requests of a DMA read.
@@ -310,67 +208,6 @@ impl Machine {
                 link.tlp_bytes(kind, piece) + units - data
             }
         }
-    }
-
-    /// What reading a line costs on top of a line that the card wrote and that is still in the cache.
-    #[inline]
-    pub(crate) fn read_cost(&self, found: Found, busy: bool) -> Picoseconds {
-        let memory = &self.system.host.memory;
-        let (miss, remote, remote_dirty) = if busy { memory.busy_times() } else { memory.idle_times() };
-        Picoseconds::from_ns(match found {
-            Found::DeviceLine => 0.0,
-            Found::HostLine => memory.host_line_ns,
-            Found::RemoteHostLine => miss + remote_dirty,
-            Found::Memory { remote: elsewhere, untouched } => {
-                let far = if elsewhere { remote } else { 0.0 };
-                let first = if untouched { memory.untouched_ns } else { 0.0 };
-                miss + far + first
-            }
-        })
-    }
-
-    /// What reading a line costs, for each place where it may be.
-    pub(crate) fn read_costs(&self, caches: &Caches, busy: bool) -> ReadCosts {
-        let mut costs = [[ReadCost::default(); KNOWN]; 2];
-        for (in_buffer, costs) in [false, true].into_iter().zip(&mut costs) {
-            for (known, cost) in (0..).zip(costs) {
-                let found = caches.found(known, in_buffer);
-                let memory = matches!(found, Found::Memory { .. });
-                *cost = ReadCost { time: self.read_cost(found, busy), memory };
-            }
-        }
-        ReadCosts { costs, buffer_lines: self.lines().buffer_lines() }
-    }
-
-    /// What writing a line costs before a read behind it may go on.
-    #[inline]
-    pub(crate) fn write_cost(&self, found: Found, whole_line: bool) -> Picoseconds {
-        let memory = &self.system.host.memory;
-        Picoseconds::from_ns(match (found, whole_line) {
-            (Found::DeviceLine | Found::HostLine, _) => 0.0,
-            (Found::Memory { remote: false, .. }, true) => memory.ownership_ns,
-            (Found::Memory { remote: true, .. } | Found::RemoteHostLine, true) => memory.remote_ownership_ns,
-            (Found::Memory { remote, .. }, false) => {
-                memory.miss_ns + if remote { memory.remote_ns } else { 0.0 }
-            }
-            (Found::RemoteHostLine, false) => memory.miss_ns + memory.remote_dirty_ns,
-        })
-    }
-
-    /// Writes the lines of a transfer.
-    pub(crate) fn write_lines(&self, caches: &mut Caches, first: Line, start: u64, bytes: u64) -> Written {
-        let lead = start % LINE_BYTES;
-        let count = (lead + bytes).div_ceil(LINE_BYTES);
-        let mut written = Written { cost: Picoseconds::ZERO, from_memory: false };
-        for nth in 0..count {
-            let from = (nth * LINE_BYTES).max(lead);
-            let to = ((nth + 1) * LINE_BYTES).min(lead + bytes);
-            let found = caches.write(self.lines(), first + nth as Line);
-            let whole_line = to - from == LINE_BYTES;
-            written.cost = written.cost.max(self.write_cost(found, whole_line));
-            written.from_memory |= matches!(found, Found::Memory { .. }) && !whole_line;
-        }
-        written
     }
 }
 

@@ -18,16 +18,17 @@ mod descriptors;
 mod filter;
 mod frame;
 mod mux;
+mod plan;
 mod queue;
 mod stores;
 
 pub use descriptors::{DescriptorMessage, DescriptorsOutcome, DescriptorsRun};
 pub use frame::{SIGNATURE, frame, payload};
 pub use mux::{Connection, MuxMessage, MuxOutcome, MuxRun};
-pub use stores::{
+pub use plan::{
     Back, Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
-    StoresRun,
 };
+pub use stores::StoresRun;
 
 use crate::machine::{Machine, SystemError};
 use pcie_model::ModelError;

@@ -4,6 +4,7 @@ mod completer;
 pub(crate) mod conflict;
 pub(crate) mod cuts;
 pub(crate) mod idle;
+pub(crate) mod line_costs;
 mod pending_walks;
 pub(crate) mod refresh;
 mod times;

@@ -1,6 +1,6 @@
 //! What became of the connections of a mux, and what the store keeps of each.
 
-use super::{about, mean};
+use super::scalars::{about, mean};
 use pcie_statistics::percentile;
 use pcie_store::Scalar;
 

@@ -3,8 +3,9 @@
 use super::error::RunError;
 use super::recorder;
 use crate::outcome::Outcome;
+use crate::pulse::Pulse;
 use crate::stop::Stop;
-use crate::work::{Pulse, Work};
+use crate::work::Work;
 use pcie_store::TestRecord;
 
 /// Carries out the only test of `work` in this thread, and returns what a store would keep of it.

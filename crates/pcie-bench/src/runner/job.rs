@@ -1,10 +1,10 @@
 //! One of the jobs that share a suite: a thread with a worker of its own.
 
 use super::events::Event;
-use super::pulse::Pulse;
 use super::recorder::Entry;
 use crate::device::DeviceError;
 use crate::outcome::Outcome;
+use crate::pulse::Pulse;
 use crate::stop::Stop;
 use crate::work::{Work, Worker};
 use std::collections::BTreeSet;

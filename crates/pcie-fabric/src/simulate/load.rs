@@ -1,9 +1,11 @@
 //! Flows that keep so many requests outstanding, at their pace, for so long; and what became of them.
 
 use pcie_time::{Draws, Picoseconds, Stream};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-use super::Options;
 use super::machine::Machine;
+use super::network::Discipline;
 use super::outcome::{FlowOutcome, Outcome, Served};
 use super::traffic::{Arrivals, Primitive, Traffic, place};
 use crate::error::FabricError;
@@ -11,6 +13,20 @@ use crate::topology::Topology;
 
 /// Simulated time between two looks at whether to stop: little work, even for a large fabric.
 const STEP_NS: f64 = 1_000.0;
+
+/// How long to simulate, and how ports queue.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Options {
+    /// What is not counted at the beginning, ns.
+    pub warm_up_ns: f64,
+    /// What is counted after that, ns.
+    pub duration_ns: f64,
+    /// What has credits of its own.
+    pub discipline: Discipline,
+    /// Names the draws of random arrivals.
+    pub seed: u64,
+}
 
 /// When a flow may submit its next request.
 #[derive(Debug)]

@@ -7,80 +7,20 @@
 //! A machine runs until a request is done and then asks whoever drives it what comes next: [`load`](super::load) keeps
 //! flows at their outstanding requests, the runtime does what a program tells it.
 
-mod messages;
+mod request;
+mod state;
+
+pub(crate) use request::{Arrival, Request};
 
 use pcie_time::{CalendarQueue, Picoseconds};
 
-use super::engine::{Engine, Side, engines};
+use self::state::{SOURCE_TLPS, State, engine_of};
+use super::engine::{Side, engines};
 use super::event::{Event, PackedEvent};
 use super::flow::Flow;
-use super::network::{Discipline, Listener, Message, Network, Tlp};
+use super::network::{Discipline, Message, Network, Tlp};
 use super::traffic::{Placed, Primitive};
 use crate::topology::Topology;
-
-/// What a processor reads or writes at a time.
-const LINE_BYTES: u64 = 64;
-/// TLPs that a source keeps ready for its port while that sends the one before; more would only hold up others.
-const SOURCE_TLPS: usize = 1;
-
-/// A request and where its time went.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Request {
-    pub flow: u32,
-    size_bytes: u64,
-    /// Sizes of a scatter-gather list; empty for a request in one piece.
-    segments: Vec<u64>,
-    segments_begun: usize,
-    /// What a processor has not asked for of the segment that it is at.
-    segment_left: u64,
-    pub submitted: Picoseconds,
-    /// When its command was sent.
-    pub sent: Picoseconds,
-    /// When its command came to the device; none for MMIO.
-    pub reached: Option<Picoseconds>,
-    /// In the command queue and the engine, until its first transfer could start; for MMIO, in the device's memory.
-    pub at_device: Picoseconds,
-    /// Bytes whose transfers have not been started.
-    to_start: u64,
-    /// Bytes that have not arrived.
-    to_arrive: u64,
-}
-
-impl Request {
-    /// Bytes of the next line that a processor reads or writes; lines end where segments do.
-    fn next_line(&mut self) -> u16 {
-        if self.segment_left == 0 {
-            self.segment_left = self.next_segment();
-        }
-        let line = self.segment_left.min(LINE_BYTES);
-        self.segment_left -= line;
-        self.to_start -= line;
-        line as u16
-    }
-
-    fn next_segment(&mut self) -> u64 {
-        self.segments_begun += 1;
-        self.segments.get(self.segments_begun - 1).copied().unwrap_or(self.size_bytes)
-    }
-}
-
-/// Bytes of a request that have come to where they go.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrival {
-    pub request: u32,
-    /// Where in the request they are.
-    pub offset: u64,
-    pub bytes: u16,
-}
-
-/// The engine that executes the commands of a flow and moves its data.
-#[expect(
-    clippy::expect_used,
-    reason = "flows with commands are placed on devices only, and each has its engines"
-)]
-fn engine_of<'a>(engines: &'a mut [Option<Engine>], flow: &Flow) -> &'a mut Engine {
-    engines[flow.engine].as_mut().expect("only a device is sent commands")
-}
 
 /// A simulation under way.
 #[derive(Debug)]
@@ -88,35 +28,6 @@ pub(crate) struct Machine {
     network: Network,
     events: CalendarQueue<PackedEvent>,
     state: State,
-}
-
-#[derive(Debug)]
-struct State {
-    mps_bytes: u64,
-    flows: Vec<Flow>,
-    requests: Vec<Request>,
-    engines: Vec<Option<Engine>>,
-    /// Of each node: of a device, what others see of it through its BARs; of a host, the way to its other sockets.
-    sides: Vec<Side>,
-    counting_from: Picoseconds,
-    /// What has arrived since it was last taken; none where nobody asks.
-    arrivals: Option<Vec<Arrival>>,
-}
-
-impl Listener for State {
-    type Event = PackedEvent;
-
-    fn delivered(&mut self, at: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
-        events.push(at, Event::Delivered(tlp).into());
-    }
-
-    fn left(&mut self, now: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
-        let flow = &mut self.flows[self.requests[tlp.request() as usize].flow as usize];
-        if tlp.message() == Message::Data && flow.produces() {
-            flow.at_source -= 1;
-            events.push(now, Event::Room(tlp.request()).into());
-        }
-    }
 }
 
 impl Machine {
@@ -322,5 +233,93 @@ impl Machine {
                 self.inject(now, completion);
             }
         }
+    }
+
+    /// A TLP is at its destination; returns the request that is done by it.
+    fn delivered(&mut self, now: Picoseconds, tlp: Tlp) -> Option<u32> {
+        let number = tlp.request();
+        let primitive = self.state.flow(number).primitive;
+        match tlp.message() {
+            Message::Command => self.command(now, number),
+            Message::Completion => {
+                let done = self.state.at_host(now, number, tlp.length());
+                self.events.push(done, Event::Done(number).into());
+            }
+            Message::Ask => {
+                let ready = self.state.look_up(now, number, tlp.length());
+                self.events.push(ready, Event::Inject(self.state.data(number, tlp.length())).into());
+            }
+            Message::Acknowledgement => self.inject(now, self.state.completion(number)),
+            Message::Data if matches!(primitive, Primitive::D2dWrite | Primitive::MmioWrite) => {
+                let written = self.state.write_bar(now, number, tlp.length());
+                self.events.push(written, Event::Written(number, tlp.length()).into());
+            }
+            Message::Data => {
+                self.state.count(now, number, tlp.length());
+                return self.data_arrived(now, number, tlp.length());
+            }
+        }
+        None
+    }
+
+    fn data_arrived(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Option<u32> {
+        let state = &mut self.state;
+        match state.flow(number).primitive {
+            Primitive::MmioRead => {
+                if state.arrive(number, bytes) {
+                    return Some(number);
+                }
+                self.ask_for_line(now, number);
+            }
+            Primitive::H2d | Primitive::D2dRead => self.take_data(now, number, bytes),
+            Primitive::DmaWrite => {
+                let there = state.at_host(now, number, bytes);
+                if state.arrive(number, bytes) {
+                    self.events.push(there, Event::Done(number).into());
+                }
+            }
+            // It is done when its completion comes, which goes to the socket behind the data.
+            Primitive::D2h => {
+                state.at_host(now, number, bytes);
+                state.arrive(number, bytes);
+            }
+            Primitive::Stream | Primitive::MmioWrite | Primitive::D2dWrite => {}
+        }
+        None
+    }
+
+    /// Data that a device asked for have come; the last of them complete the command.
+    fn take_data(&mut self, now: Picoseconds, number: u32, bytes: u16) {
+        let state = &mut self.state;
+        let flow = &state.flows[state.requests[number as usize].flow as usize];
+        let engine = engine_of(&mut state.engines, flow);
+        let in_flight = if flow.peer { &mut engine.peer_requests } else { &mut engine.host_requests };
+        debug_assert!(*in_flight > 0, "data of request {number} came that nobody asked for");
+        *in_flight -= 1;
+        if state.arrive(number, bytes) {
+            let stored = now + state.flow(number).times.engine_memory;
+            self.events.push(stored, Event::Inject(state.completion(number)).into());
+        }
+        self.transfer(now, number);
+    }
+
+    /// Data have been written to a device from outside; returns the request that is done by it.
+    fn written(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Option<u32> {
+        let state = &mut self.state;
+        state.count(now, number, bytes);
+        let last = state.arrive(number, bytes);
+        if state.flow(number).primitive == Primitive::MmioWrite {
+            return last.then_some(number);
+        }
+        let flow = &state.flows[state.requests[number as usize].flow as usize];
+        let engine = engine_of(&mut state.engines, flow);
+        debug_assert!(engine.peer_requests > 0, "request {number} wrote what no engine sent");
+        engine.peer_requests -= 1;
+        if last {
+            let acknowledgement = state.acknowledgement(number);
+            self.inject(now, acknowledgement);
+        }
+        self.transfer(now, number);
+        None
     }
 }

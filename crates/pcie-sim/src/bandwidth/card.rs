@@ -7,6 +7,9 @@ use pcie_wire::Piece;
 use pcie_workload::{Operation, Test};
 use std::ops::Range;
 
+/// Work that may wait for the uplink before the card stops adding to it: about two full TLPs.
+pub(super) const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
+
 /// Tags of read requests.
 #[derive(Clone, Debug)]
 pub(super) enum Tags {
@@ -44,57 +47,6 @@ impl Tags {
             Self::InTurn { in_use, .. } => in_use[tag as usize] = false,
             Self::AnyFree(free) => free.push(tag),
         }
-    }
-}
-
-/// Credits that the root port has given and that are not in use.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Credits {
-    posted_headers: u32,
-    posted_data: u32,
-    non_posted_headers: u32,
-}
-
-/// Data credits are 16 bytes each.
-pub(super) fn data_credits(bytes: u32) -> u32 {
-    bytes.div_ceil(16)
-}
-
-impl Credits {
-    pub(crate) fn new(system: &System) -> Self {
-        let complex = &system.host.root_complex;
-        Self {
-            posted_headers: complex.posted_header_credits.at_most(),
-            posted_data: complex.posted_data_credits.at_most(),
-            non_posted_headers: complex.non_posted_header_credits.at_most(),
-        }
-    }
-
-    pub(crate) fn take_posted(&mut self, bytes: u32) -> bool {
-        let data = data_credits(bytes);
-        let enough = self.posted_headers >= 1 && self.posted_data >= data;
-        if enough {
-            self.posted_headers -= 1;
-            self.posted_data -= data;
-        }
-        enough
-    }
-
-    pub(crate) fn give_back_posted(&mut self, bytes: u32) {
-        self.posted_headers += 1;
-        self.posted_data += data_credits(bytes);
-    }
-
-    pub(crate) fn take_non_posted(&mut self) -> bool {
-        let enough = self.non_posted_headers >= 1;
-        if enough {
-            self.non_posted_headers -= 1;
-        }
-        enough
-    }
-
-    pub(crate) fn give_back_non_posted(&mut self) {
-        self.non_posted_headers += 1;
     }
 }
 
@@ -177,12 +129,6 @@ impl Machine {
             CardKind::Queued => Picoseconds::ZERO,
             CardKind::Direct => Picoseconds(timer.numerator_ns * 1000 / (timer.denominator * timer.cycles)),
         }
-    }
-
-    /// Least time between two read requests as the root complex admits them: what it needs, or what the card does.
-    pub(crate) fn read_request_interval_ns(&self) -> f64 {
-        let System { device, host, .. } = &self.system;
-        host.root_complex.request_interval_ns.max(device.dma.busy_request_interval_ns)
     }
 
     /// The least time between two DMAs of a bandwidth test that the card itself allows, whatever link and host do; between

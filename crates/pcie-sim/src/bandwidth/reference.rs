@@ -3,8 +3,9 @@
 //! At each instant first everything happens that does, completions that arrive at the card before anything else; then the
 //! card and the root complex look at what they can send next.
 
-use super::card::{Credits, Tags};
+use super::card::{Tags, UPLINK_BACKLOG};
 use super::start::{Finished, Start};
+use crate::link::credits::Credits;
 use crate::link::port::Port;
 use crate::link::slots::Slots;
 use crate::machine::Machine;
@@ -131,9 +132,6 @@ pub(super) struct ReferenceRun<'a> {
     flight: Picoseconds,
 }
 
-/// Work that may wait for the uplink before the card stops adding to it: about two full TLPs.
-pub(super) const UPLINK_BACKLOG: Picoseconds = Picoseconds(80_000);
-
 impl<'a> ReferenceRun<'a> {
     pub(super) fn new(start: Start<'a>) -> Self {
         let (uplink, downlink) = start.machine.ports();
@@ -165,7 +163,7 @@ impl<'a> ReferenceRun<'a> {
             uplink,
             downlink,
             answer_planned: false,
-            complex: Complex::new(machine, key, state, first),
+            complex: Complex::new(machine.system(), machine.lines(), key, state, first),
             flight: Picoseconds::from_ns(root.flight_ns),
         };
         run.plan_issue(Picoseconds::ZERO);

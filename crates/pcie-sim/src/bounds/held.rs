@@ -3,6 +3,7 @@
 use super::cost::Cost;
 use crate::cache::last_level::Found;
 use crate::machine::Machine;
+use crate::root_complex::line_costs::read_cost;
 use pcie_workload::{CacheState, Operation, Test};
 
 impl Machine {
@@ -40,7 +41,7 @@ impl Machine {
         if test.operation.writes() {
             return 0.0;
         }
-        let cost_ns = |found| self.read_cost(found, busy).as_ns();
+        let cost_ns = |found| read_cost(&self.system.host.memory, found, busy).as_ns();
         let remote = self.system.memory_socket != self.system.device_socket;
         let memory_ns = cost_ns(Found::Memory { remote, untouched: false });
         let cache = &self.system.host.llc;

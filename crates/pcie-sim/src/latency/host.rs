@@ -5,8 +5,9 @@ use super::plan::{Completion, ReadTimes, Request, Write};
 use crate::cache::history::State;
 use crate::cache::lines::Line;
 use crate::link::port::Port;
-use crate::machine::{Machine, ReadCosts};
+use crate::machine::Machine;
 use crate::root_complex::conflict::Conflict;
+use crate::root_complex::line_costs::{ReadCosts, write_lines};
 use crate::root_complex::refresh::RefreshLine;
 use pcie_time::Picoseconds;
 
@@ -42,7 +43,7 @@ impl<'a> Host<'a> {
         state.io_tlb.set_capacity(host.iommu.tlb.entries);
         Self {
             machine,
-            costs: machine.read_costs(&state.caches, false),
+            costs: ReadCosts::new(&host.memory, &state.caches, machine.lines(), false),
             state,
             downlink,
             refresh: RefreshLine::new(&host.memory.refresh),
@@ -58,7 +59,9 @@ impl<'a> Host<'a> {
     pub(super) fn write(&mut self, passage: Passage, write: Write, bytes: u64) -> Picoseconds {
         let translated = self.translate(passage, write.first).max(write.last);
         let caches = &mut self.state.caches;
-        let written = self.machine.write_lines(caches, passage.first_line, passage.offset, bytes);
+        let memory = &self.machine.system.host.memory;
+        let lines = self.machine.lines();
+        let written = write_lines(memory, caches, lines, passage.first_line, passage.offset, bytes);
         let waited = if written.from_memory { self.wait(passage, translated) } else { Picoseconds::ZERO };
         translated + written.cost + waited + self.write
     }

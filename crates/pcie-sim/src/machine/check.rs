@@ -2,7 +2,7 @@
 
 mod times;
 
-use super::SystemError;
+use super::error::{Checked, SystemError};
 use crate::profile::{BrokenRule, Credits, LastLevelCache, Ruled, System};
 use pcie_workload::PAGE_BYTES;
 
@@ -13,8 +13,6 @@ const MOST_PADDING_BYTES: u32 = 4096;
 const MOST_CLUSTERS: usize = 64;
 /// Of a longest stall, over the time served between two.
 const MOST_STALLED: f64 = 1000.0;
-
-type Checked = Result<(), BrokenRule>;
 
 /// Refuses values that the simulator could not work with, before anything is allocated by them.
 pub(super) fn check_values(system: &System) -> Result<(), SystemError> {

@@ -6,8 +6,8 @@
 
 use super::happening::{Access, Happening, Timer};
 use super::path::Shape;
-use crate::bandwidth::card::Credits;
 use crate::cache::history::TestKey;
+use crate::link::credits::Credits;
 use crate::link::port::Port;
 use crate::link::slots::Slots;
 use crate::machine::Machine;
@@ -123,7 +123,7 @@ impl<'a> Bus<'a> {
         machine.warm_from_host(&mut state, written_bytes, key);
         Self {
             machine,
-            complex: Complex::new(machine, key, state, 0),
+            complex: Complex::new(machine.system(), machine.lines(), key, state, 0),
             events: EventQueue::default(),
             now: Picoseconds::ZERO,
             uplink,

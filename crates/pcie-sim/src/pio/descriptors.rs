@@ -191,7 +191,7 @@ impl<'a> DescriptorsRun<'a> {
             uplink: machine.uplink(),
             downlink: machine.downlink(),
             downlink_planned: false,
-            complex: Complex::new(system, key, state, 0),
+            complex: Complex::new(system.system(), system.lines(), key, state, 0),
             requests: Vec::new(),
             waiting: VecDeque::new(),
             tags: system.system.link.tags,

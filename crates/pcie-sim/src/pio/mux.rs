@@ -16,7 +16,8 @@
 #[cfg(test)]
 mod tests;
 
-use super::stores::{Pace, StorePlan, StoresRun};
+use super::plan::{Pace, StorePlan};
+use super::stores::StoresRun;
 use super::{DescriptorsRun, MessageMachine, Sharing, Stalls, frame, happens_unless, payload};
 use crate::cache::history::TestKey;
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};

@@ -2,7 +2,7 @@
 
 use super::filter::{Filter, Leaving};
 use super::frame::Word;
-use super::stores::Ending;
+use super::plan::Ending;
 use pcie_model::pio::{BUFFER_BYTES, WORD_BYTES};
 use std::collections::VecDeque;
 

@@ -2,14 +2,12 @@
 
 #[cfg(test)]
 mod golden;
-mod plan;
-
-pub use plan::{
-    Back, Delivered, Ending, EvictionOrder, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresOutcome,
-};
 
 use super::filter::Leaving;
 use super::frame::{Word, words};
+use super::plan::{
+    Back, Delivered, Ending, EvictionOrder, Pace, Sharing, StoreMessage, StorePlan, StoresOutcome,
+};
 use super::queue::{BUFFER_WORDS, TransmitQueue};
 use super::{MessageMachine, happens_unless};
 use crate::cache::history::TestKey;

@@ -4,6 +4,7 @@
 //! others do so only for a request of two lines, and merge partial lines into longer answers. All of that is within the
 //! rules of the specification.
 
+use crate::profile::{CompletionSplit, System};
 use pcie_wire::Piece;
 use pcie_workload::LINE_BYTES;
 
@@ -20,8 +21,18 @@ pub(crate) struct Cuts {
 }
 
 impl Cuts {
+    /// The answer of a system's root complex to a request.
+    pub(crate) fn of(system: &System, request: Piece) -> Self {
+        let complex = &system.host.root_complex;
+        let boundary = match complex.completion_split {
+            CompletionSplit::AlignedMps => u64::from(system.link.mps_bytes),
+            CompletionSplit::EveryRcb => u64::from(system.link.rcb_bytes),
+        };
+        Self::new(request.address, u64::from(request.length), boundary, complex.merge_partial_lines)
+    }
+
     /// The answer to `length` bytes from `address`, cut at multiples of `boundary`.
-    pub(crate) fn new(address: u64, length: u64, boundary: u64, merge_partial_lines: bool) -> Self {
+    fn new(address: u64, length: u64, boundary: u64, merge_partial_lines: bool) -> Self {
         let end = address + length;
         let lines = end.div_ceil(LINE_BYTES) - address / LINE_BYTES;
         let first_line_alone = !merge_partial_lines || lines <= 2;

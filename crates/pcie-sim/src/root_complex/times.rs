@@ -1,10 +1,10 @@
 //! The root complex's times, made ready: picoseconds instead of the profile's nanoseconds, and what is drawn.
 
 use crate::cache::last_level::Caches;
-use crate::cache::lines::Line;
-use crate::machine::{Machine, ReadCosts};
-use crate::profile;
+use crate::cache::lines::{Line, Lines};
+use crate::profile::{self, System};
 use crate::root_complex::conflict::Conflict;
+use crate::root_complex::line_costs::ReadCosts;
 use pcie_time::Picoseconds;
 use std::ops::Range;
 
@@ -22,21 +22,24 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(machine: &Machine, caches: &Caches) -> Self {
-        let complex = &machine.system.host.root_complex;
+    pub(super) fn new(system: &System, lines: &Lines, caches: &Caches) -> Self {
+        let System { device, host, .. } = system;
+        let (complex, memory) = (&host.root_complex, &host.memory);
+        // What the root complex needs between two requests, or what the card does.
+        let request_interval_ns = complex.request_interval_ns.max(device.dma.busy_request_interval_ns);
         Self {
-            request_interval: Picoseconds::from_ns(machine.read_request_interval_ns()),
+            request_interval: Picoseconds::from_ns(request_interval_ns),
             credit_return: Picoseconds::from_ns(complex.credit_return_ns),
-            same_page_stall: Picoseconds::from_ns(machine.system.host.iommu.same_page_stall_ns),
+            same_page_stall: Picoseconds::from_ns(host.iommu.same_page_stall_ns),
             idle: Access {
                 spread: Spread::new(complex.read_ns, complex.jitter_ns),
-                costs: machine.read_costs(caches, false),
+                costs: ReadCosts::new(memory, caches, lines, false),
             },
             busy: Access {
                 spread: Spread::new(complex.busy_read_ns, complex.busy_jitter_ns),
-                costs: machine.read_costs(caches, true),
+                costs: ReadCosts::new(memory, caches, lines, true),
             },
-            refreshes: Refreshes::new(&machine.system.host.memory.refresh),
+            refreshes: Refreshes::new(&memory.refresh),
             conflict: Conflict::new(complex),
         }
     }

@@ -1,12 +1,14 @@
 //! The root complex under load: admission, translation, memory, and the order of completions.
 
 use super::completer::{Completer, Ready};
+use super::cuts::Cuts;
 use super::pending_walks::{PendingWalks, earliest};
 use super::times::Times;
 use super::walks::Walks;
 use crate::cache::history::{State, TestKey};
 use crate::cache::lines::{Line, Lines};
-use crate::machine::Machine;
+use crate::profile::System;
+use crate::root_complex::line_costs::write_lines;
 use crate::root_complex::write_gate::WriteGate;
 use pcie_time::{Draws, Picoseconds, Stream};
 use pcie_wire::Piece;
@@ -16,7 +18,7 @@ use std::ops::Range;
 /// The root complex.
 #[derive(Debug)]
 pub(crate) struct Complex<'a> {
-    machine: &'a Machine,
+    system: &'a System,
     line_numbers: &'a Lines,
     state: State,
     completer: Completer,
@@ -39,18 +41,25 @@ pub(crate) struct Complex<'a> {
 }
 
 impl<'a> Complex<'a> {
-    pub(crate) fn new(machine: &'a Machine, key: TestKey, mut state: State, first: u64) -> Self {
-        let host = &machine.system.host;
+    /// The root complex of a system with its lines numbered, in the state in which `first` transactions left it.
+    pub(crate) fn new(
+        system: &'a System,
+        line_numbers: &'a Lines,
+        key: TestKey,
+        mut state: State,
+        first: u64,
+    ) -> Self {
+        let host = &system.host;
         state.io_tlb.set_capacity(host.iommu.tlb.entries);
         // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
         let numbered_from = first << 8;
         let order = key.draws(Stream::CompletionOrder);
         let access_draws = key.draws(Stream::Jitter);
-        let times = Times::new(machine, &state.caches);
+        let times = Times::new(system, line_numbers, &state.caches);
         let pending_walks = PendingWalks::new(host.iommu.pending_walks, state.io_tlb.page_count());
         Self {
-            machine,
-            line_numbers: machine.lines(),
+            system,
+            line_numbers,
             state,
             completer: Completer::new(host.root_complex.completion_order, order, numbered_from),
             request_gate: Picoseconds::ZERO,
@@ -63,7 +72,7 @@ impl<'a> Complex<'a> {
             last_page: None,
             access_draws,
             accesses: numbered_from,
-            walks: Walks::new(machine, key, numbered_from),
+            walks: Walks::new(host, key, numbered_from),
             times,
         }
     }
@@ -142,13 +151,20 @@ impl<'a> Complex<'a> {
     /// The same for a write that is alone, with nothing to hide behind: a read after it waits until its lines are owned and
     /// written.
     pub(crate) fn write_alone(&mut self, piece: Piece, now: Picoseconds) -> Picoseconds {
-        let machine = self.machine;
+        let host = &self.system.host;
         let lines = Self::lines(self.line_numbers, piece);
         let admitted = self.write_gate.admit(piece, lines.clone(), now);
         let translated = self.translate(piece, admitted);
         let caches = &mut self.state.caches;
-        let written = machine.write_lines(caches, lines.start, piece.address, u64::from(piece.length));
-        let write = Picoseconds::from_ns(machine.system.host.root_complex.write_ns);
+        let written = write_lines(
+            &host.memory,
+            caches,
+            self.line_numbers,
+            lines.start,
+            piece.address,
+            u64::from(piece.length),
+        );
+        let write = Picoseconds::from_ns(host.root_complex.write_ns);
         self.posted_done = self.posted_done.max(translated + written.cost + write);
         translated + self.times.credit_return
     }
@@ -202,8 +218,8 @@ impl<'a> Complex<'a> {
 
     /// The data of a request are there: it can be answered.
     pub(crate) fn data_ready(&mut self, request: u32, piece: Piece) {
-        let cuts = self.machine.completions(piece);
-        let small = piece.length <= self.machine.system.host.root_complex.small_request_bytes;
+        let cuts = Cuts::of(self.system, piece);
+        let small = piece.length <= self.system.host.root_complex.small_request_bytes;
         self.completer.add(Ready { request, small, cuts });
     }
 

@@ -2,7 +2,7 @@
 
 use super::times::Refresh;
 use crate::cache::history::TestKey;
-use crate::machine::Machine;
+use crate::profile::Host;
 use pcie_time::{Draws, Picoseconds, Stream};
 
 /// A page walk.
@@ -28,14 +28,14 @@ pub(super) struct Walks {
 }
 
 impl Walks {
-    pub(super) fn new(machine: &Machine, key: TestKey, number: u64) -> Self {
-        let iommu = &machine.system.host.iommu;
+    pub(super) fn new(host: &Host, key: TestKey, number: u64) -> Self {
+        let iommu = &host.iommu;
         let none = Walk { busy: Picoseconds::ZERO, time: Picoseconds::ZERO };
         let mut walks = Self {
             walk_ns: iommu.walk_ns,
             busy_ns: iommu.walker_busy_ns,
             spread: iommu.busy_walk_spread,
-            refresh: Refresh::new(&machine.system.host.memory.refresh),
+            refresh: Refresh::new(&host.memory.refresh),
             time_draws: key.draws(Stream::WalkTime),
             refresh_draws: key.draws(Stream::WalkRefresh),
             number,

@@ -80,7 +80,7 @@ impl<'a> ReadWriteRun<'a> {
             shapes: Shapes::new(machine, test, uplink.clone(), downlink.clone()),
             card: Card::new(machine, test, list, uplink, first),
             root_port: RootPort::new(machine, key, downlink, first),
-            complex: Complex::new(machine, key, state, first),
+            complex: Complex::new(machine.system(), machine.lines(), key, state, first),
             flight: Picoseconds::from_ns(root.flight_ns),
             completed: Completed::default(),
         }

@@ -5,9 +5,9 @@ use super::credits::DataCredits;
 use super::planned::Planned;
 use super::ring::Ring;
 use super::shapes::Shapes;
-use crate::bandwidth::card::data_credits;
-use crate::bandwidth::reference::UPLINK_BACKLOG;
+use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::start::{Finished, Start};
+use crate::link::credits::data_credits;
 use crate::link::port::Port;
 use crate::root_complex::under_load::Complex;
 use pcie_time::Picoseconds;
@@ -89,7 +89,7 @@ impl<'a> WriteRun<'a> {
             data: DataCredits::new(root.posted_data_credits).filter(|_| data_bind),
             uplink,
             flight: Picoseconds::from_ns(root.flight_ns),
-            complex: Complex::new(machine, key, state, first),
+            complex: Complex::new(machine.system(), machine.lines(), key, state, first),
             completed: 0,
             last: Picoseconds::ZERO,
             noted: None,

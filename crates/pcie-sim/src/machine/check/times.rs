@@ -1,6 +1,6 @@
 //! The times of a profile, refused where they would not add up in whole numbers of picoseconds.
 
-use super::Checked;
+use crate::machine::error::Checked;
 use crate::profile::{BrokenRule, System};
 
 /// The longest time that a profile may give for a step that a transaction waits for, ns. Steps take nanoseconds to

@@ -1,19 +1,19 @@
-//! The steps of a [`ReadRun`] in which neither workers nor credits are ever waited for, as in most tests: with what is known
+//! The steps of a [`ReadPath`] in which neither workers nor credits are ever waited for, as in most tests: with what is known
 //! then left out, and what each step has from the one before it close at hand.
 //!
 //! Where besides `ALIKE`, each read is one request and all requests take the same times, so that nothing is looked up.
 
-use super::super::NEVER;
-use super::super::shapes::Alike;
-use super::ReadRun;
 use super::card::InFlight;
-use crate::bandwidth::reference::UPLINK_BACKLOG;
+use super::path::ReadPath;
+use crate::bandwidth::card::UPLINK_BACKLOG;
+use crate::bandwidth::fast::NEVER;
+use crate::bandwidth::fast::shapes::Alike;
 use crate::bandwidth::start::Finished;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
 
-impl ReadRun<'_> {
-    /// See [`ReadRun::answer_all`].
+impl ReadPath<'_> {
+    /// See [`ReadPath::answer_all`].
     pub(super) fn answer_free<const ALIKE: bool>(&mut self, alike: &Alike, target: u64) -> bool {
         let mut wanted = target.saturating_sub(self.completed);
         if wanted == 0 {
@@ -68,7 +68,7 @@ impl ReadRun<'_> {
         wanted > 0
     }
 
-    /// See [`ReadRun::send_all`].
+    /// See [`ReadPath::send_all`].
     pub(super) fn send_free<const ALIKE: bool>(&mut self, alike: &Alike) -> bool {
         let mut horizon = self.answers_at + self.flight;
         let mut any = self.next_answer() != NEVER;

@@ -26,18 +26,18 @@ impl Pulse {
     }
 
     /// From now on life is expected, of the test at `position`, if there is a deadline.
-    pub(super) fn await_life(&self, position: usize, deadline: Option<Duration>) {
+    pub(crate) fn await_life(&self, position: usize, deadline: Option<Duration>) {
         let awaited = deadline.map(|deadline| Awaited { position, deadline, last: Instant::now() });
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = awaited;
     }
 
     /// Nothing is expected any more.
-    pub(super) fn rest(&self) {
+    pub(crate) fn rest(&self) {
         *self.awaited.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// The test that is silent for longer than it may be, and for how long.
-    pub(super) fn overdue(&self) -> Option<(usize, Duration)> {
+    pub(crate) fn overdue(&self) -> Option<(usize, Duration)> {
         let awaited = (*self.awaited.lock().unwrap_or_else(PoisonError::into_inner))?;
         let silent = awaited.last.elapsed();
         (silent > awaited.deadline).then_some((awaited.position, silent))

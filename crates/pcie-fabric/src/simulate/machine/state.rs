@@ -1,101 +1,53 @@
-//! What follows when a message arrives, and the messages that a request sends.
+//! What a machine knows of its flows, requests and engines, and the messages that follow from it.
 
-use pcie_time::Picoseconds;
+use pcie_time::{CalendarQueue, Picoseconds};
 
-use super::{Arrival, Machine, SOURCE_TLPS, State, engine_of};
-use crate::simulate::event::Event;
+use super::request::{Arrival, Request};
+use crate::simulate::engine::{Engine, Side};
+use crate::simulate::event::{Event, PackedEvent};
 use crate::simulate::flow::Flow;
-use crate::simulate::network::{Message, Tlp};
+use crate::simulate::network::{Listener, Message, Tlp};
 use crate::simulate::traffic::Primitive;
 
-impl Machine {
-    /// A TLP is at its destination; returns the request that is done by it.
-    pub(super) fn delivered(&mut self, now: Picoseconds, tlp: Tlp) -> Option<u32> {
-        let number = tlp.request();
-        let primitive = self.state.flow(number).primitive;
-        match tlp.message() {
-            Message::Command => self.command(now, number),
-            Message::Completion => {
-                let done = self.state.at_host(now, number, tlp.length());
-                self.events.push(done, Event::Done(number).into());
-            }
-            Message::Ask => {
-                let ready = self.state.look_up(now, number, tlp.length());
-                self.events.push(ready, Event::Inject(self.state.data(number, tlp.length())).into());
-            }
-            Message::Acknowledgement => self.inject(now, self.state.completion(number)),
-            Message::Data if matches!(primitive, Primitive::D2dWrite | Primitive::MmioWrite) => {
-                let written = self.state.write_bar(now, number, tlp.length());
-                self.events.push(written, Event::Written(number, tlp.length()).into());
-            }
-            Message::Data => {
-                self.state.count(now, number, tlp.length());
-                return self.data_arrived(now, number, tlp.length());
-            }
-        }
-        None
+/// TLPs that a source keeps ready for its port while that sends the one before; more would only hold up others.
+pub(super) const SOURCE_TLPS: usize = 1;
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) mps_bytes: u64,
+    pub(super) flows: Vec<Flow>,
+    pub(super) requests: Vec<Request>,
+    pub(super) engines: Vec<Option<Engine>>,
+    /// Of each node: of a device, what others see of it through its BARs; of a host, the way to its other sockets.
+    pub(super) sides: Vec<Side>,
+    pub(super) counting_from: Picoseconds,
+    /// What has arrived since it was last taken; none where nobody asks.
+    pub(super) arrivals: Option<Vec<Arrival>>,
+}
+
+impl Listener for State {
+    type Event = PackedEvent;
+
+    fn delivered(&mut self, at: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
+        events.push(at, Event::Delivered(tlp).into());
     }
 
-    fn data_arrived(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Option<u32> {
-        let state = &mut self.state;
-        match state.flow(number).primitive {
-            Primitive::MmioRead => {
-                if state.arrive(number, bytes) {
-                    return Some(number);
-                }
-                self.ask_for_line(now, number);
-            }
-            Primitive::H2d | Primitive::D2dRead => self.take_data(now, number, bytes),
-            Primitive::DmaWrite => {
-                let there = state.at_host(now, number, bytes);
-                if state.arrive(number, bytes) {
-                    self.events.push(there, Event::Done(number).into());
-                }
-            }
-            // It is done when its completion comes, which goes to the socket behind the data.
-            Primitive::D2h => {
-                state.at_host(now, number, bytes);
-                state.arrive(number, bytes);
-            }
-            Primitive::Stream | Primitive::MmioWrite | Primitive::D2dWrite => {}
+    fn left(&mut self, now: Picoseconds, tlp: Tlp, events: &mut CalendarQueue<PackedEvent>) {
+        let flow = &mut self.flows[self.requests[tlp.request() as usize].flow as usize];
+        if tlp.message() == Message::Data && flow.produces() {
+            flow.at_source -= 1;
+            events.push(now, Event::Room(tlp.request()).into());
         }
-        None
     }
+}
 
-    /// Data that a device asked for have come; the last of them complete the command.
-    fn take_data(&mut self, now: Picoseconds, number: u32, bytes: u16) {
-        let state = &mut self.state;
-        let flow = &state.flows[state.requests[number as usize].flow as usize];
-        let engine = engine_of(&mut state.engines, flow);
-        let in_flight = if flow.peer { &mut engine.peer_requests } else { &mut engine.host_requests };
-        debug_assert!(*in_flight > 0, "data of request {number} came that nobody asked for");
-        *in_flight -= 1;
-        if state.arrive(number, bytes) {
-            let stored = now + state.flow(number).times.engine_memory;
-            self.events.push(stored, Event::Inject(state.completion(number)).into());
-        }
-        self.transfer(now, number);
-    }
-
-    /// Data have been written to a device from outside; returns the request that is done by it.
-    pub(super) fn written(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Option<u32> {
-        let state = &mut self.state;
-        state.count(now, number, bytes);
-        let last = state.arrive(number, bytes);
-        if state.flow(number).primitive == Primitive::MmioWrite {
-            return last.then_some(number);
-        }
-        let flow = &state.flows[state.requests[number as usize].flow as usize];
-        let engine = engine_of(&mut state.engines, flow);
-        debug_assert!(engine.peer_requests > 0, "request {number} wrote what no engine sent");
-        engine.peer_requests -= 1;
-        if last {
-            let acknowledgement = state.acknowledgement(number);
-            self.inject(now, acknowledgement);
-        }
-        self.transfer(now, number);
-        None
-    }
+/// The engine that executes the commands of a flow and moves its data.
+#[expect(
+    clippy::expect_used,
+    reason = "flows with commands are placed on devices only, and each has its engines"
+)]
+pub(super) fn engine_of<'a>(engines: &'a mut [Option<Engine>], flow: &Flow) -> &'a mut Engine {
+    engines[flow.engine].as_mut().expect("only a device is sent commands")
 }
 
 impl State {
@@ -159,7 +111,7 @@ impl State {
     }
 
     /// When what has come to a host is at the socket that it is for.
-    fn at_host(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
+    pub(super) fn at_host(&mut self, now: Picoseconds, number: u32, bytes: u16) -> Picoseconds {
         let Flow { times, host, .. } = &self.flows[self.requests[number as usize].flow as usize];
         if times.other_socket == Picoseconds::ZERO {
             return now;

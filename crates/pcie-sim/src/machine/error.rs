@@ -1,0 +1,64 @@
+//! Why a system, or a test on it, is refused.
+
+use crate::profile::BrokenRule;
+use pcie_wire::ConfigurationError;
+use thiserror::Error;
+
+/// Why a system cannot be simulated.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SystemError {
+    /// The link is none.
+    #[error("system {system}: link.{error}")]
+    Link {
+        /// Name of the system.
+        system: String,
+        /// What is wrong with its link.
+        error: ConfigurationError,
+    },
+    /// A value is out of range.
+    #[error("system {system}: {broken}")]
+    Value {
+        /// Name of the system.
+        system: String,
+        /// Dotted key, value and remedy.
+        broken: BrokenRule,
+    },
+}
+
+/// Why a test does not run on a system.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unsupported {
+    /// The card has no command path.
+    #[error("{0} has no command path")]
+    NoCommandPath(String),
+    /// The transfer is too long for the path.
+    #[error("the {path} path of {card} transfers at most {most} bytes")]
+    TooLong {
+        /// Name of the card.
+        card: String,
+        /// `command` or `DMA`.
+        path: &'static str,
+        /// Its limit.
+        most: u32,
+    },
+    /// The card transfers whole multiples of some bytes.
+    #[error("{card} transfers multiples of {multiple} bytes")]
+    NoMultiple {
+        /// Name of the card.
+        card: String,
+        /// Bytes.
+        multiple: u32,
+    },
+    /// A test that reads and writes needs one of each.
+    #[error("{0} makes a single transaction, and a test that reads and writes needs one of each")]
+    NoPair(String),
+    /// The window is larger than the host buffer.
+    #[error("the host buffer has {0} bytes")]
+    WindowOverBuffer(u64),
+    /// Only DMA has bandwidth tests.
+    #[error("bandwidth tests use the DMA path")]
+    CommandBandwidth,
+}
+
+/// A value that a check lets pass; or its dotted key, the value as text, and what would be right.
+pub(super) type Checked = Result<(), BrokenRule>;
