@@ -13,6 +13,7 @@ from pcielab.errors import out_of_range
 from pcielab.library.link import Link
 from pcielab.model.answers import Bandwidth, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
+from pcielab.model.whole_questions import BandwidthQuestion, NicQuestion, SizingQuestion
 
 if TYPE_CHECKING:
     from pcielab.library.nics import NicProfile
@@ -37,7 +38,7 @@ def bandwidth(
 
     The host's completions are as large as MPS, or end at every multiple of `completion_bytes`.
     """
-    question = {
+    question: BandwidthQuestion = {
         "model": model_json(link, accounting, limits),
         "sizes_bytes": list(sizes_bytes),
         "offset_bytes": offset_bytes,
@@ -56,7 +57,7 @@ def nic(
     limits: Limits | None = None,
 ) -> list[NicThroughput]:
     """The rates that a device reaches with Ethernet frames of each size, FCS included."""
-    question = {
+    question: NicQuestion = {
         "model": model_json(link, accounting, limits),
         "device": device.as_question(),
         "ethernet": asdict(ethernet or Ethernet()),
@@ -74,7 +75,7 @@ def sizing(
     clock_ghz: float | None = None,
 ) -> list[Sizing]:
     """What a device must hold in flight for each frame size and each latency of one DMA."""
-    question = {
+    question: SizingQuestion = {
         "ethernet": asdict(ethernet or Ethernet()),
         "device": device.as_question() if device else None,
         "clock_ghz": clock_ghz,
@@ -102,7 +103,7 @@ def model_json(link: Link, accounting: Accounting, limits: Limits | None) -> dic
     return {"link": asdict(link), "accounting": accounting, "limits": asdict(limits or Limits())}
 
 
-def question_json(question: dict[str, Any]) -> str:
+def question_json(question: Mapping[str, Any]) -> str:
     """A question as the compiled half takes it.
 
     Raises:
@@ -114,7 +115,7 @@ def question_json(question: dict[str, Any]) -> str:
 
 def _check_numbers(value: Any, key: str = "") -> None:
     """Name the key of a number that the compiled half could not even read; it checks all others itself."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         for inner_key, inner in value.items():
             _check_numbers(inner, inner_key)
     elif isinstance(value, list):

@@ -191,7 +191,10 @@ mod tests {
             ),
             (refused(|system| system.chunk_bytes = 4097), "chunk_bytes is 4097: give a power of two"),
             (refused(|system| system.chunk_addresses[2] += 64), "give multiples of chunk_bytes"),
-            (refused(|system| system.host.llc.ddio_ways = 21), "ddio_ways is 21: give at most ways, which is 20"),
+            (
+                refused(|system| system.host.llc.ddio_ways = 21),
+                "ddio_ways is 21: give at most ways, which is 20",
+            ),
             (refused(|system| system.host.llc.slices = 4095), "host.llc.slices is 4095: give 1 to 1024"),
             (refused(|system| system.host.llc.llc_bytes = 64), "host.llc.llc_bytes is 64"),
             (

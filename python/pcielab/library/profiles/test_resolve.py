@@ -139,7 +139,7 @@ def test_a_rule_across_keys_says_what_it_is_about(change: str, key: str, value: 
 
 def test_a_rule_holds_in_a_file_of_a_part_alone(tmp_path: Path) -> None:
     text = f'name = "big"\ntitle = "Big"\nbase = "snb-e5-2630"\n[llc]\nddio_ways = 21\n{SOURCE}'
-    with pytest.raises(InputError, match="llc.ddio_ways = 21: give at most ways, which is 20") as caught:
+    with pytest.raises(InputError, match=r"llc\.ddio_ways = 21: give at most ways, which is 20") as caught:
         check_file("host", Path(written(tmp_path, "big", text)))
     assert caught.value.key == "llc.ddio_ways"
 

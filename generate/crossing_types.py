@@ -1,4 +1,4 @@
-"""What the closed form is asked and what it answers, in Python, from the types of `pcie-wire` and `pcie-model`."""
+"""What the compiled half is asked and what it answers: shapes that cross as JSON, from their Rust types."""
 
 from generate.models import Models, schemas, tables_below
 
@@ -33,6 +33,22 @@ _BASE = """\
 class _Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 """
+_QUESTIONS = '''\
+"""Questions as the compiled half takes them.
+
+Written by `make generate` from `crates/pcie-python/src/model.rs`: change the types there.
+"""
+
+from typing import Any, TypedDict
+'''
+_NIC_TEST = '''\
+"""A test of a NIC as the simulator takes it.
+
+Written by `make generate` from `crates/pcie-sim/src/nic.rs`: change the types there.
+"""
+
+from typing import Any, Literal, TypeAlias, TypedDict
+'''
 _FABRICS = '''\
 """What the compiled half answers about flows on a fabric, as it comes out of JSON.
 
@@ -88,3 +104,22 @@ def predictions() -> str:
     """The module of predictions."""
     models = Models(schemas("predictions"))
     return "\n\n".join([_PREDICTIONS, models.record("Effort"), models.typed("Prediction")])
+
+
+def questions() -> str:
+    """The module of whole questions; what they are about comes as mappings."""
+    kinds = schemas("model questions")
+    names = ("BandwidthQuestion", "NicQuestion", "SizingQuestion", "MessagesQuestion")
+    models = Models({name: kinds[name] for name in names})
+    return "\n\n".join([_QUESTIONS, *map(models.typed, names)])
+
+
+def nic_test() -> str:
+    """The module of tests of NICs."""
+    kinds = schemas("nic test")
+    models = Models(
+        {name: kinds[name] for name in ("Direction", "Traffic")},
+        named=("Direction",),
+        renamed={"Traffic": "NicTest"},
+    )
+    return "\n".join([_NIC_TEST, models.words("Direction"), "\n", models.typed("Traffic")])
