@@ -206,7 +206,10 @@ impl From<ModelError> for Refusal {
             }
             ModelError::NoSteps => refusal.key("step").remedy("give at least one [[step]]"),
             ModelError::PacketStays { path } => refusal.about(format!("the path {path}")).key("step"),
-            ModelError::Step { number, what, .. } => refusal.about(format!("step {number} ({what})")),
+            ModelError::Step { number, what, problem } => refusal
+                .about(format!("step {number} ({what})"))
+                .key(format!("step.{}", number.saturating_sub(1)))
+                .remedy(problem),
         }
     }
 }

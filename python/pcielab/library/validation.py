@@ -89,27 +89,21 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
     """One `InputError` for everything pydantic found; `where` names the file, `prefix` leads every key."""
     details = error.errors(include_url=False, include_context=True)
     renamed = {suggested for detail in details if (suggested := _meant(detail, model)) is not None}
-    problems = [
-        _problem(detail, model, prefix)
-        for detail in details
-        if not (detail["type"] == "missing" and _dotted(detail["loc"]) in renamed)
-    ]
+    details = [one for one in details if not (one["type"] == "missing" and _dotted(one["loc"]) in renamed)]
+    problems = [_problem(detail, model, prefix) for detail in details]
     if len(problems) == 1:
-        return _refused(details[0], where, problems[0], prefix)
-    shown = problems[:_SHOWN_PROBLEMS]
-    if len(problems) > len(shown):
-        shown.append(f"and {len(problems) - len(shown)} more")
-    return InputError(f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in shown))
-
-
-def _refused(detail: ErrorDetails, where: str, problem: str, prefix: str) -> InputError:
-    refused = InputError(f"{where}: {problem}")
-    refused.subject, refused.key = where, prefix + _dotted(place_of(detail))
-    broken = _broken(detail)
-    if broken is not None:
-        refused.value, refused.remedy = broken.value, broken.remedy
+        [detail] = details
+        refused = InputError(f"{where}: {problems[0]}")
+        refused.key, refused.value = prefix + _dotted(place_of(detail)), _value(detail)
+        refused.remedy = _remedy(detail, model)
     else:
-        refused.value = None if detail["type"] == "missing" else shown(detail["input"])
+        listed = problems[:_SHOWN_PROBLEMS]
+        if len(problems) > len(listed):
+            listed.append(f"and {len(problems) - len(listed)} more")
+        refused = InputError(
+            f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in listed)
+        )
+    refused.subject = where
     return refused
 
 
@@ -159,23 +153,40 @@ def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
 def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
     key = prefix + _dotted(place_of(detail))
     if detail["type"] == "extra_forbidden":
-        return f"unknown key {key}: {suggestion(str(detail['loc'][-1]), _siblings(detail, model))}"
+        return f"unknown key {key}: {_remedy(detail, model)}"
     if detail["type"] == "missing":
         return f"missing key {key}{_meaning(detail, model)}"
+    if _broken(detail) is None and detail["type"] == "value_error":  # of a whole table, and names keys itself
+        return ": ".join(part for part in (key.rstrip("."), _remedy(detail, model)) if part)
+    meaning = "" if _broken(detail) is not None else _meaning(detail, model)
+    return f"{key} = {_value(detail)}: {_remedy(detail, model)}{meaning}"
+
+
+def _value(detail: ErrorDetails) -> str | None:
+    """The value that is wrong, if there is one."""
     broken = _broken(detail)
     if broken is not None:
-        return f"{key} = {broken.value}: {broken.remedy}"
-    if detail["type"] == "value_error":  # of a whole table: the message names keys and values itself
-        message = detail["msg"].removeprefix("Value error, ")
-        return ": ".join(part for part in (key.rstrip("."), message) if part)
+        return broken.value
+    return None if detail["type"] == "missing" else shown(detail["input"])
+
+
+def _remedy(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    """What would be right."""
+    broken = _broken(detail)
+    if broken is not None:
+        return broken.remedy or ""
+    if detail["type"] == "extra_forbidden":
+        return suggestion(str(detail["loc"][-1]), _siblings(detail, model))
+    if detail["type"] == "missing":
+        return "give it"
     if detail["type"] in ("model_type", "model_attributes_type"):
-        return f"{key} = {shown(detail['input'])}: give a table{_meaning(detail, model)}"
-    message = detail["msg"]
-    return f"{key} = {shown(detail['input'])}: {message[:1].lower()}{message[1:]}{_meaning(detail, model)}"
+        return "give a table"
+    message = detail["msg"].removeprefix("Value error, ")
+    return message if detail["type"] == "value_error" else f"{message[:1].lower()}{message[1:]}"
 
 
 def _meaning(detail: ErrorDetails, model: type[BaseModel]) -> str:
     keys = [step for step in detail["loc"] if isinstance(step, str)]
     parent = model_at(model, keys[:-1]) if keys else None
     field = parent.model_fields.get(keys[-1]) if parent else None
-    return f" ({field.description.rstrip('.')})" if field and field.description else ""
+    return f" ({' '.join(field.description.split()).rstrip('.')})" if field and field.description else ""

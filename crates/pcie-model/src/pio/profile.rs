@@ -213,26 +213,39 @@ impl MessageProfile {
                 - path.descriptor_ns
                 - wire_ns(TlpKind::CompletionWithData, batch),
         };
-        for (key, value, remedy) in [
-            ("stores.stream_interval_ns", times.store_gap_ns, "at least what 64 B take on the measured link"),
-            ("stores.first_interval_ns", times.first_store_ns, "at least stores.stream_interval_ns"),
+        for (key, value, left_ns, remedy) in [
+            (
+                "stores.stream_interval_ns",
+                self.stores.stream_interval_ns,
+                times.store_gap_ns,
+                "at least what 64 B take on the measured link",
+            ),
+            (
+                "stores.first_interval_ns",
+                self.stores.first_interval_ns,
+                times.first_store_ns,
+                "at least stores.stream_interval_ns",
+            ),
             (
                 "descriptors.payload_ns",
+                path.payload_ns,
                 times.read_ns,
                 "more than payload_request_ns and the request on the link",
             ),
             (
                 "descriptors.descriptor_ns",
+                path.descriptor_ns,
                 times.doorbell_ns,
                 "at least the doorbell, the request and a read as long as the payload's",
             ),
             (
                 "descriptors.payload_request_ns",
+                path.payload_request_ns,
                 times.parse_ns,
                 "at least descriptor_ns and the descriptor on the link",
             ),
         ] {
-            if value < 0.0 {
+            if left_ns < 0.0 {
                 return Err(ModelError::OutOfRange { key, value, remedy });
             }
         }
