@@ -101,8 +101,8 @@ rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.r
 	$(BIN)/python rtl/generate_registers.py
 
 .PHONY: vm-test
-vm-test: build ## Measure emulated devices in a guest with a real kernel (apt: qemu-system-x86 busybox-static cpio kmod xz-utils; two minutes)
-	PCIELAB_VM=1 $(BIN)/python -m pytest -n 0 tests/vm
+vm-test: build ## Measure emulated devices in a guest with a real kernel, and kill it KILLS=20 times (apt: qemu-system-x86 busybox-static cpio kmod xz-utils; two minutes)
+	PCIELAB_VM=1 PCIELAB_VM_KILLS=$(or $(KILLS),20) PCIELAB_VM_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 0 tests/vm
 
 .PHONY: test-slow
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)

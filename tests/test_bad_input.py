@@ -69,7 +69,7 @@ def refused(folder: Path, *arguments: str | Path) -> str:
         (("--profile", "absent.toml"), ("absent.toml: no such system profile",)),
         (("--suite", "quik"), ("'quik'", "did you mean quick?")),
         (("--suite", "absent.toml"), ("absent.toml: no such suite",)),
-        (("--device", "vfio"), ("--device vfio", "known: sim, rtl, cpu, nvme, pio, cuda, fpga")),
+        (("--device", "vfio"), ("--device vfio", "known: sim, rtl, cpu, nvme, e1000e, pio, cuda, fpga")),
         (("--engine", "quick"), ("--engine", "'quick'", "'fast'", "'reference'")),
         (("--samples", "few"), ("--samples", "'few'", "'adaptive'")),
         (("--seed", "-1"), ("--seed -1", "0 to 2^63 - 1")),

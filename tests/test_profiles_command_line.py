@@ -35,6 +35,7 @@ def test_lists_are_rows() -> None:
         "cuda": "281",
         "cuda-quick": "40",
         "demo": "274",
+        "e1000e": "83",
         "fig4": "120",
         "fig5": "44",
         "fig6": "2",

@@ -29,11 +29,13 @@ ELSEWHERE = (
     "echo ",
     "pcielab run --device cuda",
     "pcielab run --device nvme",
+    "pcielab run --device e1000e",
     "pcielab run --device pio",
     "pcielab-run ",
     "sudo pcielab devices",
     "sudo pcielab doctor",
     "sudo pcielab-run ",
+    "sudo ip link ",
 )
 """What begins like this looks at the machine that it runs on, is what runs this test, or serves a browser."""
 LSPCI = """\

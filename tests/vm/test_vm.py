@@ -5,9 +5,11 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tarfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +24,14 @@ from . import machine, programs
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "target" / "vm"
 ASKED = "PCIELAB_VM"
+KILLS, SEED = "PCIELAB_VM_KILLS", "PCIELAB_VM_SEED"
+NOT_OF_DEVICES = (
+    ("bw-rd", {"path": "command"}),
+    ("bw-rd", {"size_bytes": 32}),
+    ("lat-rd", {"device_offset_bytes": 4}),
+)
+NOT_OF_CORES = (("bw-rd", {"path": "dma"}), ("lat-rd", {"window_bytes": 1 << 30}))
+"""What has to be refused: changes of a test of an operation."""
 AREA = 64 << 10
 FAILING_POSITION = 100
 """Where the contract announces tests that are to fail."""
@@ -57,15 +67,33 @@ def _small() -> str:
     return json.dumps(suite)
 
 
-def _endless() -> str:
-    """A suite that nobody sees the end of, and that can be killed anywhere."""
+def _frames(*, within_pages: bool) -> str:
+    """A suite for a NIC: QEMU drops frames that it would have to fetch from two of the IOMMU's pages."""
+    suite = json.loads(load_suite("e1000e").to_json())
+    suite.update(name="frames", tests=[])
+    for operation in ("lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"):
+        for size, cache in ((64, "cold"), (1024, "host-warm"), (4096 if within_pages else 1500, "device-warm")):
+            test = single_test(operation, size=size, window="256K", cache=cache, transactions=300)
+            suite["tests"] += json.loads(test.to_json())["tests"]
+    return json.dumps(suite)
+
+
+def _many() -> str:
+    """A suite that takes long enough to be killed in many places."""
     suite = json.loads(_small())
-    suite["tests"] = [
-        {**test, "parameters": {**test["parameters"], "transactions": 2000}}
-        for test in suite["tests"]
-        for _ in range(8)
-    ]
-    return json.dumps({**suite, "name": "many"})
+    return json.dumps({**suite, "name": "many", "tests": suite["tests"] * 6})
+
+
+def _endless() -> str:
+    """A suite that nobody sees the end of."""
+    suite = single_test("bw-wr", size=4096, window="1M", transactions=(1 << 32) - 1)
+    return json.dumps({**json.loads(suite.to_json()), "name": "endless"})
+
+
+def _kills() -> str:
+    """How long each run has before it is killed: places are the seed's."""
+    places = random.Random(int(os.environ.get(SEED, "1")))
+    return "".join(f"{places.randrange(60)}\n" for _ in range(int(os.environ.get(KILLS, "20"))))
 
 
 def _stores() -> str:
@@ -75,17 +103,33 @@ def _stores() -> str:
     return json.dumps(suite)
 
 
-def _trial(*, failing: bool) -> str:
-    """What the contract is tried with."""
-    suite = json.loads(_small())["tests"]
-    of = {test["parameters"]["operation"]: test["parameters"] for test in suite}
-    refused = [
-        {**of["bw-rd"], "path": "command"},
-        {**of["bw-rd"], "size_bytes": 64},
-        {**of["lat-rd"], "size_bytes": 512, "host_offset_bytes": 2},
+def _core() -> str:
+    """A suite for a core, whose transactions are commands."""
+    suite = json.loads(_small())
+    tests = [
+        {**test, "parameters": {**test["parameters"], "path": "command", "size_bytes": 8, "host_offset_bytes": 0}}
+        for test in suite["tests"]
     ]
-    trial = {"latency": of["lat-wrrd"], "bandwidth": of["bw-rdwr"], "refused": refused}
-    return json.dumps({**trial, "failing": [of["lat-rd"], of["bw-wr"]] if failing else []})
+    return json.dumps({**suite, "tests": tests})
+
+
+def _stores_trial() -> str:
+    """The same for stores: one that can be carried out alone and one in a stream, and what a BAR refuses."""
+    of = {test["parameters"]["pace"]: test["parameters"] for test in json.loads(_stores())["tests"]}
+    possible = list(of.values())
+    refused = [{**possible[0], "cores": 2}, {**possible[0], "size_bytes": 1 << 20}, {**possible[0], "lanes": 4}]
+    return json.dumps({"possible": possible, "refused": refused, "failing": possible})
+
+
+def _trial(tests: str, refused: Sequence[tuple[str, Mapping[str, object]]]) -> str:
+    """What the contract is tried with: tests of a suite by operation, and changes that have to be refused."""
+    of = {test["parameters"]["operation"]: test["parameters"] for test in json.loads(tests)["tests"]}
+    trial = {
+        "latency": of["lat-wrrd"],
+        "bandwidth": of["bw-rdwr"],
+        "refused": [{**of[operation], **changes} for operation, changes in refused],
+    }
+    return json.dumps({**trial, "failing": [of["lat-rd"], of["bw-wr"]]})
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +139,16 @@ def guest() -> Guest:
     files = {"steps": HERE / "steps", **programs.built()}
     for name, content in (
         ("small.json", _small()),
-        ("many.json", _endless()),
+        ("many.json", _many()),
+        ("endless.json", _endless()),
+        ("kills", _kills()),
+        ("core-failing.json", _trial(_core(), NOT_OF_CORES)),
+        ("stores-failing.json", _stores_trial()),
         ("stores.json", _stores()),
-        ("trial.json", _trial(failing=False)),
-        ("failing.json", _trial(failing=True)),
+        ("frames.json", _frames(within_pages=True)),
+        ("long-frames.json", _frames(within_pages=False)),
+        ("failing.json", _trial(_small(), NOT_OF_DEVICES)),
+        ("frames-failing.json", _trial(_frames(within_pages=True), NOT_OF_DEVICES)),
         ("faults.json", json.dumps({"from": FAILING_POSITION, "failures": 1.0})),
     ):
         (FOLDER / name).write_text(content)
@@ -146,18 +196,29 @@ def run(*arguments: object) -> str:
     return ran.stdout
 
 
-def test_what_came_out_opens_everywhere(guest: Guest, tmp_path: Path) -> None:
+def test_what_came_out_opens_everywhere_and_passes_nowhere_for_a_measurement(guest: Guest, tmp_path: Path) -> None:
     near, far = guest.out / "near.db", guest.out / "far.db"
     page = tmp_path / "report.html"
     run("report", near, "-o", page)
-    assert "EMULATED" in page.read_text()
+    shown = page.read_text()
+    assert "EMULATED: what was exercised, not how fast" in shown
+    assert 'data-figure="' not in shown.partition("<script")[0]
+    assert "EMULATED" in run("explain", near)
     assert "BW_DMA_RD" in run("explain", near, "--format", "csv")
-    assert run("compare", near, far)
+    assert "EMULATED: what was exercised" in run("compare", near, far)
+    rows = json.loads(run("export", "json", near, "-o", "-"))
+    assert rows["manifest"]["origin"] == "emulated"
 
 
 def test_the_far_drive_and_its_buffer_were_on_the_other_node(guest: Guest) -> None:
     host = open_store(guest.out / "far.db").manifest["host"]
     assert (host["node"], host["page_bytes"], host["iommu"]) == (1, 2 << 20, "super-pages")
+
+
+def test_a_run_that_was_killed_again_and_again_is_whole_in_the_end(guest: Guest) -> None:
+    many = open_store(guest.out / "many.db")
+    assert not many.incomplete
+    assert list(many.tests["status"]) == ["ok"] * len(json.loads(_many())["tests"])
 
 
 def test_the_bar_holds_what_was_stored(guest: Guest) -> None:
@@ -179,5 +240,8 @@ def test_every_refusal_names_what_mends_it(guest: Guest) -> None:
         "device.scratch",
         "iommu_page_bytes",
         "ulimit -l",
+        "something has claimed",
+        "is busy, and was for 10 s",
+        "--unbound --user $USER` gives it to you",
     ):
         assert text in told, text

@@ -1,7 +1,7 @@
 //! The simulator as a device that takes messages.
 
 use crate::machine::host_facts;
-use pcie_bench::{ConnectionResult, Crossed, DeviceError, MessageDevice, MessageResult, Pulse, Stop};
+use pcie_bench::{ConnectionResult, Crossed, DeviceError, MessageDevice, MessageResult, MessageStart, Stop};
 use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_sim::pio::{
     Back, Connection, DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine,
@@ -241,13 +241,8 @@ impl MessageDevice for MessageSystem {
         ])
     }
 
-    fn send(
-        &mut self,
-        position: u64,
-        test: &MessageTest,
-        stop: &Stop,
-        _pulse: &Pulse,
-    ) -> Result<MessageResult, DeviceError> {
+    fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {
+        let MessageStart { position, test, stop, .. } = start;
         let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
         refuse_other_stores(test)?;
         let key = TestKey { seed: self.seed, test: position };

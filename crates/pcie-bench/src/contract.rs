@@ -1,25 +1,25 @@
 //! What every back end has to keep to, as one set of checks that any of them can be put through.
 
+mod demands;
 mod found;
 mod held;
+mod messages;
 
 use crate::backend::{Backend, Bench};
 use crate::device::{DeviceError, Start};
 use crate::stop::Stop;
+use demands::{STOP_WITHIN, TRIES, names_a_limit};
 use found::run;
 use held::Held;
+pub use messages::{MessageTrial, check_messages};
 use pcie_workload::{CacheState, Test};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// In so much time a device has to end after it was told to.
-const STOP_WITHIN: Duration = Duration::from_millis(200);
 /// After so much time it is told: while caches are prepared, and while it measures.
 const TOLD_AFTER: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(60)];
-/// A busy machine may be late by itself: a device is found late when it was each time.
-const TRIES: u32 = 3;
 /// Transactions of a test that has to be stopped.
 const ENDLESS: u64 = 1 << 33;
 const STATES: [CacheState; 4] =
@@ -44,7 +44,7 @@ pub struct Trial {
 
 impl Trial {
     /// The place in a suite that the first of the failing tests is announced with. All others come before it.
-    pub const FAILING_POSITION: u64 = 100;
+    pub const FAILING_POSITION: u64 = demands::FAILING_POSITION;
 
     /// The tests that it can carry out.
     fn possible(&self) -> impl Iterator<Item = &Test> {
@@ -249,19 +249,6 @@ fn refusals(bench: &mut Bench, trial: &Trial, findings: &mut Vec<String>) {
             works(bench, possible, "after a refusal", findings);
         }
     }
-}
-
-/// Whether a refusal says what of the test it is about: one of its keys, or one of its words or numbers.
-fn names_a_limit(reason: &str, test: &Test) -> bool {
-    let parameters = serde_json::json!(test);
-    let told = reason.to_lowercase();
-    parameters.as_object().is_some_and(|parameters| {
-        parameters.iter().any(|(key, value)| {
-            let key = key.trim_end_matches("_bytes").trim_end_matches("_units");
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            told.contains(key) || (value.len() > 1 && told.contains(&value))
-        })
-    })
 }
 
 /// After a test that failed, and after one that was announced and never run, the next works.

@@ -44,7 +44,8 @@ pub struct DeviceHardware {
     pub link: Option<LinkFacts>,
     /// Tests that it can carry out, by path and operation: `command lat-rd`.
     pub operations: Vec<String>,
-    /// What is part of a latency, beside the transfer: `doorbell`, `descriptor`, `medium`, `poll`, `interrupt`, `processor`, `timer`.
+    /// What is part of a latency, beside the transfer: `doorbell`, `descriptor`, `medium`, `loopback`, `poll`, `interrupt`,
+    /// `processor`, `timer`.
     pub latency_includes: Vec<String>,
     /// A device that is silent for so long is given up, ms.
     pub deadline_ms: Option<u64>,

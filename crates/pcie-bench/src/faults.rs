@@ -4,6 +4,7 @@
 use crate::backend::{Backend, Bench, OpenError};
 use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
 use crate::facts::{Condition, DeviceFacts, Remarks};
+use crate::messages::{MessageDevice, MessageResult, MessageStart};
 use pcie_store::Origin;
 use pcie_time::{Draws, Stream};
 use pcie_workload::Test;
@@ -33,21 +34,21 @@ pub struct Faults {
     pub wrong_counts: f64,
 }
 
-/// A back end whose devices go wrong.
-pub struct Faulty {
-    inner: Arc<dyn Backend>,
+/// A back end whose devices go wrong. `B` is what it opens, as of [`Backend`].
+pub struct Faulty<B = Bench> {
+    inner: Arc<dyn Backend<B>>,
     faults: Faults,
 }
 
-impl Faulty {
+impl<B> Faulty<B> {
     /// Makes what `inner` opens go wrong.
     #[must_use]
-    pub fn new(inner: Arc<dyn Backend>, faults: Faults) -> Self {
+    pub fn new(inner: Arc<dyn Backend<B>>, faults: Faults) -> Self {
         Self { inner, faults }
     }
 }
 
-impl Backend for Faulty {
+impl<B: Breakable> Backend<B> for Faulty<B> {
     fn kind(&self) -> &str {
         self.inner.kind()
     }
@@ -71,9 +72,28 @@ impl Backend for Faulty {
         self.inner.attachments()
     }
 
-    fn open(&self) -> Result<Bench, OpenError> {
-        let Bench { device, host } = self.inner.open()?;
-        Ok(Bench { device: Box::new(FaultyDevice { device, faults: self.faults, next: None }), host })
+    fn open(&self) -> Result<B, OpenError> {
+        Ok(self.inner.open()?.broken(self.faults))
+    }
+}
+
+/// What can be made to go wrong.
+pub trait Breakable {
+    /// The same, going wrong.
+    #[must_use]
+    fn broken(self, faults: Faults) -> Self;
+}
+
+impl Breakable for Bench {
+    fn broken(self, faults: Faults) -> Self {
+        let Self { device, host } = self;
+        Self { device: Box::new(FaultyDevice { device, faults, next: None }), host }
+    }
+}
+
+impl Breakable for Box<dyn MessageDevice> {
+    fn broken(self, faults: Faults) -> Self {
+        Box::new(FaultyMessageDevice { device: self, faults })
     }
 }
 
@@ -106,6 +126,54 @@ impl Faults {
     }
 }
 
+impl Faults {
+    /// What goes wrong before anything is measured.
+    fn go_wrong(self, fault: Option<Fault>) -> Result<(), DeviceError> {
+        match fault {
+            Some(Fault::Failure) => Err(DeviceError::Failed("a failure on purpose".into())),
+            Some(Fault::Loss) => Err(DeviceError::Lost("a loss on purpose".into())),
+            Some(Fault::Silence) => {
+                std::thread::sleep(Duration::from_millis(self.silence_ms));
+                Ok(())
+            }
+            Some(Fault::WrongCount) | None => Ok(()),
+        }
+    }
+}
+
+struct FaultyMessageDevice {
+    device: Box<dyn MessageDevice>,
+    faults: Faults,
+}
+
+impl MessageDevice for FaultyMessageDevice {
+    fn identity(&self) -> Map<String, Value> {
+        self.device.identity()
+    }
+
+    fn conditions(&mut self) -> Vec<Condition> {
+        self.device.conditions()
+    }
+
+    fn deadline(&self) -> Option<Duration> {
+        self.device.deadline()
+    }
+
+    fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {
+        let fault = self.faults.at(start.position);
+        self.faults.go_wrong(fault)?;
+        let mut result = self.device.send(start)?;
+        if fault == Some(Fault::WrongCount) {
+            result.latencies_ns.push(result.elapsed_ns);
+        }
+        Ok(result)
+    }
+
+    fn recover(&mut self) -> Result<(), DeviceError> {
+        self.device.recover()
+    }
+}
+
 /// More latencies than this are not made up at once: those of the longest published test fit.
 const MOST_AT_ONCE: u64 = 1 << 25;
 
@@ -113,21 +181,6 @@ struct FaultyDevice {
     device: Box<dyn Device>,
     faults: Faults,
     next: Option<Fault>,
-}
-
-impl FaultyDevice {
-    /// What goes wrong before anything is measured.
-    fn go_wrong(&self) -> Result<(), DeviceError> {
-        match self.next {
-            Some(Fault::Failure) => Err(DeviceError::Failed("a failure on purpose".into())),
-            Some(Fault::Loss) => Err(DeviceError::Lost("a loss on purpose".into())),
-            Some(Fault::Silence) => {
-                std::thread::sleep(Duration::from_millis(self.faults.silence_ms));
-                Ok(())
-            }
-            Some(Fault::WrongCount) | None => Ok(()),
-        }
-    }
 }
 
 impl Device for FaultyDevice {
@@ -157,7 +210,7 @@ impl Device for FaultyDevice {
         test: &Test,
         sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
-        self.go_wrong()?;
+        self.faults.go_wrong(self.next)?;
         if self.next == Some(Fault::WrongCount) {
             let ticks = vec![1; usize::try_from(test.transactions.min(MOST_AT_ONCE)).unwrap_or(0) + 1];
             let elapsed_ns = ticks.len() as f64 * 1e3;
@@ -171,7 +224,7 @@ impl Device for FaultyDevice {
         test: &Test,
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
-        self.go_wrong()?;
+        self.faults.go_wrong(self.next)?;
         if self.next == Some(Fault::WrongCount) {
             let transactions = test.transactions.saturating_add(1);
             let _ = sink(BandwidthSlice { transactions, elapsed_ns: transactions as f64 });

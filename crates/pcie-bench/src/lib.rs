@@ -30,9 +30,9 @@ pub use facts::{
     CacheFacts, Condition, DeviceFacts, DeviceHardware, HostFacts, HostHardware, LinkFacts, Remarks,
     TimerFacts,
 };
-pub use faults::{Faults, Faulty};
+pub use faults::{Breakable, Faults, Faulty};
 pub use host::Host;
-pub use messages::{ConnectionResult, Crossed, MessageDevice, MessageResult, Messages};
+pub use messages::{ConnectionResult, Crossed, MessageDevice, MessageResult, MessageStart, Messages};
 pub use outcome::Outcome;
 pub use pulse::Pulse;
 pub use runner::{Options, Progress, RunError, run, run_alone};

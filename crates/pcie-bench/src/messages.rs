@@ -35,17 +35,11 @@ pub trait MessageDevice {
         None
     }
 
-    /// Sends the messages of a test; `position` is its place in the suite.
+    /// Sends the messages of a test.
     ///
     /// # Errors
     /// The device lacks what the test needs, or failed.
-    fn send(
-        &mut self,
-        position: u64,
-        test: &MessageTest,
-        stop: &Stop,
-        pulse: &Pulse,
-    ) -> Result<MessageResult, DeviceError>;
+    fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError>;
 
     /// Brings the device back after it failed, so that the next test can work.
     ///
@@ -54,6 +48,19 @@ pub trait MessageDevice {
     fn recover(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
+}
+
+/// Which test of which suite comes next.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageStart<'a> {
+    /// Place in the suite, counted from 0.
+    pub position: u64,
+    /// The test.
+    pub test: &'a MessageTest,
+    /// Asked for when the run is to end.
+    pub stop: &'a Stop,
+    /// Where the device shows life.
+    pub pulse: &'a Pulse,
 }
 
 /// What a device saw of a test.
@@ -168,7 +175,7 @@ impl Worker for OpenDevice {
 
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
         let test = &self.suite.tests[position].parameters;
-        let result = self.device.send(position as u64, test, stop, pulse);
+        let result = self.device.send(MessageStart { position: position as u64, test, stop, pulse });
         if stop.is_requested() {
             return Ok(Outcome::interrupted("stopped before it was complete"));
         }

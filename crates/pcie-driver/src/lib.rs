@@ -1,7 +1,8 @@
 //! Drivers of devices that run the micro-benchmarks, over a [`Transport`]: the same driver drives the FPGA core in
-//! simulation and on a board. NVMe drives ([`nvme`]) need memory for their queues as well, [`Queues`].
+//! simulation and on a board. NVMe drives ([`nvme`]) and NICs ([`e1000e`]) need memory for their queues as well, [`Queues`].
 
 mod core;
+pub mod e1000e;
 mod facts;
 mod messages;
 pub mod nvme;

@@ -1,10 +1,15 @@
 //! The host's buffer: anonymous memory of one page size, where it was asked for, and all of it there.
 
-use crate::cpu::PageSize;
 use crate::error::HostError;
 use crate::kernel::{locked_memory_limit, numbers, refused};
+use crate::options::PageSize;
 use crate::topology::Topology;
+use std::cell::RefCell;
 use std::ptr::{NonNull, null_mut};
+use std::rc::Rc;
+
+/// A buffer that device and host share.
+pub type SharedBuffer = Rc<RefCell<Buffer>>;
 
 /// Memory that was mapped for transfers; unmapped when dropped.
 #[derive(Debug)]
@@ -297,7 +302,7 @@ mod tests {
         std::fs::create_dir_all(directory.path().join("proc")).unwrap();
         std::fs::write(directory.path().join("proc/meminfo"), "MemFree: 9 kB\nMemAvailable:  2048 kB\n")
             .unwrap();
-        let topology = Topology::at(directory.path());
+        let topology = Topology::from(crate::root::Root::at(directory.path()));
         let told = |bytes, pages, node| {
             Buffer::allocate(bytes, pages, node, &topology).map(drop).unwrap_err().to_string()
         };

@@ -1,7 +1,6 @@
-//! Caches made cold: by writing other memory until nothing else is left in them, or by flushing lines.
+//! Caches made cold, by writing other memory until nothing else is left in them or by flushing lines; and made warm.
 
 use crate::error::HostError;
-use crate::host::STOP_BYTES;
 use crate::kernel;
 use crate::topology::{Topology, list};
 use pcie_bench::Stop;
@@ -9,6 +8,8 @@ use std::collections::BTreeSet;
 
 /// A line on every machine that this runs on.
 const LINE_BYTES: usize = 64;
+/// Bytes that are written between two looks at whether to stop: a few milliseconds.
+const STOP_BYTES: usize = 8 << 20;
 /// No cache is thrashed with more than this.
 const THRASH_BYTES_MOST: u64 = 1 << 30;
 /// What a cache that the kernel does not describe is thrashed with.
@@ -101,5 +102,16 @@ pub(crate) fn flush(bytes: &[u8]) -> Result<(), HostError> {
     {
         let _ = bytes;
         Err(HostError::NoFlush)
+    }
+}
+
+/// Writes every byte, so that it is in the caches of the core that does; ends early where nobody waits for it.
+pub(crate) fn write_pattern(bytes: &mut [u8], stop: &Stop) {
+    for piece in bytes.chunks_mut(STOP_BYTES) {
+        if stop.is_requested() {
+            return;
+        }
+        piece.fill(std::hint::black_box(0));
+        std::hint::black_box(piece);
     }
 }

@@ -5,7 +5,7 @@
 //! system's clock; how finely it counts, and how long reading it takes, is measured too, and told: nothing is subtracted.
 
 use crate::topology::Topology;
-use pcie_bench::TimerFacts;
+use pcie_bench::{Condition, TimerFacts};
 use std::time::{Duration, Instant};
 
 /// How long the counter is compared with the system's clock.
@@ -71,6 +71,15 @@ impl Clock {
     #[must_use]
     pub fn timer(&self) -> TimerFacts {
         self.timer
+    }
+
+    /// What it can resolve, and what reading it takes.
+    #[must_use]
+    pub fn conditions(&self) -> [Condition; 2] {
+        [
+            Condition::new("timer_resolution", "ns", Some(self.resolution_ns)),
+            Condition::new("timer_overhead", "ns", Some(self.overhead_ns)),
+        ]
     }
 
     /// Ticks in the time between two readings.

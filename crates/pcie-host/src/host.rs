@@ -1,20 +1,14 @@
 //! The machine that this runs on, as the host of a bench.
 
-use crate::buffer::Buffer;
-use crate::caches::{Thrash, flush};
-use crate::cpu::{Cold, HostOptions};
+use crate::buffer::{Buffer, SharedBuffer};
+use crate::caches::{Thrash, flush, write_pattern};
 use crate::error::HostError;
 use crate::kernel;
+use crate::options::{Cold, HostOptions};
 use crate::topology::Topology;
 use pcie_bench::{CacheFacts, Condition, DeviceError, Host, HostFacts, HostHardware, Start, Stop};
 use std::cell::RefCell;
 use std::rc::Rc;
-
-/// A buffer that device and host share.
-pub type SharedBuffer = Rc<RefCell<Buffer>>;
-
-/// Bytes that are written between two looks at whether to stop: a few milliseconds.
-pub(crate) const STOP_BYTES: usize = 8 << 20;
 
 /// This machine.
 #[derive(Debug)]
@@ -74,7 +68,8 @@ impl RealHost {
 }
 
 /// The refusal of a window that the buffer does not hold.
-pub(crate) fn over_buffer(window_bytes: u64, buffer_bytes: u64) -> DeviceError {
+#[must_use]
+pub fn over_buffer(window_bytes: u64, buffer_bytes: u64) -> DeviceError {
     DeviceError::NotSupported(format!(
         "window_bytes = {window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
     ))
@@ -150,16 +145,5 @@ impl Host for RealHost {
             write_pattern(&mut buffer.bytes_mut()[..whole], &self.stop);
         }
         Ok(())
-    }
-}
-
-/// Writes every byte, so that it is in the caches of the core that does; ends early where nobody waits for it.
-pub(crate) fn write_pattern(bytes: &mut [u8], stop: &Stop) {
-    for piece in bytes.chunks_mut(STOP_BYTES) {
-        if stop.is_requested() {
-            return;
-        }
-        piece.fill(std::hint::black_box(0));
-        std::hint::black_box(piece);
     }
 }

@@ -7,6 +7,8 @@
 
 mod cpu;
 mod error;
+mod options;
+mod root;
 mod topology;
 
 #[cfg(target_os = "linux")]
@@ -23,13 +25,15 @@ mod kernel;
 mod requester;
 
 #[cfg(target_os = "linux")]
-pub use buffer::Buffer;
+pub use buffer::{Buffer, SharedBuffer};
 #[cfg(target_os = "linux")]
 pub use clock::Clock;
-pub use cpu::{Cold, Cpu, HostOptions, PageSize};
+pub use cpu::Cpu;
 pub use error::HostError;
 #[cfg(target_os = "linux")]
-pub use host::{RealHost, SharedBuffer};
+pub use host::{RealHost, over_buffer};
 #[cfg(target_os = "linux")]
 pub use kernel::locked_memory_limit;
+pub use options::{Cold, HostOptions, PageSize};
+pub use root::Root;
 pub use topology::{Cache, Topology};

@@ -3,8 +3,10 @@
 //! A latency is that of a load, or of a store and the load behind it, each waited for before the next; reading the clock is
 //! part of it. A bandwidth is that of one core with as many accesses in flight as it allows itself.
 
+use crate::buffer::SharedBuffer;
+use crate::caches::write_pattern;
 use crate::clock::Clock;
-use crate::host::{SharedBuffer, over_buffer, write_pattern};
+use crate::host::over_buffer;
 use crate::topology::Topology;
 use pcie_bench::{
     BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop,
@@ -97,10 +99,7 @@ impl Device for Requester {
     }
 
     fn conditions(&mut self) -> Vec<Condition> {
-        vec![
-            Condition::new("timer_resolution", "ns", Some(self.clock.resolution_ns)),
-            Condition::new("timer_overhead", "ns", Some(self.clock.overhead_ns)),
-        ]
+        self.clock.conditions().into()
     }
 
     fn begin(&mut self, start: Start<'_>) {

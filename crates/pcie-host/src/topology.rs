@@ -1,12 +1,13 @@
 //! What the kernel says of processors, caches, nodes and pages, read from `/sys` and `/proc`. What is not there is null.
 
+use crate::root::Root;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A machine as its kernel shows it.
 #[derive(Clone, Debug)]
 pub struct Topology {
-    root: PathBuf,
+    root: Root,
 }
 
 /// A cache of a processor.
@@ -22,21 +23,21 @@ pub struct Cache {
     pub shared_by: String,
 }
 
+impl From<Root> for Topology {
+    fn from(root: Root) -> Self {
+        Self { root }
+    }
+}
+
 impl Topology {
     /// This machine.
     #[must_use]
     pub fn here() -> Self {
-        Self::at("/")
-    }
-
-    /// The machine whose `sys` and `proc` are in a directory.
-    #[must_use]
-    pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Root::here().into()
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        let text = std::fs::read_to_string(self.root.join(path)).ok()?;
+        let text = std::fs::read_to_string(self.root.path(path)).ok()?;
         Some(text.trim().to_owned())
     }
 
@@ -48,7 +49,7 @@ impl Topology {
     #[must_use]
     pub fn caches(&self, processor: u32) -> Vec<Cache> {
         let directory = format!("sys/devices/system/cpu/cpu{processor}/cache");
-        let entries = std::fs::read_dir(self.root.join(&directory)).into_iter().flatten().flatten();
+        let entries = std::fs::read_dir(self.root.path(&directory)).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let cache = |name: String| {
             let key = |key: &str| self.text(&format!("{directory}/{name}/{key}"));
@@ -113,7 +114,7 @@ impl Topology {
             Some(node) => format!("sys/devices/system/node/node{node}/hugepages"),
             None => "sys/kernel/mm/hugepages".to_owned(),
         };
-        self.root.join(directory).join(name)
+        self.root.path(directory).join(name)
     }
 
     /// Huge pages that are free; none where the kernel has none of that size.
@@ -184,7 +185,7 @@ impl Topology {
     /// Temperature of the package, degrees Celsius.
     #[must_use]
     pub fn temperature_c(&self) -> Option<f64> {
-        let zones = std::fs::read_dir(self.root.join("sys/class/thermal")).ok()?.flatten();
+        let zones = std::fs::read_dir(self.root.path("sys/class/thermal")).ok()?.flatten();
         let package = zones.map(|zone| zone.path()).find(|zone| {
             std::fs::read_to_string(zone.join("type")).is_ok_and(|name| name.trim() == "x86_pkg_temp")
         })?;
@@ -232,7 +233,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        let topology = Topology::at(directory.path());
+        let topology = Topology::from(Root::at(directory.path()));
         (directory, topology)
     }
 

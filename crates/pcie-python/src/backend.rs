@@ -9,7 +9,7 @@ use pcie_bench_sim::Simulated;
 use pcie_host::Cpu;
 use pcie_rtl::Rtl;
 use pcie_time::{Draws, Stream};
-use pcie_vfio::{Address, Fpga, Nvme};
+use pcie_vfio::{Address, E1000e, Fpga, Nvme};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
 
@@ -66,6 +66,12 @@ impl Backend {
     fn nvme(place: &str, device: &str, host: &str) -> Result<Self> {
         let (device, host) = (parse("device", device)?, parse("host", host)?);
         Ok(Self::of(Nvme::new(address(place)?, device, host)?))
+    }
+
+    /// The Intel 82574 NIC at an address, in MAC loopback.
+    #[staticmethod]
+    fn e1000e(place: &str, host: &str) -> Result<Self> {
+        Ok(Self::of(E1000e::new(address(place)?, parse("host", host)?)?))
     }
 
     /// The FPGA core on the board at an address.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pcie_bench::{Messages, Options};
-use pcie_vfio::{Pio, Purpose, Refusal as Refused, Tree};
+use pcie_vfio::{NoAddress, Pio, Purpose, Refusal as Refused, Tree};
 use pyo3::prelude::*;
 
 use crate::backend::address;
@@ -24,6 +24,12 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 impl From<Refused> for Error {
     fn from(refusal: Refused) -> Self {
         refused(refusal)
+    }
+}
+
+impl From<NoAddress> for Error {
+    fn from(error: NoAddress) -> Self {
+        refused(error)
     }
 }
 

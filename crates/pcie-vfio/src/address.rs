@@ -1,9 +1,9 @@
 //! Where a PCI function is: `0000:3b:00.0`.
 
-use crate::refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use thiserror::Error;
 
 /// Domain, bus, device and function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,6 +14,11 @@ pub struct Address {
     device: u8,
     function: u8,
 }
+
+/// A text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}: is no PCI address: give one such as 0000:3b:00.0, as `pcielab devices list` shows them")]
+pub struct NoAddress(pub String);
 
 impl Address {
     /// How far another one is, for people who mistyped it: the same place in fewer parts is further.
@@ -27,10 +32,10 @@ impl Address {
 }
 
 impl FromStr for Address {
-    type Err = Refusal;
+    type Err = NoAddress;
 
     /// With the domain or without it.
-    fn from_str(text: &str) -> Result<Self, Refusal> {
+    fn from_str(text: &str) -> Result<Self, NoAddress> {
         let hex = |part: &str, digits: usize| {
             let plain = part.bytes().all(|byte| byte.is_ascii_hexdigit());
             (plain && (1..=digits).contains(&part.len()))
@@ -48,7 +53,7 @@ impl FromStr for Address {
                 function: u8::try_from(hex(function, 1)?).ok().filter(|function| *function < 8)?,
             })
         };
-        parsed().ok_or_else(|| Refusal::NoAddress(text.to_owned()))
+        parsed().ok_or_else(|| NoAddress(text.to_owned()))
     }
 }
 
@@ -60,9 +65,9 @@ impl fmt::Display for Address {
 }
 
 impl TryFrom<String> for Address {
-    type Error = Refusal;
+    type Error = NoAddress;
 
-    fn try_from(text: String) -> Result<Self, Refusal> {
+    fn try_from(text: String) -> Result<Self, NoAddress> {
         text.parse()
     }
 }

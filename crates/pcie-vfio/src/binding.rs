@@ -97,7 +97,11 @@ fn leave_unbound(tree: &Tree, function: &Function, owner: Option<u32>) -> Result
         write(function.address, "bind", &function.folder.join("driver_override"), "\n")?;
     }
     detach(function)?;
-    write(function.address, "bind", &function.folder.join("enable"), "1")?;
+    // The kernel counts how often it was switched on, and giving it back switches it off once.
+    let enabled = function.folder.join("enable");
+    if text(&enabled).as_deref() != Some("1") {
+        write(function.address, "bind", &enabled, "1")?;
+    }
     owner.map_or(Ok(()), |owner| give(function, "bind", owner))
 }
 

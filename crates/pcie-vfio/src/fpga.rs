@@ -9,22 +9,16 @@ mod device;
 mod pattern;
 
 use crate::address::Address;
-use crate::options::{VfioHostOptions, described};
-use crate::origin::origin;
+use crate::chosen::Chosen;
+use crate::options::VfioHostOptions;
 use crate::refusal::Refusal;
-use crate::tree::Tree;
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 
 /// A board with the core.
 #[derive(Clone, Debug)]
-pub struct Fpga {
-    address: Address,
-    host: VfioHostOptions,
-    tree: Tree,
-    origin: Origin,
-}
+pub struct Fpga(Chosen);
 
 impl Fpga {
     /// A back end for the core at an address.
@@ -32,9 +26,17 @@ impl Fpga {
     /// # Errors
     /// Nothing is there.
     pub fn new(address: Address, host: VfioHostOptions) -> Result<Self, Refusal> {
-        let tree = Tree::here();
-        let origin = origin(&tree.function(address)?);
-        Ok(Self { address, host, tree, origin })
+        Ok(Self(Chosen::new(address, host)?.0))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_here(&self) -> Result<Bench, Refusal> {
+        self.0.bench(device::FpgaDevice::open)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_here(&self) -> Result<Bench, Refusal> {
+        Err(Refusal::NotLinux)
     }
 }
 
@@ -44,34 +46,14 @@ impl Backend for Fpga {
     }
 
     fn origin(&self) -> Origin {
-        self.origin
+        self.0.origin
     }
 
     fn options(&self) -> Map<String, Value> {
-        described(self.address, json!({}), json!(self.host))
+        self.0.options(json!({}))
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
         self.open_here().map_err(|refusal| OpenError::Unavailable(refusal.to_string()))
-    }
-}
-
-impl Fpga {
-    #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        use crate::host::{VfioHost, opened};
-        use pcie_host::Topology;
-        let topology = Topology::here();
-        let (inner, buffer) = opened(&self.tree, self.address, &self.host, &topology)?;
-        let device = device::FpgaDevice::open(&self.tree, self.address, &self.host, &buffer)?;
-        let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
-        let host = VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, device.contents());
-        Ok(Bench { device: Box::new(device), host: Box::new(host) })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        let _ = &self.tree;
-        Err(Refusal::NotLinux)
     }
 }

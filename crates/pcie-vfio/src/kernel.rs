@@ -1,5 +1,6 @@
 //! What this crate asks of VFIO, call by call: every error comes back. `linux/vfio.h` has the meaning of each.
 
+use crate::address::NoAddress;
 use crate::refusal::Refusal;
 use std::ffi::{CString, c_void};
 use std::fs::File;
@@ -107,7 +108,7 @@ pub(crate) fn set_iommu(container: &File) -> Result<(), Refusal> {
 
 /// Opens a device of a group by its address.
 pub(crate) fn device(group: &File, address: &str) -> Result<File, Refusal> {
-    let name = CString::new(address).map_err(|_| Refusal::NoAddress(address.to_owned()))?;
+    let name = CString::new(address).map_err(|_| NoAddress(address.to_owned()))?;
     // SAFETY: the name ends with a zero and lives until the call returns.
     let result = unsafe { libc::ioctl(group.as_raw_fd(), GROUP_GET_DEVICE_FD, name.as_ptr()) };
     let descriptor = checked(result, &format!("{address}: opening it"))?;

@@ -13,6 +13,12 @@
 
 mod address;
 mod binding;
+mod chosen;
+mod e1000e;
+#[cfg(target_os = "linux")]
+mod engine;
+#[cfg(target_os = "linux")]
+mod facts;
 mod fpga;
 #[cfg(target_os = "linux")]
 mod host;
@@ -20,6 +26,8 @@ mod host;
 mod iova;
 #[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_os = "linux")]
+mod limits;
 mod listing;
 mod nvme;
 #[cfg(target_os = "linux")]
@@ -37,8 +45,9 @@ mod usage;
 #[cfg(target_os = "linux")]
 mod window;
 
-pub use address::Address;
+pub use address::{Address, NoAddress};
 pub use binding::{Purpose, bind, release};
+pub use e1000e::E1000e;
 pub use fpga::Fpga;
 pub use listing::{Listed, devices};
 pub use nvme::{Nvme, NvmeOptions};

@@ -31,6 +31,9 @@ pub fn devices(tree: &Tree) -> Vec<Listed> {
         if function.is_nvme() {
             rows.push(listed(function, "nvme", ready_for_vfio(tree, function)));
         }
+        if function.is_e1000e() {
+            rows.push(listed(function, "e1000e", ready_for_vfio(tree, function)));
+        }
         if function.bars().iter().any(|bar| bar.is_memory && bar.is_prefetchable) {
             rows.push(listed(function, "pio", ready_for_stores(tree, function)));
         }

@@ -10,6 +10,7 @@ mod contents;
 mod device;
 #[cfg(target_os = "linux")]
 mod link;
+mod options;
 #[cfg(target_os = "linux")]
 mod parts;
 #[cfg(target_os = "linux")]
@@ -18,72 +19,19 @@ mod plan;
 mod scratch;
 
 use crate::address::Address;
-use crate::options::{VfioHostOptions, described};
-use crate::origin::origin;
+use crate::chosen::Chosen;
+use crate::options::VfioHostOptions;
 use crate::refusal::Refusal;
-use crate::tree::Tree;
+pub use options::NvmeOptions;
 use pcie_bench::{Backend, Bench, OpenError};
 use pcie_store::Origin;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-
-/// How commands name their memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Naming {
-    /// Page by page.
-    #[default]
-    Prp,
-    /// As one piece.
-    Sgl,
-}
-
-/// How a completion is noticed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Noticing {
-    /// The queue is looked at, again and again.
-    #[default]
-    Polled,
-    /// The drive says so.
-    Interrupt,
-}
-
-/// Where commands lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum QueueIn {
-    /// In host memory.
-    #[default]
-    Host,
-    /// In the drive's controller memory buffer.
-    Cmb,
-}
-
-/// What a drive can be told.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NvmeOptions {
-    /// How commands name their memory.
-    pub pointers: Naming,
-    /// How a completion is noticed.
-    pub completion: Noticing,
-    /// Where commands lie.
-    pub queue: QueueIn,
-    /// Blocks that may be written, `LBA+LENGTH`; none for none.
-    pub scratch: Option<String>,
-    /// Serial number of the drive whose scratch range may hold a file system.
-    pub scratch_overwrite: Option<String>,
-}
 
 /// A drive.
 #[derive(Clone, Debug)]
 pub struct Nvme {
-    address: Address,
+    chosen: Chosen,
     options: NvmeOptions,
-    host: VfioHostOptions,
-    tree: Tree,
-    origin: Origin,
 }
 
 impl Nvme {
@@ -92,16 +40,25 @@ impl Nvme {
     /// # Errors
     /// Nothing is there, or it is no drive.
     pub fn new(address: Address, options: NvmeOptions, host: VfioHostOptions) -> Result<Self, Refusal> {
-        let tree = Tree::here();
-        let function = tree.function(address)?;
-        if !function.is_nvme() {
-            let reason = format!(
-                "is no NVMe drive, but of class {:06x}: `pcielab devices list` shows drives",
-                function.class
-            );
-            return Err(Refusal::Device { address, reason });
+        let (chosen, function) = Chosen::new(address, host)?;
+        if function.is_nvme() {
+            return Ok(Self { chosen, options });
         }
-        Ok(Self { address, options, host, origin: origin(&function), tree })
+        let reason = format!(
+            "is no NVMe drive, but of class {:06x}: `pcielab devices list` shows drives",
+            function.class
+        );
+        Err(Refusal::Device { address, reason })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_here(&self) -> Result<Bench, Refusal> {
+        self.chosen.bench(|beside| device::NvmeDevice::open(beside, &self.options))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn open_here(&self) -> Result<Bench, Refusal> {
+        Err(Refusal::NotLinux)
     }
 }
 
@@ -111,35 +68,14 @@ impl Backend for Nvme {
     }
 
     fn origin(&self) -> Origin {
-        self.origin
+        self.chosen.origin
     }
 
     fn options(&self) -> Map<String, Value> {
-        described(self.address, json!(self.options), json!(self.host))
+        self.chosen.options(json!(self.options))
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
         self.open_here().map_err(|refusal| OpenError::Unavailable(refusal.to_string()))
-    }
-}
-
-impl Nvme {
-    #[cfg(target_os = "linux")]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        use pcie_host::Topology;
-        let topology = Topology::here();
-        let (inner, buffer) = crate::host::opened(&self.tree, self.address, &self.host, &topology)?;
-        let way = link::Way { address: self.address, options: self.options.clone(), host: self.host.clone() };
-        let device = device::NvmeDevice::open(&self.tree, way, &topology, inner.core(), &buffer)?;
-        let socket = device.function().node.and_then(|node| topology.socket_of_node(node));
-        let host =
-            crate::host::VfioHost::new(inner, buffer, self.host.iommu_page_bytes, socket, device.contents());
-        Ok(Bench { device: Box::new(device), host: Box::new(host) })
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    fn open_here(&self) -> Result<Bench, Refusal> {
-        let _ = &self.tree;
-        Err(Refusal::NotLinux)
     }
 }

@@ -7,6 +7,7 @@
 mod buffers;
 #[cfg(target_os = "linux")]
 mod device;
+mod options;
 #[cfg(target_os = "linux")]
 mod range;
 #[cfg(target_os = "linux")]
@@ -17,26 +18,10 @@ use crate::options::described;
 use crate::origin::origin;
 use crate::refusal::Refusal;
 use crate::tree::Tree;
+pub use options::{PioHostOptions, PioOptions};
 use pcie_bench::{Backend, MessageDevice, OpenError};
 use pcie_store::Origin;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-
-/// What stores into a BAR can be told.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PioOptions {
-    /// Which part of which BAR may be stored into, `BAR2:0+64K`. There is no default.
-    pub range: Option<String>,
-}
-
-/// The host's side of stores.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PioHostOptions {
-    /// Core that stores; null for the first that this program may run on.
-    pub core: Option<u32>,
-}
 
 /// A device whose BAR is stored into.
 #[derive(Clone, Debug)]

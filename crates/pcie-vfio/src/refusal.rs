@@ -1,6 +1,6 @@
 //! What stands in the way of measuring a device, each with the command or option that mends it.
 
-use crate::address::Address;
+use crate::address::{Address, NoAddress};
 use pcie_host::HostError;
 use thiserror::Error;
 
@@ -8,8 +8,8 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// The text is no address.
-    #[error("{0}: is no PCI address: give one such as 0000:3b:00.0, as `pcielab devices list` shows them")]
-    NoAddress(String),
+    #[error(transparent)]
+    NoAddress(#[from] NoAddress),
     /// Nothing is there.
     #[error("{address}: there is no such PCI function{}", names_of(.nearest))]
     NotThere {
@@ -115,14 +115,15 @@ pub enum Refusal {
     NoSuchUser(String),
     /// Another process has it.
     #[error(
-        "{address}: {path} is busy, and was for {seconds} s: end the process that has it (`sudo fuser {path}`)"
+        "{address}: {path} is busy{}: end the process that has it (`sudo fuser {path}`)",
+        waited(*.seconds)
     )]
     Busy {
         /// Which.
         address: Address,
         /// The kernel's file.
         path: String,
-        /// How long it was waited for.
+        /// How long it was waited for; 0 where it was not.
         seconds: u64,
     },
     /// Without power.
@@ -199,10 +200,40 @@ pub enum Refusal {
     NotLinux,
 }
 
+fn waited(seconds: u64) -> String {
+    if seconds == 0 { String::new() } else { format!(", and was for {seconds} s") }
+}
+
 fn names_of(addresses: &[Address]) -> String {
     if addresses.is_empty() {
         return ": the kernel shows none at all".to_owned();
     }
     let texts: Vec<String> = addresses.iter().map(Address::to_string).collect();
     format!(": the nearest are {}", texts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
+
+    use super::*;
+
+    #[test]
+    fn who_is_in_the_way_is_named_with_what_ends_it() {
+        let address: Address = "0000:3b:00.0".parse().unwrap();
+        let busy = |seconds| Refusal::Busy { address, path: "/dev/vfio/9".into(), seconds }.to_string();
+        assert_eq!(
+            busy(0),
+            "0000:3b:00.0: /dev/vfio/9 is busy: end the process that has it (`sudo fuser /dev/vfio/9`)"
+        );
+        assert!(busy(10).contains("is busy, and was for 10 s: end the process that has it"));
+        let theirs = Refusal::NoStores { address, path: "/sys/resource2".into() }.to_string();
+        assert!(
+            theirs.contains(
+                "permission denied: `sudo pcielab devices bind 0000:3b:00.0 --unbound --user $USER`"
+            )
+        );
+        assert!(Refusal::NoRoom { bytes: 4096 }.to_string().contains("give a smaller host.buffer_bytes"));
+        assert!(Refusal::NotLinux.to_string().contains("give --device sim"));
+    }
 }

@@ -2,14 +2,15 @@
 
 use crate::address::Address;
 use crate::refusal::Refusal;
-use pcie_bench::LinkFacts;
+use pcie_bench::{Condition, LinkFacts};
+use pcie_host::Root;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A machine's `sys`, `proc`, `dev` and `etc`.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    root: PathBuf,
+    root: Root,
 }
 
 /// A BAR, as the kernel laid it out.
@@ -56,19 +57,19 @@ impl Tree {
     /// This machine.
     #[must_use]
     pub fn here() -> Self {
-        Self::at("/")
+        Self { root: Root::here() }
     }
 
     /// The machine whose `sys`, `proc`, `dev` and `etc` are in a directory.
     #[must_use]
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: Root::at(root) }
     }
 
     /// A path of that machine.
     #[must_use]
     pub fn path(&self, path: &str) -> PathBuf {
-        self.root.join(path)
+        self.root.path(path)
     }
 
     /// The functions that there are, in order.
@@ -171,6 +172,12 @@ impl Function {
         self.class == 0x01_08_02
     }
 
+    /// Whether it is an Intel 82574, a NIC.
+    #[must_use]
+    pub fn is_e1000e(&self) -> bool {
+        self.class >> 8 == 0x02_00 && self.vendor_id == 0x8086 && matches!(self.device_id, 0x10d3 | 0x10f6)
+    }
+
     /// Whether it shows a screen.
     #[must_use]
     pub fn is_display(&self) -> bool {
@@ -206,6 +213,17 @@ impl Function {
         let bytes =
             |shift: u32| control.map(|control| 128 << (control >> shift & 7)).filter(|bytes| *bytes <= 4096);
         LinkFacts { rate_gtps, lanes, mps_bytes: bytes(5), mrrs_bytes: bytes(12) }
+    }
+
+    /// What its link does at this moment.
+    #[must_use]
+    pub fn link_conditions(&self) -> Vec<Condition> {
+        let (rate, lanes) = (self.folder.join("current_link_speed"), self.folder.join("current_link_width"));
+        let rate = text(&rate).and_then(|speed| speed.split(' ').next()?.parse().ok());
+        vec![
+            Condition::new("link_rate", "GT/s", rate),
+            Condition::new("link_lanes", "1", number(&lanes).map(|lanes| lanes as f64)),
+        ]
     }
 
     /// Refuses one without power.

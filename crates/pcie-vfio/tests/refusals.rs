@@ -224,6 +224,7 @@ fn what_is_not_ready_is_listed_with_the_command_that_makes_it_so() {
         "0000:03:00.0: e1000e has it, and its BARs: `sudo pcielab devices bind 0000:03:00.0 --unbound --user $USER` makes \
          them yours"
     );
+    assert!(missing(NIC, "e1000e").contains("e1000e has it: `sudo pcielab devices bind 0000:03:00.0"));
     assert!(rows.iter().all(|row| row.address != BRIDGE));
     machine.function(DRIVE, "0x010802", Some("vfio-pci"), Some(7));
     assert_eq!(devices(&machine.tree()).iter().find(|row| row.kind == "nvme").unwrap().missing, "");
@@ -241,6 +242,20 @@ fn a_binding_that_fails_leaves_everything_as_it_was() {
     assert_eq!(told, "--user bob: there is no such user: give the name of one, as in /etc/passwd");
     fs::remove_dir_all(machine.path("sys/bus/pci/drivers/vfio-pci")).unwrap();
     assert!(machine.told(DRIVE).contains("`sudo modprobe vfio-pci`"));
+}
+
+#[test]
+fn what_is_made_ready_for_stores_twice_is_switched_on_once() {
+    let machine = Machine::new();
+    let enable = format!("sys/bus/pci/devices/{NIC}/enable");
+    machine.write(&enable, "0\n");
+    let ready = || bind(&machine.tree(), address(NIC), Purpose::Stores, None).unwrap();
+    ready();
+    assert_eq!(machine.text(&enable), "1");
+    // As the kernel shows it, told apart from what is written.
+    machine.write(&enable, "1\n");
+    ready();
+    assert_eq!(machine.text(&enable), "1\n");
 }
 
 #[test]

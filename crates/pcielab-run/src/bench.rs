@@ -7,7 +7,7 @@ use pcie_bench_sim::Simulated;
 use pcie_host::{Cpu, HostOptions};
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
-use pcie_vfio::{Address, Fpga, Nvme, NvmeOptions, Pio, PioHostOptions, PioOptions, VfioHostOptions};
+use pcie_vfio::{Address, E1000e, Fpga, Nvme, NvmeOptions, Pio, PioHostOptions, PioOptions, VfioHostOptions};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
@@ -24,6 +24,12 @@ enum Asked {
         address: Address,
         #[serde(default)]
         device: NvmeOptions,
+        #[serde(default)]
+        host: VfioHostOptions,
+    },
+    /// An Intel 82574 NIC in loopback.
+    E1000e {
+        address: Address,
         #[serde(default)]
         host: VfioHostOptions,
     },
@@ -66,6 +72,7 @@ pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Va
     let backend: Arc<dyn Backend> = match read(path)? {
         Asked::Cpu { host } => Arc::new(Cpu::new(host)),
         Asked::Nvme { address, device, host } => Arc::new(Nvme::new(address, device, host)?),
+        Asked::E1000e { address, host } => Arc::new(E1000e::new(address, host)?),
         Asked::Fpga { address, host } => Arc::new(Fpga::new(address, host)?),
         Asked::Pio { address, device, host } => {
             return Ok((Opened::Messages(Arc::new(Pio::new(address, device, host)?)), None));

@@ -4,9 +4,9 @@ use crate::bench::{Opened, opened};
 use crate::failure::Failure;
 use crate::input::read;
 use clap::Args;
-use pcie_bench::contract::{Trial, check};
+use pcie_bench::contract::{MessageTrial, Trial, check, check_messages};
 use pcie_bench::{
-    Backend, Benchmarks, Faults, Faulty, Messages, Options, Progress, RunError, Samples, Work,
+    Backend, Benchmarks, Breakable, Faults, Faulty, Messages, Options, Progress, RunError, Samples, Work,
     run as carry_out,
 };
 use pcie_store::Manifest;
@@ -125,21 +125,29 @@ fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>) -> M
 
 /// Puts a device through the contract.
 pub(crate) fn contract(bench: &Path, trial: &Path, faults: Option<&Path>) -> Result<(), Failure> {
-    let trial: Trial = read(trial)?;
-    let Opened::Transfers(backend) = opened(bench, Samples::Full)?.0 else {
-        return Err(Failure::Input(format!(
-            "{}: takes messages, for which there is no contract",
-            bench.display()
-        )));
-    };
     let faults: Option<Faults> = faults.map(read).transpose()?;
-    let backend: Arc<dyn Backend> = match faults {
-        Some(faults) => Arc::new(Faulty::new(backend, faults)),
-        None => backend,
+    let broken = match opened(bench, Samples::Full)?.0 {
+        Opened::Transfers(backend) => {
+            let trial: Trial = read(trial)?;
+            check(&*with_faults(backend, faults), &trial)
+        }
+        Opened::Messages(backend) => {
+            let trial: MessageTrial = read(trial)?;
+            check_messages(&*with_faults(backend, faults), &trial)
+        }
     };
-    let broken = check(&*backend, &trial);
     for promise in &broken {
         println!("{promise}");
     }
     if broken.is_empty() { Ok(()) } else { Err(Failure::Broken(broken.len())) }
+}
+
+fn with_faults<B: Breakable + 'static>(
+    backend: Arc<dyn Backend<B>>,
+    faults: Option<Faults>,
+) -> Arc<dyn Backend<B>> {
+    match faults {
+        Some(faults) => Arc::new(Faulty::new(backend, faults)),
+        None => backend,
+    }
 }

@@ -46,14 +46,17 @@ def compare(
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
         print_rows(rows, output_format, title=title)
-    if summary or output_format is Format.TABLE:
+    if comparison.tells_speed and (summary or output_format is Format.TABLE):
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
 
 
 def _title(comparison: "Comparison") -> str:
+    from pcielab.store.exercised import NOTICE
+
     first, second = comparison.names
     apart = comparison.system_differences
-    lines = [f"A: {first}", f"B: {second}"]
+    lines = [] if comparison.tells_speed else [NOTICE]
+    lines += [f"A: {first}", f"B: {second}"]
     sides = {"A": comparison.a, "B": comparison.b}
     lines += [
         f"A latency of {side} includes: {told}" for side, run in sides.items() if (told := run.latency_includes)
@@ -83,10 +86,10 @@ def _summary(comparison: "Comparison", output_format: Format) -> list[dict[str, 
 
 def _side_by_side(comparison: "Comparison") -> list[dict[str, Cell]]:
     """The rows, narrow enough for a terminal: of each test its bandwidth (Gb/s) or median latency (ns)."""
-    return [_narrow(row) for row in comparison.rows.to_dict("records")]
+    return [_narrow(row, tells_speed=comparison.tells_speed) for row in comparison.rows.to_dict("records")]
 
 
-def _narrow(row: Any) -> dict[str, Cell]:
+def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
     if "flow" in row:
         return _narrow_flow(row)
     latency = row["name"].startswith("LAT_") or row["name"].endswith("_ALONE")
@@ -100,10 +103,11 @@ def _narrow(row: Any) -> dict[str, Cell]:
             "cache": row["cache"],
         }
     )
+    what: dict[str, Cell] = {"test": row["name"], "size": row["size_bytes"], **asked}
+    if not tells_speed:
+        return what
     return {
-        "test": row["name"],
-        "size": row["size_bytes"],
-        **asked,
+        **what,
         "A": row[f"{metric}_a_{unit}"],
         "B": row[f"{metric}_b_{unit}"],
         "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",

@@ -174,6 +174,9 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     from pcielab.analysis.explain import explain_run
 
     store = opened(path)
+    if not store.tells_speed:
+        _print_exercised(store, output_format)
+        return
     explanation = explain_run(store, tests)
     for note in explanation.notes:
         typer.echo(note, err=True)
@@ -187,6 +190,17 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
     if output_format is Format.TABLE:
         _print_checks(store, explanation)
     _print_sweeps(explanation)
+
+
+def _print_exercised(store: "Store", output_format: Format) -> None:
+    """Nothing binds an emulator that could be explained: what it was asked for, and how that ended."""
+    from pcielab.store.exercised import NOTICE, exercised
+
+    rows: list[dict[str, Cell]] = [
+        {str(column): None if value != value else value for column, value in row.items()}
+        for row in exercised(store).astype(object).to_dict("records")
+    ]
+    print_rows(rows, output_format, f"{NOTICE}: {store.title}")
 
 
 def _print_sweeps(explanation: "Explanation") -> None:

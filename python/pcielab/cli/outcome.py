@@ -28,7 +28,7 @@ _UNITS = {
 def print_single(store: "Store", name: str, output_format: Format) -> None:
     """Print the row of a run of one test; for people also what was asked, what binds, and what would help."""
     print_rows([_row(store)], output_format, title=f"{name} ({store.origin})")
-    if output_format is Format.TABLE and store.tests["status"].iloc[0] == "ok":
+    if store.tells_speed and output_format is Format.TABLE and store.tests["status"].iloc[0] == "ok":
         _print_sentences(store)
 
 
@@ -71,7 +71,7 @@ def _row(store: "Store") -> dict[str, Cell]:
     found: dict[str, Cell] = {
         f"{metric}_{unit}": float(row[metric])
         for metric, unit in _UNITS.items()
-        if metric in row and row[metric] == row[metric]
+        if store.tells_speed and metric in row and row[metric] == row[metric]
     }
     return {"name": row["name"], **asked, "status": row["status"], "origin": store.origin, **found}
 

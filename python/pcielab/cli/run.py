@@ -145,7 +145,7 @@ def run(
             metavar="KIND[:ADDRESS]",
             help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
             "cuda, an NVIDIA GPU; "
-            "nvme:ADDRESS, a drive; pio:ADDRESS, stores into a BAR; "
+            "nvme:ADDRESS, a drive; e1000e:ADDRESS, a NIC; pio:ADDRESS, stores into a BAR; "
             "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
         ),
     ] = "sim",

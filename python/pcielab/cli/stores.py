@@ -1,4 +1,4 @@
-"""Stores that commands open: where one is incomplete, or is to be repaired, that is said on stderr."""
+"""Stores that commands open: what is missing in one, or wrong with it, is said on stderr."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
 def opened(path: Path) -> "Store":
     """Open a store for reading; see `pcielab.store.open_store`."""
     from pcielab.store import open_store
+    from pcielab.store.exercised import NOTICE, WHY
 
     store = open_store(path)
     if store.incomplete:
         typer.echo(f"{path}: incomplete: {store.extent}", err=True)
+    if not store.tells_speed:
+        typer.echo(f"{path}: {NOTICE}. {WHY}", err=True)
     return store
 
 

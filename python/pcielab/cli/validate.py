@@ -87,7 +87,9 @@ def _measured(source: Path, folder: Path) -> "Store":
     from pcielab.store import open_store
 
     if not source.is_dir():
-        return opened(source)
+        store = opened(source)
+        store.require_speed("validating")
+        return store
     import_pcie_bench(source, folder / "measured.db")
     return open_store(folder / "measured.db")
 

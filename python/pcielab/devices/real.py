@@ -1,4 +1,4 @@
-"""Real devices through VFIO and through their BARs: what there is, binding, and the options of `nvme` and `pio`.
+"""Real devices through VFIO and through their BARs: what there is, binding, and their options.
 
 Binding is a step of its own, and for root; running is not. What stands in the way of a device is told with the
 command that mends it.
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pcielab.library.suites.messages import MessageSuite
 
 NVME_TITLE = "An NVMe drive as the DMA engine, by its PCI address"
+E1000E_TITLE = "An Intel 82574 NIC in MAC loopback as the DMA engine, by its PCI address"
 PIO_TITLE = "Stores into a prefetchable BAR, by its PCI address; for suites of messages"
 HERE = Path("/")
 
@@ -62,6 +63,13 @@ class NvmeOptions(Part):
 
     device: NvmeDevice = NvmeDevice()
     """The drive's side."""
+    host: RealHostOptions = RealHostOptions()
+    """The host's side."""
+
+
+class NicOptions(Part):
+    """Everything that `--device e1000e:ADDRESS` can be told."""
+
     host: RealHostOptions = RealHostOptions()
     """The host's side."""
 
@@ -159,6 +167,11 @@ def make_nvme(options: NvmeOptions, address: str | None) -> _core.Backend:
     """The back end for a drive."""
     place = _place("nvme", address)
     return _core.Backend.nvme(place, options.device.model_dump_json(), options.host.model_dump_json())
+
+
+def make_nic(options: NicOptions, address: str | None) -> _core.Backend:
+    """The back end for a NIC in loopback."""
+    return _core.Backend.e1000e(_place("e1000e", address), options.host.model_dump_json())
 
 
 def make_board(options: BoardOptions, address: str | None) -> _core.Backend:

@@ -50,6 +50,7 @@ _SHIPPED = (
         "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
     ),
     Kind("nvme", real.NVME_TITLE, real.NvmeOptions, real.make_nvme, lambda: real.present("nvme")),
+    Kind("e1000e", real.E1000E_TITLE, real.NicOptions, real.make_nic, lambda: real.present("e1000e")),
     Kind("pio", real.PIO_TITLE, real.PioOptions, real.make_pio, lambda: real.present("pio")),
     Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
     Kind("rtl", rtl.TITLE, rtl.RtlOptions, rtl.make, rtl.present),

@@ -63,6 +63,7 @@ def test_binding_is_refused_with_what_mends_it(machine: Path) -> None:
     ("device", "sets", "told"),
     [
         ("nvme", {}, r"--device nvme: give the device's address, such as nvme:0000:3b:00\.0"),
+        ("e1000e", {}, r"--device e1000e: give the device's address, such as e1000e:0000:3b:00\.0"),
         ("nvme:drive", {}, "drive: is no PCI address"),
         ("nvme:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: there is no such PCI function"),
         ("nvme:0000:3b:00.0", {"device.pointers": "list"}, r"device\.pointers"),

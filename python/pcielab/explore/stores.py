@@ -11,6 +11,7 @@ import pandas as pd
 from pcielab.analysis.compare import compare
 from pcielab.errors import InputError
 from pcielab.store import Store, open_store
+from pcielab.store.exercised import exercised
 
 _ROWS_MOST = 5000
 _SHOWN = ("bandwidth_gbps", "median_ns", "p99_ns")
@@ -43,7 +44,8 @@ class Stores:
 
     def tests(self, asked: Any) -> dict[str, Any]:
         """The tests of a store with their numbers, those whose family, name or parameters have a text in them."""
-        frame = self._store(asked).frame.drop(columns="origin")
+        store = self._store(asked)
+        frame = (store.frame if store.tells_speed else exercised(store)).drop(columns="origin")
         columns = [column for column in frame.columns if frame[column].nunique(dropna=False) > 1]
         shown = list(dict.fromkeys(["id", "family", "name", *columns, "status"]))
         rows = frame[shown]
@@ -69,6 +71,7 @@ class Stores:
     def distribution(self, asked: Any) -> dict[str, Any]:
         """The distribution of a test as latencies and the share of samples up to each; empty if it has none."""
         store, test = self._store(asked), _of(asked, "test", None)
+        store.require_speed("a distribution")
         if not isinstance(test, int) or test not in set(store.tests["id"]):
             raise InputError(f"test {test!r}: {store.path.name} has none of this number")
         found = store.distribution(test)
@@ -80,6 +83,7 @@ class Stores:
         """The rows of a store that a page can draw over its curves: tests of transfers that gave a number."""
         store = self._store(asked)
         store.require_kind("transfers", "an overlay")
+        store.require_speed("an overlay")
         frame = store.frame
         rows = frame[(frame["status"] == "ok") & (frame["path"] == "dma")]
         columns = [column for column in (*_OVERLAID, *_SHOWN) if column in rows]

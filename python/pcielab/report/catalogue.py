@@ -399,7 +399,12 @@ def _entries_of(family: str, name: str) -> list[Entry]:
 
 
 def draw_all(runs: Sequence[Run], measured: Run | None) -> tuple[list[Drawn], list[LeftOut]]:
-    """Every figure for which the runs have the data, and those for which they have not."""
+    """Every figure for which the runs have the data, and those for which they have not.
+
+    Args:
+        runs: Those whose times say something.
+        measured: A run drawn as points over them.
+    """
     drawn: list[Drawn] = []
     left_out: list[LeftOut] = []
     kinds = {run.store.kind for run in _all_runs(runs, measured)}

@@ -17,8 +17,9 @@ from pcielab.report.figures.message import link_name
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, with_residuals
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
-from pcielab.report.run import Run, runs_of
+from pcielab.report.run import Run, everyone
 from pcielab.report.series import Series, label_rows
+from pcielab.store.exercised import NOTICE, WHY
 
 _AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
@@ -51,23 +52,25 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
         notes: Lines below the title.
     """
     a, b = runs_of_comparison(comparison)
-    figures = {f"family-{number}": one for number, one in enumerate(families(comparison, a, b), start=1)}
+    drawn = families(comparison, a, b) if comparison.tells_speed else []
+    figures = {f"family-{number}": one for number, one in enumerate(drawn, start=1)}
     return html_page(
         "comparison.html.j2",
         figures,
         title=title,
+        notice="" if comparison.tells_speed else f"{NOTICE}. {WHY}",
         badges=list(dict.fromkeys(run.badge for run in (a, b))),
         provenances=[provenance(run) for run in (a, b)],
         incomplete=[f"{run.label}: {run.store.extent}" for run in (a, b) if run.store.incomplete],
         notes=notes,
-        summary=_summary(comparison),
+        summary=_summary(comparison) if comparison.tells_speed else _pairs(comparison),
         pictured=figures,
     )
 
 
 def runs_of_comparison(comparison: Comparison) -> tuple[Run, Run]:
     """A, which is drawn as points, and B."""
-    first, second = runs_of([comparison.a, comparison.b])
+    first, second = everyone([comparison.a, comparison.b])
     a = replace(first, label=f"A: {first.label}", measured_overlay=True)
     return a, replace(second, label=f"B: {second.label}")
 
@@ -91,6 +94,12 @@ def _summary(comparison: Comparison) -> Summary:
         for row in comparison.summary.to_dict("records")
     ]
     return Summary(shown, lines)
+
+
+def _pairs(comparison: Comparison) -> Summary:
+    """How many tests of each name both runs have finished."""
+    counts = comparison.rows["name"].value_counts(sort=False)
+    return Summary(["test", "finished in both"], [[str(name), str(count)] for name, count in counts.items()])
 
 
 def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> Figure:

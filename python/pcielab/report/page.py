@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from pcielab.report.catalogue import Drawn, LeftOut
 from pcielab.report.doctor import machines
+from pcielab.report.exercised import exercised_of
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
 from pcielab.report.run import Run
 from pcielab.report.summary import summary
 from pcielab.report.table import family_tables
+from pcielab.store.exercised import NOTICE, WHY
 
 
 def render(runs: Sequence[Run], drawn: Sequence[Drawn], left_out: Sequence[LeftOut]) -> str:
@@ -19,14 +21,18 @@ def render(runs: Sequence[Run], drawn: Sequence[Drawn], left_out: Sequence[LeftO
         drawn: the figures, in order.
         left_out: the figures for which data lack.
     """
+    timed = [run for run in runs if run.store.tells_speed]
     return html_page(
         "report.html.j2",
         {one.entry.name: one.figure for one in drawn},
         title=", ".join(dict.fromkeys(run.label for run in runs)),
         badges=list(dict.fromkeys(run.badge for run in runs)),
         provenances=[provenance(run) for run in runs],
-        entries=[run.entry for run in runs],
-        summary=summary(runs),
+        entries=[run.entry for run in timed],
+        summary=summary(timed),
+        exercised=[exercised_of(run) for run in runs if not run.store.tells_speed],
+        notice=NOTICE,
+        why=WHY,
         machines=machines(runs),
         sections=_by_section(drawn),
         left_out=left_out,

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pcielab.library.profiles.titles import changed_name
 from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.report.selection import MissingDataError
 from pcielab.store import Store
 
 ORIGIN_BADGES = {
@@ -86,7 +87,24 @@ Sources: TypeAlias = Source | Sequence[Source]
 
 
 def runs_of(sources: Sources, measured: Source | None = None) -> list[Run]:
-    """The runs of a figure, labels made unique, the measured overlay last.
+    """The runs of a figure: of those that were given, the ones whose times say something.
+
+    Args:
+        sources: one store or run, or several, in the order of the legend.
+        measured: a run drawn as points over the others.
+
+    Raises:
+        MissingDataError: An emulator stood in for the devices of all of them.
+    """
+    runs = everyone(sources, measured)
+    timed = [run for run in runs if run.store.tells_speed]
+    if runs and not timed:
+        raise MissingDataError("a run whose times say something: those of an emulator do not")
+    return timed
+
+
+def everyone(sources: Sources, measured: Source | None = None) -> list[Run]:
+    """All the runs that were given, labels made unique, the measured overlay last.
 
     Args:
         sources: one store or run, or several, in the order of the legend.

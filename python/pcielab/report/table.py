@@ -118,7 +118,10 @@ class FamilyTable:
 
 
 def family_tables(run: Run) -> Iterator[FamilyTable]:
-    """The tables of a run, families in suite order; of a fabric, with a row for each flow."""
+    """The tables of a run, families in suite order; of a fabric, with a row for each flow.
+
+    Where times say nothing there are no numbers in them: which tests there were, and how they ended.
+    """
     of_flows = run.store.kind == "fabric"
     rows, parameters, metrics = (
         (flow_table(run.store), _FLOW_PARAMETERS, _FLOW_METRICS)
@@ -144,9 +147,10 @@ def _table(
         for column in parameters
         if column not in varying and _worth_saying(column, shared[column])
     ]
-    if run.store.latency_includes and "median" in rows and rows["median"].notna().any():
+    if run.store.tells_speed and run.store.latency_includes and "median" in rows and rows["median"].notna().any():
         constant.append(f"a latency includes: {run.store.latency_includes}")
-    metrics = [metric for metric in known_metrics if metric[0] in rows.columns and rows[metric[0]].notna().any()]
+    told = known_metrics if run.store.tells_speed else ()
+    metrics = [metric for metric in told if metric[0] in rows.columns and rows[metric[0]].notna().any()]
     lines = [
         Line(
             cells=[_parameter(column, row[column]) for column in varying]

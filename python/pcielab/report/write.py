@@ -7,7 +7,7 @@ from pcielab.errors import InputError
 from pcielab.outputs import check_file, write_file
 from pcielab.report.catalogue import Drawn, draw_all
 from pcielab.report.page import render
-from pcielab.report.run import runs_of
+from pcielab.report.run import everyone
 from pcielab.report.save import save_figure
 from pcielab.report.style import Theme
 from pcielab.store import Store
@@ -45,12 +45,13 @@ def write_report(
         measured.require_kind(stores[0].kind, f"drawing over {stores[0].path}")
     output = Path(output)
     check_file(output, overwrite=overwrite)
-    everyone = runs_of(list(stores), measured)
-    lines = [run for run in everyone if not run.measured_overlay]
-    overlay = next((run for run in everyone if run.measured_overlay), None)
+    runs = everyone(list(stores), measured)
+    timed = [run for run in runs if run.store.tells_speed]
+    lines = [run for run in timed if not run.measured_overlay]
+    overlay = next((run for run in timed if run.measured_overlay), None)
     drawn, left_out = draw_all(lines, overlay)
     pictures = _picture_paths(drawn, Path(figures), figure_format, overwrite=overwrite) if figures else []
-    page = render(everyone, drawn, left_out)
+    page = render(runs, drawn, left_out)
     for one, path in zip(drawn, pictures, strict=bool(figures)):
         save_figure(one.figure, path, theme=theme, overwrite=overwrite)
     write_file(output, page.encode(), overwrite=overwrite)

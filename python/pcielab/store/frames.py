@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.extras import needed
+from pcielab.store.exercised import NOTICE
 from pcielab.store.shape import MANIFEST, PARAMETERS, check_shape
 from pcielab.store.table import table
 
@@ -75,6 +76,23 @@ class Store:
     def origin(self) -> str:
         """Where the numbers come from: measured, simulated, emulated, rtl or modelled."""
         return str(self.manifest.get("origin", "unknown"))
+
+    @property
+    def tells_speed(self) -> bool:
+        """Whether its times and bandwidths say anything: those of an emulator do not, only what was exercised."""
+        return self.origin != "emulated"
+
+    def require_speed(self, purpose: str) -> None:
+        """Refuse a store whose times say nothing.
+
+        Args:
+            purpose: What it is needed for, in words.
+
+        Raises:
+            InputError: Its devices are an emulator's.
+        """
+        if not self.tells_speed:
+            raise InputError(f"{self.path}: {NOTICE}: {purpose} needs a run whose times say something")
 
     @property
     def title(self) -> str:

@@ -1,18 +1,16 @@
 //! The core as the device of a bench.
 
 use super::pattern::Pattern;
-use crate::address::Address;
+use crate::chosen::{Beside, Chosen, OnBus};
+use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
 use crate::opened::Opened;
-use crate::options::VfioHostOptions;
 use crate::refusal::Refusal;
 use crate::transport::Vfio;
-use crate::tree::{Function, Tree};
-use pcie_bench::{
-    BandwidthSlice, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Start, Stop, TimerFacts,
-};
+use crate::tree::Function;
+use pcie_bench::{BandwidthSlice, Device, DeviceError, DeviceFacts, LatencySlice, Start, Stop, TimerFacts};
 use pcie_driver::{Core, CoreFacts, DriverError, Progress};
-use pcie_host::SharedBuffer;
+use pcie_host::{SharedBuffer, over_buffer};
 use pcie_time::{Draws, Stream};
 use pcie_workload::{AddressList, Operation, Pattern as Order, Test};
 use std::ops::ControlFlow;
@@ -31,9 +29,7 @@ const DEADLINE_MS: u64 = 10_000;
 
 /// A core on a board.
 pub(super) struct FpgaDevice {
-    tree: Tree,
-    address: Address,
-    host: VfioHostOptions,
+    chosen: Chosen,
     function: Function,
     buffer: SharedBuffer,
     contents: SharedContents,
@@ -44,17 +40,11 @@ pub(super) struct FpgaDevice {
 }
 
 impl FpgaDevice {
-    pub(super) fn open(
-        tree: &Tree,
-        address: Address,
-        host: &VfioHostOptions,
-        buffer: &SharedBuffer,
-    ) -> Result<Self, Refusal> {
-        let (core, function) = open_core(tree, address, host, buffer)?;
+    pub(super) fn open(beside: Beside<'_>) -> Result<Self, Refusal> {
+        let Beside { chosen, buffer, .. } = beside;
+        let (core, function) = open_core(chosen, buffer)?;
         Ok(Self {
-            tree: tree.clone(),
-            address,
-            host: host.clone(),
+            chosen: chosen.clone(),
             function,
             buffer: Rc::clone(buffer),
             contents: SharedContents::default(),
@@ -62,14 +52,6 @@ impl FpgaDevice {
             core: Some(core),
             begun: None,
         })
-    }
-
-    pub(super) fn contents(&self) -> SharedContents {
-        Rc::clone(&self.contents)
-    }
-
-    pub(super) fn function(&self) -> &Function {
-        &self.function
     }
 
     fn clock_ns(&self) -> f64 {
@@ -80,10 +62,7 @@ impl FpgaDevice {
     fn begun(&mut self, test: &Test) -> Result<(&mut Core<Vfio>, AddressList, Stop), DeviceError> {
         let length = self.buffer.borrow().bytes().len() as u64;
         if test.window_bytes > length {
-            return Err(DeviceError::NotSupported(format!(
-                "window_bytes = {}: the buffer has {length} bytes (host.buffer_bytes)",
-                test.window_bytes
-            )));
+            return Err(over_buffer(test.window_bytes, length));
         }
         let nothing = || DeviceError::Failed("a test was asked for that nobody announced".into());
         let (addresses, stop) = self.begun.clone().ok_or_else(nothing)?;
@@ -101,14 +80,10 @@ impl FpgaDevice {
     }
 }
 
-fn open_core(
-    tree: &Tree,
-    address: Address,
-    host: &VfioHostOptions,
-    buffer: &SharedBuffer,
-) -> Result<(Core<Vfio>, Function), Refusal> {
-    let (opened, function) = Opened::open(tree, address)?;
-    let transport = Vfio::new(opened, 0, 1, buffer, host.iommu_page_bytes)?;
+fn open_core(chosen: &Chosen, buffer: &SharedBuffer) -> Result<(Core<Vfio>, Function), Refusal> {
+    let address = chosen.address;
+    let (opened, function) = Opened::open(&chosen.tree, address)?;
+    let transport = Vfio::new(opened, 0, 1, buffer, chosen.host.iommu_page_bytes)?;
     let refused = |error: DriverError| Refusal::Device { address, reason: error.to_string() };
     let mut core = Core::open(transport).map_err(refused)?;
     core.set_buffer().map_err(refused)?;
@@ -123,25 +98,25 @@ fn raised(error: DriverError) -> DeviceError {
     }
 }
 
+impl OnBus for FpgaDevice {
+    fn function(&self) -> &Function {
+        &self.function
+    }
+
+    fn contents(&self) -> SharedContents {
+        Rc::clone(&self.contents)
+    }
+}
+
 impl Device for FpgaDevice {
     fn facts(&self) -> DeviceFacts {
-        let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
         DeviceFacts {
             name: format!("pcielab core, {} bit, {} tags", 8 * self.facts.data_bytes, self.facts.tags),
             timer: TimerFacts { numerator_ns: u64::from(self.facts.clock_ps), denominator: 1000, cycles: 1 },
             dma_transfer_bytes_most: Some(TRANSFER_BYTES_MOST),
             command_transfer_bytes_most: None,
             outstanding: Some(self.facts.tags),
-            hardware: Some(DeviceHardware {
-                address: Some(self.address.to_string()),
-                vendor_id: Some(self.function.vendor_id),
-                device_id: Some(self.function.device_id),
-                driver: Some("pcielab core, over vfio-pci".into()),
-                link: Some(self.function.link_facts()),
-                operations: operations.map(|operation| format!("dma {operation}")).into(),
-                deadline_ms: Some(DEADLINE_MS),
-                ..DeviceHardware::default()
-            }),
+            hardware: Some(hardware(&self.function, "core", DEADLINE_MS)),
         }
     }
 
@@ -198,7 +173,7 @@ impl Device for FpgaDevice {
     fn recover(&mut self) -> Result<(), DeviceError> {
         // Closed first: the group can be had once.
         self.core = None;
-        let core = open_core(&self.tree, self.address, &self.host, &self.buffer);
+        let core = open_core(&self.chosen, &self.buffer);
         self.core = Some(core.map_err(|refusal| DeviceError::Lost(refusal.to_string()))?.0);
         Ok(())
     }

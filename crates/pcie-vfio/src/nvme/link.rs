@@ -1,8 +1,9 @@
 //! A drive, opened and ready for commands; and opened again after a failure.
 
+use super::options::{Naming, Noticing, NvmeOptions, QueueIn};
 use super::scratch::{HEAD_BYTES, Scratch, refused};
-use super::{Naming, Noticing, NvmeOptions, QueueIn};
 use crate::address::Address;
+use crate::engine::SILENCE;
 use crate::opened::{Interrupt, Opened};
 use crate::options::VfioHostOptions;
 use crate::refusal::Refusal;
@@ -12,10 +13,7 @@ use pcie_driver::nvme::{
     Cmb, Controller, Data, Drive, Identity, Kind, NvmeError, Place, Pointers, QUEUE_BYTES,
 };
 use pcie_host::SharedBuffer;
-use std::time::{Duration, Instant};
-
-/// A command that says nothing for so long will not any more.
-pub(super) const SILENCE: Duration = Duration::from_secs(5);
+use std::time::Instant;
 
 /// Which drive, and how.
 #[derive(Clone, Debug)]

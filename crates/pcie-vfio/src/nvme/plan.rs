@@ -1,9 +1,10 @@
 //! From a test to commands: which blocks belong to which place in the window, and what the drive cannot do.
 
 use super::scratch::Scratch;
+use crate::limits;
 use pcie_bench::DeviceError;
-use pcie_driver::nvme::{Identity, Kind};
-use pcie_workload::{Operation, Path, Test};
+use pcie_driver::nvme::{Data, Identity, Kind};
+use pcie_workload::{Operation, Test};
 
 /// So much of the drive is gone over at most: it stays in the drive's own memory, so that the medium is in the way as little as
 /// can be.
@@ -20,6 +21,14 @@ pub(super) struct Plan {
     pub(super) offset_bytes: u64,
     /// Units after which the same blocks come again.
     pub(super) period: u64,
+}
+
+/// What a drive is handed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Command {
+    pub(super) kind: Kind,
+    pub(super) block: u64,
+    pub(super) data: Option<Data>,
 }
 
 impl Plan {
@@ -71,6 +80,13 @@ impl Plan {
         }
     }
 
+    /// The command for the transfer at an offset of the buffer, which begins at a bus address.
+    #[inline]
+    pub(super) fn command(self, kind: Kind, buffer: u64, offset: u64) -> Command {
+        let data = Some(Data { address: buffer + offset, bytes: self.size_bytes });
+        Command { kind, block: self.block(offset), data }
+    }
+
     /// The first block of the transfer at an offset in the buffer.
     #[inline]
     pub(super) fn block(self, offset: u64) -> u64 {
@@ -91,9 +107,7 @@ fn word(operation: Operation) -> &'static str {
 
 fn check(test: &Test, drive: &Identity, depth: u16, buffer_bytes: u64) -> Result<(), DeviceError> {
     let refused = |reason: String| Err(DeviceError::NotSupported(reason));
-    if test.path == Path::Command {
-        return refused("path = command: a drive has the path dma".into());
-    }
+    limits::check(test, "a drive", depth.into(), buffer_bytes)?;
     if !test.size_bytes.is_multiple_of(drive.block_bytes) {
         return refused(format!(
             "size_bytes = {}: the drive's blocks have {} bytes: give a multiple of that",
@@ -112,27 +126,13 @@ fn check(test: &Test, drive: &Identity, depth: u16, buffer_bytes: u64) -> Result
             test.host_offset_bytes
         ));
     }
-    if test.device_offset_bytes != 0 {
-        return refused(format!(
-            "device_offset_bytes = {}: a drive's side are whole blocks: give 0",
-            test.device_offset_bytes
-        ));
-    }
-    if test.outstanding.is_some_and(|asked| asked > u32::from(depth)) {
-        return refused(format!("outstanding: the drive's queue takes {depth} commands here"));
-    }
-    if test.window_bytes > buffer_bytes {
-        return refused(format!(
-            "window_bytes = {}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)",
-            test.window_bytes
-        ));
-    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pcie_workload::Path;
 
     fn drive(has_compare: bool) -> Identity {
         Identity {

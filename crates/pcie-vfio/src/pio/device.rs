@@ -1,15 +1,15 @@
 //! A BAR as a device that messages are sent to.
 
 use super::buffers::{self, Found};
+use super::options::{PioHostOptions, PioOptions};
 use super::range::{Part, Range};
 use super::stores::{Instruction, StoreLoop, fence};
-use super::{PioHostOptions, PioOptions};
 use crate::address::Address;
 use crate::listing::ready_for_stores;
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
 use pcie_bench::{
-    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, MessageDevice, MessageResult, Pulse, Stop,
+    Condition, DeviceError, DeviceFacts, DeviceHardware, Host, MessageDevice, MessageResult, MessageStart,
 };
 use pcie_host::{Clock, Cold, HostOptions, PageSize, RealHost, Topology};
 use pcie_time::{Draws, Stream};
@@ -258,24 +258,20 @@ impl MessageDevice for PioDevice {
         Some(DEADLINE)
     }
 
-    fn send(
-        &mut self,
-        position: u64,
-        test: &MessageTest,
-        stop: &Stop,
-        pulse: &Pulse,
-    ) -> Result<MessageResult, DeviceError> {
+    fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {
+        let MessageStart { position, test, stop, pulse } = start;
         let sending = self.sending(test)?;
         let (bytes, messages) = (test.size_bytes as usize, u64::from(test.messages));
         self.fill(position, bytes);
         if self.range.reads_back {
             self.range.clear();
         }
-        let mut times = (test.pace == MessagePace::Alone).then(|| Vec::with_capacity(messages as usize));
+        let mut times = (test.pace == MessagePace::Alone).then(Vec::new);
         let mut elapsed_ns = 0.0;
         let mut sent = 0;
         while sent < messages && !stop.is_requested() {
             let last = messages.min(sent + u64::from(SLICE));
+            times.iter_mut().for_each(|times| times.reserve(SLICE as usize));
             let started = self.clock.now();
             self.slice(&sending, bytes, sent..last, times.as_mut())?;
             fence();

@@ -196,6 +196,7 @@ def _shares(section: Section) -> tuple[tuple[int, float], ...]:
 def _of_store(path: Path) -> _Found:
     store = open_store(path)
     store.require_kind("transfers", "calibrating")
+    store.require_speed("calibrating")
     _require_known_card(store)
     records = []
     refresh: tuple[tuple[int, float], ...] = ()

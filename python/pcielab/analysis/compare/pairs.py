@@ -46,7 +46,8 @@ class Comparison:
         a: The first run.
         b: The second run; differences are b minus a.
         rows: One row per pair, in the order of a: what was asked, the tests of both, both origins, and for each
-            metric `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`.
+            metric `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`; no metric
+            where times say nothing.
         alone_a: Tests of a that have no partner.
         alone_b: Tests of b that have no partner.
     """
@@ -56,6 +57,11 @@ class Comparison:
     rows: pd.DataFrame
     alone_a: int
     alone_b: int
+
+    @property
+    def tells_speed(self) -> bool:
+        """Whether the times of both say something: those of an emulator have nothing to be compared with."""
+        return self.a.tells_speed and self.b.tells_speed
 
     @property
     def names(self) -> tuple[str, str]:
@@ -75,7 +81,7 @@ class Comparison:
         return pd.DataFrame(self._summaries())
 
     def _summaries(self) -> Iterable[dict[str, str | int | float]]:
-        for metric in METRICS:
+        for metric in METRICS if self.tells_speed else ():
             column = difference_column(metric)
             for name, rows in [("all", self.rows), *self.rows.groupby("name", sort=False)]:
                 signed = rows[column].dropna()
@@ -169,7 +175,7 @@ def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a
         origin_a=a.origin,
         origin_b=b.origin,
     )
-    for metric, unit in METRICS.items():
+    for metric, unit in METRICS.items() if a.tells_speed and b.tells_speed else ():
         value_a, value_b = of_a[metric].astype(float), of_b[metric].astype(float)
         rows[f"{metric}_a_{unit}"] = value_a
         rows[f"{metric}_b_{unit}"] = value_b

@@ -1,0 +1,61 @@
+//! What the window holds while a NIC sends from it: in each unit a frame for its own address that tells the unit.
+
+use super::plan::Plan;
+use crate::host::Contents;
+use pcie_driver::e1000e::HEADER_BYTES;
+
+/// Frames of a test.
+#[derive(Clone, Debug)]
+pub(super) struct Frames {
+    pub(super) header: [u8; HEADER_BYTES],
+    pub(super) plan: Plan,
+}
+
+impl Frames {
+    /// Writes the frame with a number: no two numbers have the same, as far as there is room behind the header.
+    pub(super) fn write(&self, number: u64, frame: &mut [u8]) {
+        let (header, payload) = frame.split_at_mut(HEADER_BYTES.min(frame.len()));
+        header.copy_from_slice(&self.header[..header.len()]);
+        for (word, bytes) in (0..).zip(payload.chunks_mut(8)) {
+            let mixed = number.wrapping_add(word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            bytes.copy_from_slice(&mixed.to_le_bytes()[..bytes.len()]);
+        }
+    }
+
+    /// The frame with a number.
+    pub(super) fn frame(&self, number: u64) -> Vec<u8> {
+        let mut frame = vec![0; self.plan.size_bytes as usize];
+        self.write(number, &mut frame);
+        frame
+    }
+}
+
+impl Contents for Frames {
+    fn fill(&self, buffer: &mut [u8], window_bytes: u64) {
+        let size = self.plan.size_bytes as usize;
+        for unit in 0..window_bytes / self.plan.unit_bytes {
+            let start = self.plan.place(unit) as usize;
+            if let Some(frame) = buffer.get_mut(start..start + size) {
+                self.write(unit, frame);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_hold_frames_for_the_nic_that_differ() {
+        let plan = Plan { size_bytes: 61, unit_bytes: 128, offset_bytes: 3 };
+        let frames = Frames { header: *b"stationsource!", plan };
+        let mut buffer = vec![0; 4096];
+        frames.fill(&mut buffer, 3 * 128);
+        let held = |unit: usize| &buffer[unit * 128 + 3..][..61];
+        assert_eq!((held(0), held(2)), (&frames.frame(0)[..], &frames.frame(2)[..]));
+        assert!(held(0)[..14] == held(1)[..14] && held(0)[14..] != held(1)[14..]);
+        assert_eq!((buffer[2], buffer[64], buffer[3 * 128 + 3]), (0, 0, 0));
+        assert_ne!(frames.frame(u64::MAX), frames.frame(0));
+    }
+}

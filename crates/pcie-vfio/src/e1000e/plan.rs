@@ -1,0 +1,58 @@
+//! From a test to frames: where in the window each lies, and what the NIC cannot do.
+
+use crate::limits;
+use pcie_bench::DeviceError;
+use pcie_driver::e1000e::{DEPTH_MOST, FRAME_BYTES_LEAST, FRAME_BYTES_MOST};
+use pcie_workload::Test;
+
+/// How the frames of a test lie in its window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) size_bytes: u32,
+    pub(super) unit_bytes: u64,
+    pub(super) offset_bytes: u64,
+}
+
+impl Plan {
+    /// Refuses what the NIC cannot do, and lays out the rest.
+    pub(super) fn new(test: &Test, buffer_bytes: u64) -> Result<Self, DeviceError> {
+        limits::check(test, "a NIC", DEPTH_MOST.into(), buffer_bytes)?;
+        let lengths = FRAME_BYTES_LEAST..=FRAME_BYTES_MOST;
+        let size_bytes = u32::try_from(test.size_bytes).ok().filter(|size| lengths.contains(size));
+        let size_bytes = size_bytes.ok_or_else(|| {
+            DeviceError::NotSupported(format!(
+                "size_bytes = {}: a frame has {FRAME_BYTES_LEAST} to {FRAME_BYTES_MOST} bytes, its checksum not counted",
+                test.size_bytes
+            ))
+        })?;
+        Ok(Self { size_bytes, unit_bytes: test.unit_bytes(), offset_bytes: test.host_offset_bytes })
+    }
+
+    /// Where the frame of a unit begins.
+    pub(super) fn place(self, unit: u64) -> u64 {
+        unit * self.unit_bytes + self.offset_bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcie_workload::{Operation, Path};
+
+    #[test]
+    fn what_a_nic_cannot_do_is_named() {
+        let test = Test::random_dma(Operation::BwRd, 64, 8192, 100);
+        let told = |test: &Test| Plan::new(test, 64 << 20).map_err(|error| error.to_string());
+        assert!(told(&test).is_ok_and(|plan| plan.place(3) == 192));
+        for (wrong, named) in [
+            (Test { size_bytes: 32, ..test.clone() }, "size_bytes = 32: a frame has 60 to 9014 bytes"),
+            (Test { size_bytes: 9015, window_bytes: 1 << 20, ..test.clone() }, "size_bytes = 9015"),
+            (Test { path: Path::Command, ..test.clone() }, "path = command"),
+            (Test { device_offset_bytes: 4, ..test.clone() }, "device_offset_bytes = 4"),
+            (Test { outstanding: Some(256), ..test.clone() }, "outstanding"),
+            (Test { window_bytes: 1 << 30, ..test.clone() }, "host.buffer_bytes"),
+        ] {
+            assert!(told(&wrong).is_err_and(|text| text.contains(named)), "{named}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+"""What an emulated run exercised, in place of figures: how many tests of each name, and how they ended."""
+
+from dataclasses import dataclass
+
+from pcielab.report.run import Run
+
+
+@dataclass(frozen=True)
+class Exercised:
+    """The tests of a run.
+
+    Attributes:
+        entry: The run as legends name it.
+        device: What carried them out.
+        heads: Of the columns: the name of the tests, how many there are, and how many ended in each way.
+        lines: One for each name, in the order of the suite.
+    """
+
+    entry: str
+    device: str
+    heads: list[str]
+    lines: list[list[str]]
+
+
+def exercised_of(run: Run) -> Exercised:
+    """The tests of a run by name."""
+    tests = run.store.tests
+    ends = [str(status) for status in tests["status"].unique()]
+    lines = [
+        [str(name), str(len(rows)), *(str(int((rows["status"] == end).sum())) for end in ends)]
+        for name, rows in tests.groupby("name", sort=False)
+    ]
+    device = run.manifest.get("device") or {}
+    return Exercised(run.entry, str(device.get("name", "unknown")), ["test", "tests", *ends], lines)
