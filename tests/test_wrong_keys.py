@@ -39,8 +39,8 @@ CASES: list[tuple[Loader, Path, str, str, tuple[str, str, str]]] = [
         model.load_message_profile,
         shipped.profile_files("messages")["kpio-2012"],
         "payload_ns = 1736.0",
-        "payload_ns = 1600.0",
-        ("descriptors.payload_ns", "1600", "give more than payload_request_ns"),
+        "payload_ns = 1.0",
+        ("descriptors.payload_ns", "1", "give more than payload_request_ns"),
     ),
     (
         fabric.load,
