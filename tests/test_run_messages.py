@@ -65,7 +65,7 @@ def test_the_same_seed_gives_the_same_rows(suite: Path, tmp_path: Path) -> None:
     "arguments, found",
     [
         (["--size", "64"], "--size: describes a single test"),
-        (["--profile", "snb"], "no message profile is named 'snb'"),
+        (["--profile", "snb"], "no profile of messages is named 'snb'"),
         (["--set", "host.root_complex.read=1"], "read"),
     ],
 )

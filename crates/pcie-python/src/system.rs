@@ -8,8 +8,11 @@ use serde::de::DeserializeOwned;
 use crate::error::{Result, refused};
 use crate::json::parse;
 
+/// Refuses a part, as JSON.
+type Check = fn(&str) -> Result<()>;
+
 /// Parts with rules across their keys, by the names of their types.
-const RULED: [(&str, fn(&str) -> Result<()>); 5] = [
+const RULED: [(&str, Check); 5] = [
     ("IdleStates", keeps_to_rules::<IdleStates>),
     ("LastLevelCache", keeps_to_rules::<LastLevelCache>),
     ("Link", keeps_to_rules::<Link>),

@@ -148,7 +148,7 @@ class MessageGroup(Part):
         if len(self.ways) > 1 or not self.connections:
             raise wrong_value("ways", shown(self.ways), "a mux has connections: give it a group of its own")
         if self.sizes is not None or self.cores != [1] or self.sharing != ["own-queues"]:
-            remedy = "sizes, cores and sharing are those of its connections: leave them out"
+            remedy = "sizes, cores and sharing of a mux are those of the connections: leave them out"
             raise wrong_value("ways", shown(self.ways), remedy)
 
     @property
