@@ -7,54 +7,54 @@ from typing import Any, TypedDict
 
 
 class BandwidthQuestion(TypedDict):
-    """To be written."""
+    """What is asked about DMA transfers."""
 
     model: dict[str, Any]
-    """To be written."""
+    """Link, accounting and limits."""
     sizes_bytes: list[int]
-    """To be written."""
+    """Sizes."""
     offset_bytes: int
-    """To be written."""
+    """How far above a 4 KiB boundary transfers start."""
     completion_bytes: int | None
-    """To be written."""
+    """Where the host's completions end; null for as large as MPS."""
 
 
 class NicQuestion(TypedDict):
-    """To be written."""
+    """What is asked about a NIC."""
 
     model: dict[str, Any]
-    """To be written."""
+    """Link, accounting and limits."""
     device: dict[str, Any]
-    """To be written."""
+    """The NIC."""
     ethernet: dict[str, Any]
-    """To be written."""
+    """The line."""
     frames_bytes: list[int]
-    """To be written."""
+    """Sizes of frames, FCS included."""
 
 
 class SizingQuestion(TypedDict):
-    """To be written."""
+    """What is asked about keeping up with a line."""
 
     ethernet: dict[str, Any]
-    """To be written."""
+    """The line."""
     device: dict[str, Any] | None
-    """To be written."""
+    """The NIC; null for one that moves packets alone."""
     clock_ghz: float | None
-    """To be written."""
+    """Its clock; null where cycles are not asked for."""
     latencies_ns: list[float]
-    """To be written."""
+    """Latencies of one DMA."""
     frames_bytes: list[int]
-    """To be written."""
+    """Sizes of frames, FCS included."""
 
 
 class MessagesQuestion(TypedDict):
-    """To be written."""
+    """What is asked about messages."""
 
     model: dict[str, Any]
-    """To be written."""
+    """Link, accounting and limits."""
     profile: dict[str, Any]
-    """To be written."""
+    """Core and device."""
     payloads_bytes: list[int]
-    """To be written."""
+    """Sizes of payloads."""
     flushes: int
-    """To be written."""
+    """Partial flushes that cut the buffers of a message."""

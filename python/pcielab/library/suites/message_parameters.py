@@ -31,8 +31,10 @@ class MessageConnection(TypedDict):
 
 
 class MessageParameters(TypedDict):
-    """A test of messages. As JSON it is canonical: these keys, in this order, each of them present. What only a
-    simulator can be told (`eviction`, `pressure`) is null for a device that exists.
+    """A test of messages.
+
+    As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be told
+    (`eviction`, `pressure`) is null for a device that exists.
     """
 
     connections: str | None
