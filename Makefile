@@ -104,6 +104,11 @@ rtl-registers: $(VENV)/.rtl-installed ## Write what is made from rtl/registers.r
 vm-test: build ## Measure emulated devices in a guest with a real kernel, and kill it KILLS=20 times (apt: qemu-system-x86 busybox-static cpio kmod xz-utils; two minutes)
 	PCIELAB_VM=1 PCIELAB_VM_KILLS=$(or $(KILLS),20) PCIELAB_VM_SEED=$(or $(SEED),1) $(BIN)/python -m pytest -n 0 tests/vm
 
+.PHONY: macos-check
+macos-check: ## Type-check for macOS what is Linux's own, and what stands above it (rustup target add x86_64-apple-darwin; no C compiler for it)
+	CC_x86_64_apple_darwin=true AR_x86_64_apple_darwin=true PYO3_NO_PYTHON=1 RUSTFLAGS='-D warnings' \
+		cargo check --quiet --target x86_64-apple-darwin -p pcie-host -p pcie-vfio -p pcielab-run -p pcie-python
+
 .PHONY: test-slow
 test-slow: build ## Run the published suite, whole, against the published measurements (needs PCIELAB_DATA; minutes)
 	$(BIN)/python -m pytest -m slow

@@ -11,8 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab import model
+from pcielab import model, simulate, single_test
 from pcielab.library.profiles import resolve
+from pcielab.library.suites import load_suite
 from pcielab.model.link import Accounting, Ethernet
 from pcielab.paper.figures import run_of
 from pcielab.percentiles import percentile_of_counts
@@ -20,6 +21,7 @@ from pcielab.report.selection import aligned, matching
 from pcielab.store import Store
 
 LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
+LOOPED = "exanic-2018"
 CACHES_SYSTEM = "snb"
 """The machine of the paper's section on caches."""
 
@@ -35,6 +37,18 @@ class Modelled:
         """What is left to TLPs."""
         return self._transfer(64).tlp_gbps
 
+    def data_link_overhead_percent(self) -> float:
+        """What the data link layer takes of the physical layer."""
+        return 100 * (1 - self.tlp_layer_gbps() / self.physical_layer_gbps())
+
+    def header_bytes_of_a_write(self) -> float:
+        """Bytes of a write's TLP that are no data."""
+        return 64 / self._transfer(64).write_use.efficiency - 64
+
+    def header_bytes_of_a_read(self) -> float:
+        """The same of a read's request and its completion."""
+        return 64 / self._transfer(64).read_use.efficiency - 64
+
     def usable_gbps(self, size: int) -> float:
         """Reads and writes at once, one direction."""
         return self._transfer(size).rdwr.gbps
@@ -42,6 +56,19 @@ class Modelled:
     def pairs_millions_per_s(self, size: int) -> float:
         """Pairs of a read and a write."""
         return self._transfer(size).rdwr.millions_per_s
+
+    def transaction_interval_ns(self, size: int) -> float:
+        """From one transaction to the next at the root complex, of such pairs."""
+        return 1e3 / (2 * self.pairs_millions_per_s(size))
+
+    def loopback_share_percent(self, packet: int) -> float:
+        """PCIe's part in the latency of a looped packet, as figure 2 has it."""
+        [found] = model.loopback(model.load_message_profile(LOOPED), [packet])
+        return 100 * found.pcie_share
+
+    def loopback_ns(self, packet: int) -> float:
+        """That latency."""
+        return model.loopback(model.load_message_profile(LOOPED), [packet])[0].total_ns
 
     def simple_nic_holds_from(self) -> float:
         """The smallest frame from which on the simple NIC holds 40 Gb/s."""
@@ -56,6 +83,23 @@ class Modelled:
     def packets_in_flight(self, frame: int, latency_ns: float) -> float:
         """Packets in flight on such a line."""
         return model.sizing([frame], [latency_ns])[0].packets_in_flight
+
+    def timer_ns(self, system: str) -> float:
+        """A tick of the card's timer."""
+        timer = resolve(system).system.device.timer
+        return timer.numerator_ns / timer.denominator
+
+    def workers(self, system: str) -> float:
+        """DMAs that the card's firmware keeps in flight in bandwidth tests."""
+        return resolve(system).system.device.dma.outstanding or 0
+
+    def llc_mib(self, system: str) -> float:
+        """Last-level cache of a socket."""
+        return resolve(system).system.host.llc.llc_bytes / (1 << 20)
+
+    def tests_of_the_suite(self) -> float:
+        """Tests of a complete run."""
+        return len(load_suite("paper").tests)
 
     def io_tlb_entries(self, system: str) -> float:
         """Entries of the IO-TLB, as calibrated."""
@@ -95,6 +139,22 @@ class Measures(Modelled):
         need = 40 * rows["size_bytes"] / (rows["size_bytes"] + 24)
         return float((100 * rows["bandwidth"] / need).max())
 
+    def as_fast_beyond(self, system: str, other: str) -> float:
+        """The largest size at which reads are more than 6 % slower than on another; MPS alone may cost 5."""
+        tables = (
+            matching(self._store(one, "fig4").scalars, operation="bw-rd").set_index("size_bytes")["bandwidth"]
+            for one in (system, other)
+        )
+        ratio = next(tables) / next(tables)
+        return float(ratio[ratio < 0.94].index.max())
+
+    def share_up_to_median(self, system: str) -> float:
+        """The share of 64 B reads of a warm window that take no longer than the median and a tick, percent."""
+        row = self._row(system, "fig6", cache="host-warm")
+        bins = self._store(system, "fig6").distribution(int(row["id"]))
+        most = float(row["median"]) + self.timer_ns(system)
+        return float(100 * bins[bins["latency_ns"] <= most]["count"].sum() / bins["count"].sum())
+
     def quantile(self, system: str, share: float) -> float:
         """A quantile of the distribution of 64 B reads of a warm window, ns."""
         row = self._row(system, "fig6", cache="host-warm")
@@ -112,6 +172,22 @@ class Measures(Modelled):
     def by_window_ns(self, operation: str, window: int, cache: str, less_window: int, less_cache: str) -> float:
         """A median of 8 B commands over one window, less that over another."""
         return self._command_ns(operation, window, cache) - self._command_ns(operation, less_window, less_cache)
+
+    def pairs_beyond_ways_ns(self, size: int, window: int, from_window: int) -> float:
+        """A median of write-read pairs by commands over a cold window, less that over another."""
+        beyond, within = (
+            simulate(
+                resolve(CACHES_SYSTEM),
+                single_test("lat-wrrd", size=size, window=bytes_, cache="cold", path="command"),
+            ).frame.iloc[0]["median_ns"]
+            for bytes_ in (window, from_window)
+        )
+        return float(beyond - within)
+
+    def cache_change(self, system: str, size: int, window: int) -> float:
+        """The change of the bandwidth of reads from a cold window to a warm one."""
+        cold, warm = (self.gbps(system, size, window, cache=cache) for cache in ("cold", "host-warm"))
+        return 100 * (warm / cold - 1)
 
     def writes_change(self, window: int, cache: str, from_window: int, from_cache: str) -> float:
         """The change of the bandwidth of 64 B writes from one window to another."""

@@ -68,6 +68,11 @@ def test_interrupts_moderated_by_time_come_as_often_as_said_and_packets_wait_for
     plain, moderated = (open_store(tmp_path / f"{name}.db").scalar_rows for name in ("niantic-dpdk", "itr"))
     rate = moderated.query("subject == 'rx: RX interrupt' and metric == 'rate'")["value"].item()
     assert rate == pytest.approx(1e9 / 20_000, rel=0.01)
+    said = [
+        nic_rows(open_store(tmp_path / f"{name}.db"))["interrupts_per_s"].item()
+        for name in ("niantic-dpdk", "itr")
+    ]
+    assert said == [None, rate]
     waits = [rows.query("subject == '' and metric == 'average'")["value"].item() for rows in (plain, moderated)]
     assert waits[1] - waits[0] == pytest.approx(10_000, rel=0.05), "half of the time between two"
 
@@ -90,7 +95,7 @@ def test_remote_buffers_behind_an_iommu_cost_small_packets(tmp_path: Path) -> No
         (["--nic", "niantic-dpkd"], "niantic-dpkd"),
         (["--nic", "niantic-dpdk", "--suite", "quick"], "--suite"),
         (["--nic", "niantic-dpdk", "--device", "cpu"], "--device cpu"),
-        (["--nic", "niantic-dpdk", "--frames", "9000"], "queues.buffer_bytes"),
+        (["--nic", "niantic-dpdk", "--frames", "9000"], "niantic-dpdk: queues.buffer_bytes"),
         (["--nic", "niantic-dpdk", "--frames", "20"], "64 to 65535"),
         (["--frames", "64"], "give --nic as well"),
     ],
@@ -99,6 +104,24 @@ def test_what_cannot_be_is_refused(arguments: list[str], expected: str, tmp_path
     done = pcielab("run", *arguments, "-o", str(tmp_path / "nic.db"))
     assert done.exit_code == 2
     assert expected in done.stderr
+
+
+def test_runs_of_a_nic_are_compared_by_their_frames_and_drawn_in_reports(tmp_path: Path) -> None:
+    near, far, received = (tmp_path / f"{name}.db" for name in ("near", "far", "received"))
+    nic(near, *FRAMES, profile="ib-000")
+    nic(far, "--frames", "1500,256", profile="ib-011-nosp")
+    nic(received, *FRAMES, "--direction", "rx")
+    done = pcielab("compare", str(near), str(far), "--format", "csv")
+    assert done.exit_code == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [row["frame_bytes"] for row in rows] == ["256", "1500"]
+    assert float(rows[0]["bandwidth_difference_percent"]) < -5 < float(rows[1]["bandwidth_difference_percent"])
+    done = pcielab("compare", str(near), str(received))
+    assert (done.exit_code, "no finished test in common" in done.stderr) == (2, True)
+    page = tmp_path / "report.html"
+    done = pcielab("report", str(near), str(far), "-o", str(page))
+    assert done.exit_code == 0, done.stderr
+    assert 'data-figure="nic-throughput"' in page.read_text(encoding="utf-8")
 
 
 def test_other_commands_say_what_kind_of_run_it_is(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pcielab.library import profiles
 from pcielab.library.suites import load_suite
 from pcielab.model import Link
 from pcielab.report import figures
-from pcielab.report.bounds import ethernet_rates, facts
+from pcielab.report.bounds import ethernet_rates
 from pcielab.report.run import runs_of
 from pcielab.report.summary import summary
 from pcielab.run.simulation import simulate
@@ -59,14 +59,6 @@ def test_neighbouring_sizes_stand_apart(run: Store) -> None:
     drawn = [layer["encoding"]["x"]["axis"] for layer in layers if "x" in layer["encoding"]]
     assert drawn
     assert all("'64', '128'" in axis["labelExpr"] for axis in drawn)
-
-
-def test_a_mixed_buffer_has_short_headers_in_windows_that_reach_below_4_gib(run: Store) -> None:
-    [drawn] = runs_of(run)
-    known = facts(drawn)
-    assert known is not None
-    assert [known.model_link(window).address_bits for window in (12 << 20, (12 << 20) + 1)] == [64, 32]
-    assert known.model_link().address_bits == 64
 
 
 @pytest.mark.parametrize(

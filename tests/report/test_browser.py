@@ -31,13 +31,15 @@ WHAT_IS_WRONG = """() => [...document.querySelectorAll('[data-figure]')].flatMap
     if (!box.width) continue;
     const outside = box.right > card.right + 1 || box.left < card.left - 1 || box.bottom > whole.bottom + 1;
     if (outside) wrong.push(`cuts ${words}`);
-    if (words.includes('…')) wrong.push(`shortens ${words}`);
+    if (words.endsWith('…')) wrong.push(`shortens ${words}`);
     if (box.right > menu.left && box.left < menu.right && box.bottom > menu.top && box.top < menu.bottom)
       wrong.push(`has its menu over ${words}`);
   }
   return wrong.map(what => `${figure.dataset.figure} ${what}`);
 })"""
 """Sentences about what cannot be read in the figures of a page."""
+MANY_CHANGES = {f"host.iommu.what_takes_long_{number}_ns": 300 + number for number in range(8)}
+"""What makes the name of a run longer than any page is wide."""
 
 
 def wait_for_figures(page: Any) -> None:
@@ -53,7 +55,7 @@ def wait_for_figures(page: Any) -> None:
 def test_nothing_is_cut_or_covered(tmp_path: Path, make_store: MakeStore, width: int) -> None:
     sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
     path = tmp_path / "report.html"
-    other = make_store("b", system=system(name="other", memory_socket=1))
+    other = make_store("b", system=system(name="other", memory_socket=1), overrides=MANY_CHANGES)
     write_report([make_store("a"), other], path, measured=make_store("c", origin="measured"))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))

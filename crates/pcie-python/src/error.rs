@@ -74,6 +74,7 @@ pub(crate) enum Error {
     /// A [`NotSupportedError`].
     NotSupported(String),
     /// An [`UnavailableError`].
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only a real host lacks something"))]
     Unavailable(String),
     /// Python raised it, and gets it back.
     Raised(PyErr),

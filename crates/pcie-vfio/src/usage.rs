@@ -5,7 +5,6 @@
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, names, text};
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
 use std::path::Path;
 
 /// Volumes upon volumes that are followed at most.
@@ -115,6 +114,7 @@ impl Tree {
 
 #[cfg(target_os = "linux")]
 fn claims(device: &Path) -> bool {
+    use std::fs::OpenOptions;
     use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
     let is_block = device.metadata().is_ok_and(|data| data.file_type().is_block_device());
     let opened = || OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(device);

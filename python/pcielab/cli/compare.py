@@ -94,16 +94,7 @@ def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
         return _narrow_flow(row)
     latency = row["name"].startswith("LAT_") or row["name"].endswith("_ALONE")
     metric, unit, apart = ("median", "ns", "ns") if latency else ("bandwidth", "gbps", "percent")
-    asked = (
-        {"way": row["way"], "cores": row["cores"], "link": _link(row)}
-        if "way" in row
-        else {
-            "window": row["window_bytes"],
-            "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
-            "cache": row["cache"],
-        }
-    )
-    what: dict[str, Cell] = {"test": row["name"], "size": row["size_bytes"], **asked}
+    what: dict[str, Cell] = {"test": row["name"], **_asked(row)}
     if not tells_speed:
         return what
     return {
@@ -111,6 +102,20 @@ def _narrow(row: Any, *, tells_speed: bool) -> dict[str, Cell]:
         "A": row[f"{metric}_a_{unit}"],
         "B": row[f"{metric}_b_{unit}"],
         "B - A": f"{row[f'{metric}_difference_{apart}']:+.2f} {'ns' if latency else '%'}",
+    }
+
+
+def _asked(row: Any) -> dict[str, Cell]:
+    """What tells tests of one name apart."""
+    if "frame_bytes" in row:
+        return {"frame": row["frame_bytes"], "line Gb/s": row["line_gbps"]}
+    if "way" in row:
+        return {"size": row["size_bytes"], "way": row["way"], "cores": row["cores"], "link": _link(row)}
+    return {
+        "size": row["size_bytes"],
+        "window": row["window_bytes"],
+        "offsets": f"{row['host_offset_bytes']}/{row['device_offset_bytes']}",
+        "cache": row["cache"],
     }
 
 

@@ -281,7 +281,7 @@ def run(
             jobs=jobs,
             **kept,
         )
-        tell(output, nic)
+        tell(output, profile or "hsw2620")
         return
     _refuse(of_nic, "describes the frames of a NIC: give --nic as well")
     kind = suite_kind(suite) if suite is not None and test is None else "transfers"

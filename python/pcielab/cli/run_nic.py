@@ -1,6 +1,7 @@
 """`pcielab run --nic`: a NIC on a simulated machine, over sizes of frames."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ def run_nic(
     from pcielab.store import open_store
 
     device = load_nic(nic)
-    with Bar() as bar:
+    with Bar() as bar, _queues_named(nic):
         simulate_nic(
             device,
             nic_system(profile, sets),
@@ -46,6 +47,20 @@ def run_nic(
         )
     store = open_store(output)
     print_rows(list(_rows(store)), output_format, title=store.described)
+
+
+@contextmanager
+def _queues_named(nic: str) -> Iterator[None]:
+    """What is wrong with a NIC's queues for the frames and the system at hand leads with whose they are."""
+    from pcielab.errors import InputError, found_in
+
+    try:
+        yield
+    except InputError as error:
+        if not str(error).startswith("queues"):
+            raise
+        with found_in(nic):
+            raise
 
 
 def frame_sizes(text: str) -> list[int]:
@@ -81,5 +96,6 @@ def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
             "packet_read_ns": row.get("packet_read_ns"),
             "packet_reads_in_flight": row.get("packet_reads_in_flight"),
             "packet_reads_by_formula": row.get("packet_reads_by_formula"),
+            "interrupts_per_second": row["interrupts_per_s"],
             "origin": store.origin,
         }

@@ -13,6 +13,7 @@ from pcielab.analysis.explain.words import asked, bound_sentences
 from pcielab.explore.question import Question
 from pcielab.library.profiles import ResolvedSystem
 from pcielab.library.suites.benchmark import Parameters, impossible
+from pcielab.model.addresses import with_addresses
 from pcielab.model.answers import Answer
 from pcielab.model.questions import system_bounds
 from pcielab.report.bounds import ethernet_need, ethernet_rates, link_text
@@ -60,16 +61,22 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
     sizes, windows = [test.size_bytes for test in of_sizes], [test.window_bytes for test in of_windows]
     found = system_bounds(system.to_json(), [asdict(test) for test in (*of_sizes, *of_windows)])
     bounds = [one.answer if one else None for one in found]
-    link = facts.model_link(question.window)
+    link = facts.model_link
     alone = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}[question.bandwidth]
-    rows = model.bandwidth(link, sizes, offset_bytes=question.host_offset)
+
+    def ask(link: model.Link) -> list[Answer]:
+        rows = model.bandwidth(link, sizes, offset_bytes=question.host_offset)
+        return [getattr(row, alone) for row in rows]
+
+    answers = with_addresses(link, facts.low_share(asdict(of_sizes[0])), ask)
     return {
         "title": system.title,
         "link": link_text(link),
         "sizes": _curve("size", sizes, bounds[: len(sizes)]),
         "windows": _curve("window", windows, bounds[len(sizes) :]),
         "references": [
-            {"name": "link alone", "size": row.size_bytes, "gbps": getattr(row, alone).gbps} for row in rows
+            {"name": "link alone", "size": size, "gbps": one.gbps}
+            for size, one in zip(sizes, answers, strict=True)
         ]
         + [
             {"name": f"{rate}G Ethernet", "size": int(need["size_bytes"]), "gbps": need["bandwidth"]}

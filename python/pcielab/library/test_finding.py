@@ -6,19 +6,23 @@ from typing import Any
 
 import pytest
 
-from pcielab import InputError, fabric, load_host, load_message_suite, load_suite, load_system, model
+from pcielab import InputError, load_host, load_message_suite, load_suite, load_system
 from pcielab.library.catalog import profile_kinds, suite_kind
+from pcielab.library.fabrics.experiments import load_fabric_suite
+from pcielab.library.fabrics.load import load as load_fabric
 from pcielab.library.finding import profile_file
+from pcielab.library.message_profiles import load_message_profile
+from pcielab.library.nics import load_nic
 
 LOADED: list[tuple[str, Callable[[str], Any], str]] = [
     ("system profile", lambda name: load_system(name).system, "hsw2620"),
     ("host profile", load_host, "snb-e5-2630"),
-    ("NIC", model.load_nic, "niantic-dpdk"),
-    ("profile of messages", model.load_message_profile, "kpio-2012"),
-    ("fabric", fabric.load, "fabrex-u55c"),
+    ("NIC", load_nic, "niantic-dpdk"),
+    ("profile of messages", load_message_profile, "kpio-2012"),
+    ("fabric", load_fabric, "fabrex-u55c"),
     ("suite", load_suite, "paper"),
     ("suite of messages", load_message_suite, "kpio-mux"),
-    ("fabric suite", fabric.load_fabric_suite, "rpciebench"),
+    ("fabric suite", load_fabric_suite, "rpciebench"),
 ]
 kinds = pytest.mark.parametrize(("what", "load", "name"), LOADED, ids=[what for what, *_ in LOADED])
 

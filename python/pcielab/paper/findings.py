@@ -116,15 +116,15 @@ def _ddio_writes(run: Run) -> Iterator[Finding]:
     if slower.empty:
         return
     last = rows.iloc[-1]
-    fits = rows[rows["window_bytes"] < slower["window_bytes"].iloc[0]]["window_bytes"].max() >> 10
+    fits = rows[rows["window_bytes"] < slower["window_bytes"].iloc[0]]["window_bytes"].max()
     yield Finding(
         "DDIO",
         run.label,
-        f"writes go to the cache while the window is at most {fits} KiB, and are up to "
+        f"writes go to the cache while the window is at most {_window(fits)}, and are up to "
         f"{last['median'] - least:.0f} ns slower beyond",
-        f"8 B write and read, cold: {least:.0f} ns at {rows['window_bytes'].iloc[0] >> 10} KiB, "
-        f"{last['median']:.0f} ns at {last['window_bytes'] >> 20} MiB",
-        f"keep what the device writes again and again below {fits} KiB",
+        f"8 B write and read, cold: {least:.0f} ns at {_window(rows['window_bytes'].iloc[0])}, "
+        f"{last['median']:.0f} ns at {_window(last['window_bytes'])}",
+        f"keep what the device writes again and again below {_window(fits)}",
         run.store.origin,
     )
 
@@ -197,7 +197,7 @@ def _iommu(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Finding]:
             continue
         first = fallen["window_bytes"].iloc[0]
         fits = rows[rows["window_bytes"] < first]["window_bytes"]
-        window = f"above {fits.max() >> 10} KiB" if len(fits) else f"from {first >> 10} KiB on"
+        window = f"above {_window(fits.max())}" if len(fits) else f"from {_window(first)} on"
         yield Finding(
             "IOMMU",
             compared,
@@ -228,9 +228,9 @@ def _told(row: pd.Series) -> str:
     operation = {"bw-rd": "reads", "bw-wr": "writes"}[str(row["operation"])]
     return (
         f"{row['size_bytes']} B {operation}, {row['cache']}, {_window(int(row['window_bytes']))} window: "
-        f"{row['bandwidth_base']:.1f} to {row['bandwidth_other']:.1f} Gb/s ({row['change']:+.0f} %)"
+        f"{row['bandwidth_base']:.1f} to {row['bandwidth_other']:.1f} Gb/s ({round(row['change']) or 0:+d} %)"
     )
 
 
 def _window(window_bytes: int) -> str:
-    return f"{window_bytes >> 20} MiB" if window_bytes >= 1 << 20 else f"{window_bytes >> 10} KiB"
+    return f"{window_bytes / (1 << 20):g} MiB" if window_bytes >= 1 << 20 else f"{window_bytes / 1024:g} KiB"

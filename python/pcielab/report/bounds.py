@@ -53,7 +53,7 @@ def _facts(store: Store) -> Facts | None:
 def link_of(run: Run) -> model.Link | None:
     """The run's link, or None where the store does not say."""
     known = facts(run)
-    return known.model_link() if known is not None else _noted_link(run)
+    return known.model_link if known is not None else _noted_link(run)
 
 
 def _noted_link(run: Run) -> model.Link | None:

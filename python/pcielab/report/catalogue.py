@@ -63,7 +63,7 @@ def _of_kind(runs: Sequence[Run], measured: Run | None, kind: SuiteKind) -> list
 
 
 _FLOWS = "Flows"
-_SECTION_KINDS: dict[str, SuiteKind] = {"Messages": "messages", "Routable fabric": "fabric"}
+_SECTION_KINDS = {"Messages": "messages", "NIC": "frames", "Routable fabric": "fabric"}
 """Sections that are about runs of another kind than transfers; others are left out of reports of such runs."""
 _FABRIC: tuple[tuple[figures.FabricPlot, str], ...] = (
     (

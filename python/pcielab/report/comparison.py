@@ -18,10 +18,10 @@ from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, with_resi
 from pcielab.report.html import html_page
 from pcielab.report.provenance import provenance
 from pcielab.report.run import Run, everyone
-from pcielab.report.series import Series, label_rows
+from pcielab.report.series import RUN_NAME_FIELD, Series, label_rows, run_tooltip
 from pcielab.store.exercised import NOTICE, WHY
 
-_AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to")
+_AXES = ("size_bytes", "window_bytes", "offset_bytes", "swept_to", "frame_bytes")
 """What may run along the horizontal axis: of these, the one that has the most values in the family."""
 
 _OF_MESSAGES = tuple(column for column in MESSAGES if column not in ("generation", "lanes"))
@@ -71,8 +71,8 @@ def draw(comparison: Comparison, title: str = "Two runs side by side", notes: Se
 def runs_of_comparison(comparison: Comparison) -> tuple[Run, Run]:
     """A, which is drawn as points, and B."""
     first, second = everyone([comparison.a, comparison.b])
-    a = replace(first, label=f"A: {first.label}", measured_overlay=True)
-    return a, replace(second, label=f"B: {second.label}")
+    a = replace(first, label=f"A: {first.label}", name=f"A: {first.name}", measured_overlay=True)
+    return a, replace(second, label=f"B: {second.label}", name=f"B: {second.name}")
 
 
 def families(comparison: Comparison, a: Run, b: Run) -> list[Figure]:
@@ -120,7 +120,16 @@ def _family(rows: pd.DataFrame, name: str, a: Run, b: Run, *, latency: bool) -> 
     series, lines = Series([b, a]), axis != "offset_bytes"
     residual = Residual("value", ["part", axis, "occurrence"], "ns" if latency else "%", "B less A")
     height = _HEIGHT if len(parts) <= _MOST_TALL else _LOW
-    kept = ["part", axis, "occurrence", "value", "run", "role", *(["place"] if "place" in data else [])]
+    kept = [
+        "part",
+        axis,
+        "occurrence",
+        "value",
+        "run",
+        RUN_NAME_FIELD,
+        "role",
+        *(["place"] if "place" in data else []),
+    ]
     figure = with_residuals(
         panels(series.layers(x, y, _tooltip(axis), lines=lines), data[kept], "part", columns=parts, height=height),
         residual.rows(data[kept], a),
@@ -140,6 +149,9 @@ def _across(data: pd.DataFrame, axis: str) -> tuple[pd.DataFrame, alt.X]:
         return sizes.placed(data), sizes.encoding
     if axis == "window_bytes":
         return data, window_axis(data[axis])
+    if axis == "frame_bytes":
+        title = "Ethernet frame (bytes, FCS included)"
+        return data, alt.X("frame_bytes:Q", title=title, scale=alt.Scale(zero=False))
     if axis == "swept_to":
         return data, alt.X("swept_to:Q", title="swept to", scale=alt.Scale(zero=False))
     return data, alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=_OFFSETS))
@@ -171,7 +183,7 @@ def _parts(points: pd.DataFrame, axis: str) -> pd.Series:
 
 def _tooltip(axis: str) -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("run:N"),
+        run_tooltip(),
         alt.Tooltip("part:N", title="test"),
         alt.Tooltip(f"{axis}:Q"),
         alt.Tooltip("value:Q", format=",.2f"),

@@ -64,7 +64,7 @@ def provenance(run: Run) -> Provenance:
     """What the manifest of a run says."""
     statuses = run.rows["status"].value_counts()
     return Provenance(
-        label=run.label,
+        label=run.name,
         badge=run.badge,
         title=run.store.title,
         measured_overlay=run.measured_overlay,

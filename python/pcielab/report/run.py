@@ -42,6 +42,10 @@ PARAMETER_COLUMNS = (
 )
 _EXPECTED_COLUMNS = (*PARAMETER_COLUMNS, "median", "minimum", "p95", "bandwidth", "rate")
 
+_LABEL_MOST = 40
+"""Letters of a label: two legends side by side have room for as many."""
+_STEM_MOST = 24
+
 
 @dataclass(frozen=True)
 class Run:
@@ -50,6 +54,7 @@ class Run:
     Attributes:
         store: where the numbers are.
         label: short name for legends, unique among the runs of a report.
+        name: the whole of it, for tables and tooltips.
         rows: one row per test in suite order: identity, parameters, status, and every scalar of the whole
             test. Rows that are not `ok` are among them, without numbers.
         measured_overlay: drawn as points over the other runs (the measured counterpart of a simulation).
@@ -57,6 +62,7 @@ class Run:
 
     store: Store
     label: str
+    name: str
     rows: pd.DataFrame
     measured_overlay: bool = False
 
@@ -73,8 +79,16 @@ class Run:
     @property
     def entry(self) -> str:
         """The run in a legend: label, origin, and how much there is of it where it is incomplete."""
-        entry = f"{self.label} · {self.badge}"
-        return f"{entry}, {self.store.extent}" if self.store.incomplete else entry
+        return f"{self.label} · {self._told}"
+
+    @property
+    def full_entry(self) -> str:
+        """The same with the whole name, where there is room for it."""
+        return f"{self.name} · {self._told}"
+
+    @property
+    def _told(self) -> str:
+        return f"{self.badge}, {self.store.extent}" if self.store.incomplete else self.badge
 
     @property
     def finished(self) -> pd.DataFrame:
@@ -120,7 +134,8 @@ def everyone(sources: Sources, measured: Source | None = None) -> list[Run]:
 def _run_of(source: Source) -> Run:
     if isinstance(source, Run):
         return source
-    return Run(store=source, label=_label(source), rows=_rows(source))
+    name = _name(source)
+    return Run(store=source, label=_shortened(name, _LABEL_MOST), name=name, rows=_rows(source))
 
 
 def _rows(store: Store) -> pd.DataFrame:
@@ -129,7 +144,13 @@ def _rows(store: Store) -> pd.DataFrame:
     return store.scalars.assign(**dict.fromkeys(missing))
 
 
-def _label(store: Store) -> str:
+def _shortened(name: str, most: int) -> str:
+    """A name as there is room for it: of a longer one, how it begins and how it ends."""
+    kept = most - 1
+    return name if len(name) <= most else f"{name[: kept - kept // 2].rstrip()}…{name[-(kept // 2) :].lstrip()}"
+
+
+def _name(store: Store) -> str:
     """The system's name, and what was changed in it: what tells one run from another."""
     system = store.manifest.get("system") or {}
     name = str(system.get("name") or store.path.stem)
@@ -144,7 +165,7 @@ def _with_unique_labels(runs: Iterable[Run]) -> list[Run]:
     unique: list[Run] = []
     for run in runs:
         taken = {other.entry for other in unique}
-        candidates = [run.label, f"{run.label} ({run.store.path.stem})"]
+        candidates = [run.label, f"{run.label} ({_shortened(run.store.path.stem, _STEM_MOST)})"]
         candidates += [f"{run.label} ({number})" for number in range(2, len(taken) + 3)]
         unique.append(
             next(named for label in candidates if (named := replace(run, label=label)).entry not in taken)

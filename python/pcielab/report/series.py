@@ -28,6 +28,7 @@ DASH_LEGEND = alt.Legend(symbolType="stroke", symbolSize=420, symbolStrokeWidth=
 Interpolate = Literal["linear", "step", "step-after", "step-before"]
 
 RUN_FIELD = "run"
+RUN_NAME_FIELD = "run_name"
 ROLE_FIELD = "role"
 
 
@@ -50,7 +51,13 @@ class Dimension:
 
 def label_rows(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     """The rows with the columns that the encodings look at: which run, and drawn as a line or as points."""
-    return rows.assign(**{RUN_FIELD: run.entry, ROLE_FIELD: "points" if run.measured_overlay else "line"})
+    role = "points" if run.measured_overlay else "line"
+    return rows.assign(**{RUN_FIELD: run.entry, RUN_NAME_FIELD: run.full_entry, ROLE_FIELD: role})
+
+
+def run_tooltip() -> alt.Tooltip:
+    """Which run a point is of, with the whole of its name."""
+    return alt.Tooltip(f"{RUN_NAME_FIELD}:N", title="run")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.titles import changed_name
 from pcielab.library.validation import suggestion
+from pcielab.model.addresses import low_share, with_addresses
 from pcielab.model.link import Ethernet
 from pcielab.run.nic_test import Direction, NicTest
 from pcielab.run.running import (
@@ -31,7 +32,7 @@ from pcielab.wording import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.model import NicProfile
+    from pcielab.model import Answer, NicProfile
     from pcielab.store import Store
 
 PORT = "direct-dma"
@@ -39,7 +40,6 @@ PORT = "direct-dma"
 PACKETS = 20_000
 """Packets that count, of each size."""
 _WARM_UP_MOST = 200_000
-_FOUR_GIB = 1 << 32
 
 
 def nic_system(profile: str, sets: Sequence[str] = ()) -> ResolvedSystem:
@@ -152,15 +152,21 @@ def nic_rows(store: "Store") -> "pd.DataFrame":
     numbers = store.scalar_rows
     binds = numbers[numbers["metric"] == "binds"].set_index("test")["subject"]
     rows["binds"] = rows["id"].map(binds)
-    modelled = {}
+    modelled: dict[int, float] = {}
     for (line, direction), some in rows.groupby(["line_gbps", "direction"]):
         sizes = [int(size) for size in some["frame_bytes"]]
-        answers = model.nic(_nic_of(store), _link_of(store), sizes, ethernet=Ethernet(line_gbps=float(str(line))))
-        chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[str(direction)]
-        for test, answer in zip(some["id"], answers, strict=True):
-            modelled[test] = getattr(answer, chosen).gbps
+        answers = _closed_form(store, sizes, float(str(line)), str(direction))
+        modelled |= {test: answer.gbps for test, answer in zip(some["id"], answers, strict=True)}
     rows["model_gbps"] = rows["id"].map(modelled)
-    return rows.assign(**_packet_reads(store, rows))
+    return rows.assign(interrupts_per_s=_interrupts(store, rows), **_packet_reads(store, rows))
+
+
+def _interrupts(store: "Store", rows: "pd.DataFrame") -> "pd.Series[float] | None":
+    """Interrupts of both directions in a second; None for a NIC that has none, or a store that does not say."""
+    subjects = {f"{one.path}: {one.what}" for one in _nic_of(store).step if one.kind == "msi"}
+    numbers = store.scalar_rows
+    rates = numbers[(numbers["metric"] == "rate") & numbers["subject"].isin(subjects)]
+    return None if rates.empty else rows["id"].map(rates.groupby("test")["value"].sum())
 
 
 def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[float]"]:
@@ -188,9 +194,15 @@ def _nic_of(store: "Store") -> "model.NicProfile":
     return NicProfile.model_validate(store.manifest["nic"])
 
 
-def _link_of(store: "Store") -> model.Link:
-    """The link, with headers as long as the addresses of the buffer need."""
-    link = link_parameters(store.manifest)
-    low = max(store.manifest["system"]["chunk_addresses"]) < _FOUR_GIB
+def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, direction: str) -> "list[Answer]":
+    """What the bare link lets through, with headers as long as the addresses of the buffer need."""
+    device, ethernet, link = _nic_of(store), Ethernet(line_gbps=line_gbps), link_parameters(store.manifest)
+    chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
+
+    def ask(link: model.Link) -> "list[Answer]":
+        return [getattr(one, chosen) for one in model.nic(device, link, frames_bytes, ethernet=ethernet)]
+
     known = {key: link[key] for key in ("generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc")}
-    return model.Link(**known, address_bits=32 if low else 64)
+    system = store.manifest["system"]
+    low = low_share(system["chunk_addresses"], system["chunk_bytes"])
+    return with_addresses(model.Link(**known), low, ask)

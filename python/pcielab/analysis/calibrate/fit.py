@@ -60,6 +60,17 @@ class Estimate:
     rows: tuple[int, ...]
     identified: bool
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval, as far as the parameter can be so."""
+        low, high = self.value - self.half_width, self.value + self.half_width
+        return max(low, self.parameter.low), min(high, self.parameter.high)
+
+    @property
+    def at_bound(self) -> bool:
+        """Whether the rows ask for more or less than the parameter can be: then they tell a sum with another."""
+        return self.value in (self.parameter.low, self.parameter.high)
+
 
 Answering: TypeAlias = dict[tuple[int, str], list[int]]
 """Numbers of the rows of a twin that answer a parameter at all, by the number of the twin and the key."""

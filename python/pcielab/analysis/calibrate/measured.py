@@ -20,6 +20,7 @@ from pcielab.formats.published import CACHE_STATES, FAMILIES, NFP6000_TIMER
 from pcielab.library.input_files import read_text_roughly
 from pcielab.library.suites import Suite, load_suite
 from pcielab.store import Store, open_store
+from pcielab.store.identity import Identity, identity
 from pcielab.wording import shown
 
 RowKey: TypeAlias = tuple[str, str, str, int, int]
@@ -232,13 +233,13 @@ def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int
 
     A test that occurs several times is taken in order.
     """
-    places: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
+    places: defaultdict[Identity, list[int]] = defaultdict(list)
     for place, test in enumerate(suite.tests):
-        places[_identity(test)].append(place)
+        places[identity(**test)].append(place)
     rows = []
     unknown = 0
     for record in records:
-        known = places[_identity(record)]
+        known = places[identity(record["family"], record["name"], record["parameters"])]
         if not known:
             unknown += 1
             continue
@@ -272,12 +273,6 @@ def bandwidth_share(name: str, size_bytes: int) -> float:
     if name == "BW_DMA_RD" and size_bytes not in _EXACT_READS_BYTES:
         return _ROUGH
     return EXACT
-
-
-def _identity(record: dict[str, Any]) -> tuple[Any, ...]:
-    asked = record["parameters"]
-    keys = ("pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes")
-    return (record["family"], record["name"], *(asked[key] for key in keys))
 
 
 def _offset(row: Row) -> bool:

@@ -108,4 +108,7 @@ def _note(calibration: "Calibration", estimate: Estimate) -> str:
     if not estimate.identified:
         return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
     rows = "; ".join(calibration.rows[row].label for row in estimate.rows)
+    if estimate.at_bound:
+        low, high = estimate.interval
+        return f"{NOT_IDENTIFIED} by itself: at its bound, {low:.3g} to {high:.3g} (95 %), mostly from {rows}"
     return f"+-{estimate.half_width:.2g} (95 %), mostly from {rows}"

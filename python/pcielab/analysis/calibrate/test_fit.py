@@ -74,3 +74,13 @@ def test_bounds_hold() -> None:
     twin = Line([{"first": 1.0}], [-50.0])
     [estimate], _ = JointFit([twin], [Unknown(FIRST, 100.0)]).run()
     assert 0 <= estimate.value < 1
+
+
+def test_a_value_that_rows_want_below_what_can_be_is_at_its_bound() -> None:
+    twin = Line([{"first": 1.0, "second": 1.0}, {"second": 1.0}], [60.0, 130.0])
+    estimates, _ = JointFit([twin], [Unknown(one, 100.0) for one in (FIRST, SECOND)]).run(patient=True)
+    first, second = estimates
+    assert first.at_bound
+    assert first.interval[0] == 0
+    assert 0 < first.interval[1] < 1000
+    assert not second.at_bound

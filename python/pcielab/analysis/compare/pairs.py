@@ -1,8 +1,9 @@
 """Pairing the tests of two runs, and their differences.
 
 Tests pair by family, name, pattern, cache state, offsets, window, size, and, where these occur more than once, by
-order of occurrence. What is left pairs by what was asked for alone, whatever its family and name. Of runs of a
-fabric, the flows of their tests pair: by family, experiment, what was swept to, and their names; what is left, by
+order of occurrence. What is left pairs by what was asked for alone, whatever its family and name. Those of a NIC
+pair by frames, line and direction. Of runs of a fabric, the flows of their tests pair: by family, experiment, what
+was swept to, and their names; what is left, by
 their ends, primitive, size and outstanding requests.
 """
 
@@ -13,20 +14,18 @@ import pandas as pd
 
 from pcielab.analysis.compare.systems import Difference, differences
 from pcielab.errors import InputError
-from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.store import Store
 from pcielab.store.connections import with_connections
 from pcielab.store.flows import flow_table
+from pcielab.store.identity import NAMED, SETTING
 
-ASKED = ["pattern", "cache", "host_offset_bytes", "device_offset_bytes", "window_bytes", "size_bytes"]
-NAMED = ["family", "name", *ASKED]
-_NOT_ASKED_FIRST = {"operation", "path", *ASKED, "transactions", "details"}
-UNNAMED = ["operation", "path", *ASKED, *(one.key for one in PARAMETERS if one.key not in _NOT_ASKED_FIRST)]
 MESSAGES = [
     *("way", "pace", "generation", "lanes", "cores", "sharing", "eviction", "pressure", "messages"),
     *("store_bytes", "store_kind", "stores_up_to_bytes", "connections", "connection"),
 ]
 """What tests of messages ask for besides the size; theirs have none of the parameters of transfers."""
+FRAMES = ["direction", "frame_bytes", "line_gbps", "vlan", "gap"]
+"""What tests of a NIC ask for; theirs have none of the parameters of transfers either."""
 _UNSAID = {"eviction": "in-order", "pressure": 0.0, "store_bytes": 8, "store_kind": "plain"}
 """The simulated messages that those of a core that exists, or of an older store, are held against."""
 
@@ -116,12 +115,12 @@ def compare(a: Store, b: Store) -> Comparison:
     """
     b.require_kind(a.kind, f"a comparison with {a.path}")
     of_flows = a.kind == "fabric"
-    more = MESSAGES if a.kind == "messages" else []
+    more = {"messages": MESSAGES, "frames": FRAMES}.get(a.kind, [])
     left, right = (_finished_flows(store) if of_flows else _finished(store) for store in (a, b))
-    named = _paired(left, right, FLOWS_NAMED if of_flows else NAMED + more)
+    named = _paired(left, right, FLOWS_NAMED if of_flows else [*NAMED, *more])
     rest_left = left[~left["id"].isin(named["id_a"])]
     rest_right = right[~right["id"].isin(named["id_b"])]
-    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else UNNAMED + more)
+    unnamed = _paired(rest_left, rest_right, FLOWS_UNNAMED if of_flows else [*SETTING, *more])
     pairs = pd.concat([named, unnamed]).sort_values("id_a", ignore_index=True)
     if pairs.empty:
         raise InputError(
@@ -137,7 +136,7 @@ def _finished(store: Store) -> pd.DataFrame:
     frame = with_connections(store, store.scalars)
     if "connection" in frame:
         frame = frame.rename(columns={"id": "test"}).assign(id=range(len(frame)))
-    missing = [column for column in {*NAMED, *UNNAMED, *METRICS} if column not in frame]
+    missing = [column for column in {*NAMED, *SETTING, *METRICS} if column not in frame]
     frame = frame.assign(**dict.fromkeys(missing))
     frame = frame.assign(outstanding=frame["outstanding"].astype("Float64").fillna(-1.0))
     return frame[frame["status"] == "ok"]
@@ -167,8 +166,8 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
 def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
     of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
     of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
-    more = [column for column in (*MESSAGES, "flow", "swept_to") if column in of_a]
-    rows = of_a[NAMED + more].assign(
+    more = [column for column in (*MESSAGES, *FRAMES, "flow", "swept_to") if column in of_a]
+    rows = of_a[[*NAMED, *more]].assign(
         test_a=of_a["test"] if "test" in of_a else pairs["id_a"],
         test_b=of_b["test"] if "test" in of_b else pairs["id_b"],
         occurrence=pairs["occurrence"],

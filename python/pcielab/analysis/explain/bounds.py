@@ -11,6 +11,7 @@ from typing import Any
 
 from pcielab import model
 from pcielab.analysis.explain.facts import Facts
+from pcielab.model.addresses import with_addresses
 from pcielab.model.answers import Answer
 from pcielab.model.answers import TestBounds as SystemBounds
 from pcielab.model.questions import system_bounds
@@ -72,9 +73,13 @@ def _of_link(facts: Facts, test: Mapping[str, Any], latencies: "_Latencies") -> 
         # A write is done for the card when it has left: it does not wait for a round trip.
         dmas_in_flight=test["outstanding"] if round_trip and test["operation"] == "bw-rd" else None,
     )
-    link = facts.model_link(test["window_bytes"])
-    [row] = model.bandwidth(link, [test["size_bytes"]], limits=limits, offset_bytes=test["host_offset_bytes"])
-    return TestBounds(getattr(row, _RATE_OF[test["operation"]]), round_trip)
+
+    def ask(link: model.Link) -> list[Answer]:
+        rows = model.bandwidth(link, [test["size_bytes"]], limits=limits, offset_bytes=test["host_offset_bytes"])
+        return [getattr(row, _RATE_OF[test["operation"]]) for row in rows]
+
+    [answer] = with_addresses(facts.model_link, facts.low_share(test), ask)
+    return TestBounds(answer, round_trip)
 
 
 class _Latencies:

@@ -6,7 +6,6 @@ addresses of the host buffer and the IOMMU mode come from the measurement's own 
 named in `missing`, and what depends on it is left out.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from pcielab import model
 from pcielab.analysis.explain.measured_link import LSPCI, measured_link, named_in_texts
 from pcielab.errors import InputError
 from pcielab.library.profiles.parts import Link, System
+from pcielab.model.addresses import low_share
 from pcielab.store import Store
 from pcielab.store.setup import Setup, setup_of
 
@@ -46,24 +46,20 @@ class Facts:
     chunk_addresses: tuple[int, ...]
     missing: tuple[str, ...]
 
-    def has_low_addresses(self, window_bytes: int) -> bool:
-        """Whether any of the first `window_bytes` of the buffer lies below 4 GiB."""
-        pieces = math.ceil(window_bytes / self.chunk_bytes)
-        return any(address < _FOUR_GIB for address in self.chunk_addresses[:pieces])
+    def low_share(self, test: Mapping[str, Any]) -> float:
+        """The share of a test's transfers whose addresses are below 4 GiB, and so need the shorter header."""
+        visited = test["size_bytes" if test["pattern"] == "fixed" else "window_bytes"]
+        return low_share(self.chunk_addresses, self.chunk_bytes, visited)
 
-    def model_link(self, window_bytes: int | None = None) -> model.Link:
-        """The link of a test over the first `window_bytes` of the buffer; without a window, of memory anywhere.
-
-        Where any of the window is below 4 GiB, some TLPs have the shorter header, and a bound must hold for them.
-        """
-        low = window_bytes is not None and self.has_low_addresses(window_bytes)
+    @property
+    def model_link(self) -> model.Link:
+        """The link, for memory anywhere: with addresses of 64 bits."""
         return model.Link(
             generation=self.link.generation,
             lanes=self.link.lanes,
             mps_bytes=self.link.mps_bytes,
             mrrs_bytes=self.link.mrrs_bytes,
             rcb_bytes=self.link.rcb_bytes,
-            address_bits=32 if low else 64,
             ecrc=self.link.ecrc,
             flit_mode=self.link.flit,
         )
@@ -163,7 +159,7 @@ def _of_texts(store: Store) -> Facts:
         tags=measured.tags,
         setup=setup,
         system=None,
-        # Without the buffer's size, any piece may be the one that a test uses.
+        # Without the buffer's size, every piece counts alike in every test.
         chunk_bytes=buffer_bytes // len(addresses) if buffer_bytes and addresses else 1,
         chunk_addresses=addresses,
         missing=tuple(missing),

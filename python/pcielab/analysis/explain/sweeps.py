@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcielab.extras import needed
+from pcielab.store.identity import SETTING
 
 Holds: TypeAlias = Literal["wire", "issue-rate", "in-flight"]
 """What holds the rate where more in flight gains nothing."""
@@ -31,7 +32,7 @@ _LEVEL_TIMES = 2.0
 """A level is one only where the sweep goes this far beyond the number in flight that it begins at."""
 _BOUNDS = ((-np.inf, -np.inf, 0.0), (np.inf, np.inf, np.log(64.0)))
 """Of the logarithms of T, N and p: a knee is never softer than 1, and beyond 64 it is a corner."""
-_KEYS = ("family", "operation", "path", "pattern", "cache", "size_bytes", "window_bytes", "host_offset_bytes")
+_ALIKE = tuple(key for key in SETTING if key != "outstanding")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def sweeps_of(records: Sequence[Mapping[str, Any]], wire_gbps: Mapping[int, floa
     for record in records:
         parameters = record["parameters"]
         if parameters.get("outstanding") and parameters["operation"] == "bw-rd" and _rate(record):
-            groups[tuple({**parameters, "family": record["family"]}[key] for key in _KEYS)].append(record)
+            groups[record["family"], *(parameters.get(key) for key in _ALIKE)].append(record)
     fitted = [fit for group in groups.values() if (fit := _fitted(group)) is not None]
     return list(_named(fitted, wire_gbps))
 

@@ -4,14 +4,15 @@ import csv
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pcielab import InputError, open_store
+from pcielab import InputError, open_store, single_test
 from pcielab._core import StoreWriter
-from pcielab.analysis.explain import Row, explain_run
-from pcielab.analysis.explain.facts import facts_of
+from pcielab.analysis.explain import Row, bounds_of_tests, explain_run
+from pcielab.analysis.explain.facts import facts_of, facts_of_system
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
 from pcielab.run.simulation import simulate
@@ -136,13 +137,21 @@ def test_tests_are_chosen_by_number_or_by_part_of_their_name(run: Store) -> None
         rows(run, "81")
 
 
-def test_headers_are_short_where_the_window_reaches_below_4_gib(tmp_path: Path) -> None:
-    manifest = {"origin": "simulated", "system": json.loads(profiles.resolve("snb").to_json())}
-    StoreWriter.create(tmp_path / "snb.db", json.dumps(manifest)).close()
-    facts = facts_of(open_store(tmp_path / "snb.db"))
-    # The fourth piece of the buffer is the first that is below 4 GiB.
-    assert facts.model_link(12 << 20).address_bits == 64
-    assert facts.model_link((12 << 20) + 1).address_bits == 32
+def test_headers_are_as_long_as_addresses_need_whether_or_not_the_system_is_known() -> None:
+    facts = facts_of_system(profiles.resolve("snb").system)
+    bare = replace(facts, system=None)
+    tests = [
+        single_test("bw-wr", size=size, window=window).tests[0]["parameters"]
+        for size in (64, 256)
+        for window in ("8M", "16M", "64M")
+    ]
+    # The fourth of sixteen pieces of the buffer is the first of three that are below 4 GiB.
+    assert [facts.low_share(test) for test in tests[:3]] == [0.0, 1 / 4, 3 / 16]
+    for known, unknown in zip(bounds_of_tests(facts, tests), bounds_of_tests(bare, tests), strict=True):
+        assert known is not None
+        assert unknown is not None
+        wire = {one.bound: one.gbps for one in known.answer.ceilings}["wire-upstream"]
+        assert unknown.answer.gbps == pytest.approx(wire, rel=0.002)
 
 
 def test_an_import_has_the_link_of_its_lspci(tmp_path: Path) -> None:
@@ -150,10 +159,10 @@ def test_an_import_has_the_link_of_its_lspci(tmp_path: Path) -> None:
     store = imported(tmp_path / "run.db", attachments, host={"buffer_bytes": 8 << 20})
     explanation = explain_run(store)
     assert explanation.facts is not None
-    link = explanation.facts.model_link(4096)
+    link = explanation.facts.model_link
     assert (link.generation, link.lanes, link.mps_bytes, link.mrrs_bytes) == (3, 8, 256, 512)
-    assert (link.ecrc, link.address_bits) == (True, 32)
     [row] = explanation.rows
+    assert (link.ecrc, explanation.facts.low_share(row.parameters)) == (True, 1.0)
     assert row.answer.bound == "tags"
     assert row.answer.gbps == pytest.approx(32 * 64 * 8 / 480)
     assert row.reasons == ("latency under load: not known",)

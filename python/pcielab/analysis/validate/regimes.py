@@ -8,6 +8,7 @@ from pcielab.analysis.explain import explain_run
 from pcielab.library.profiles.part import PAGE_BYTES
 from pcielab.library.profiles.parts import System
 from pcielab.store import Store
+from pcielab.store.identity import Identity, identity
 
 _BOUNDS = {
     "tags": "tag-limited",
@@ -31,7 +32,7 @@ class Regimes:
     """Finds the regimes of rows of one twin."""
 
     system: System
-    bounds: Mapping[tuple[Any, ...], str]
+    bounds: Mapping[Identity, str]
 
     def of(self, row: Any) -> tuple[str, ...]:
         """The regimes of a row of a comparison: none, one or several."""
@@ -39,7 +40,7 @@ class Regimes:
         if row["host_offset_bytes"] or row["device_offset_bytes"]:
             found.append("unaligned")
         else:
-            bound = self.bounds.get(_identity(row))
+            bound = self.bounds.get(identity(row["family"], row["name"], row))
             if bound is not None:
                 found.append(_BOUNDS.get(bound, "link-limited"))
         if self._at_an_edge(row):
@@ -70,13 +71,9 @@ def regimes_of(predicted: Store) -> Regimes:
     system = System.model_validate(predicted.manifest["system"])
     explained = explain_run(predicted).rows
     bounds = {
-        _identity({"family": row.family, "name": row.name, **row.parameters}): next(
+        identity(row.family, row.name, row.parameters): next(
             ceiling.bound for ceiling in row.answer.ceilings if ceiling.bound != _APART
         )
         for row in explained
     }
     return Regimes(system, bounds)
-
-
-def _identity(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (row["family"], row["name"], row["cache"], row["window_bytes"], row["size_bytes"])

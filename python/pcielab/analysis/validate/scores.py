@@ -87,10 +87,9 @@ def score(measured: Store, predicted: Store, exclude: Collection[RowKey] = ()) -
     rows = comparison.rows
     aligned = (rows["host_offset_bytes"] == 0) & (rows["device_offset_bytes"] == 0)
     skipped = pd.Series([key in exclude for key in _keys(rows)], index=rows.index, dtype=bool) & aligned
+    distributions = list(_distribution_errors(comparison, bool(exclude)))
     comparison = replace(comparison, rows=rows[~skipped].reset_index(drop=True))
-    errors = pd.DataFrame(
-        [*_row_errors(comparison, predicted), *_distribution_errors(measured, predicted, bool(exclude))]
-    )
+    errors = pd.DataFrame([*_row_errors(comparison, predicted), *distributions])
     return Score(comparison, errors, comparison.alone_a, int(skipped.sum()))
 
 
@@ -130,30 +129,25 @@ def _described(row: Any) -> dict[str, Any]:
     return {key: row[key] for key in keys}
 
 
-def _distribution_errors(measured: Store, predicted: Store, of_pack: bool) -> Iterator[dict[str, Any]]:
+def _distribution_errors(comparison: Comparison, of_pack: bool) -> Iterator[dict[str, Any]]:
     """For each test of which both have a distribution, the mean difference of its quantiles."""
-    here, there = _detailed(measured), _detailed(predicted)
-    pairs = here.merge(there, on=["family", "name", "size_bytes", "window_bytes", "cache"], suffixes=("_a", "_b"))
+    tests = comparison.a.tests
+    pairs = comparison.rows[comparison.rows["test_a"].isin(tests.loc[tests["details"].astype(bool), "id"])]
     for row in pairs.to_dict("records"):
         calibrated = (row["family"], row["name"], row["size_bytes"], row["window_bytes"], row["cache"])
         if of_pack and calibrated == (REFRESH_FAMILY, "LAT_DMA_RD", 64, 8192, "cold"):
             continue
-        first, second = _quantiles(measured, row["id_a"]), _quantiles(predicted, row["id_b"])
+        first, second = _quantiles(comparison.a, row["test_a"]), _quantiles(comparison.b, row["test_b"])
         if first is None or second is None:
             continue
         yield {
-            **_described({**row, "host_offset_bytes": 0, "device_offset_bytes": 0}),
+            **_described(row),
             "regimes": (),
             "metric": DISTRIBUTION,
             "difference": float(np.mean(second - first)),
             "error": float(np.mean(np.abs(second - first))),
             "large_window": False,
         }
-
-
-def _detailed(store: Store) -> pd.DataFrame:
-    tests = store.tests[store.tests["details"].astype(bool) & (store.tests["status"] == "ok")]
-    return tests[["id", "family", "name", "size_bytes", "window_bytes", "cache"]]
 
 
 def _quantiles(store: Store, test: int) -> np.ndarray[Any, Any] | None:

@@ -13,7 +13,7 @@ from pcielab.report.figures.reference import reference_layers, reference_rows
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
-from pcielab.report.series import Series, label_rows
+from pcielab.report.series import Series, label_rows, run_tooltip
 
 _TOLD = ["size_bytes", "window_bytes", "cache", "bandwidth", "rate"]
 OPERATIONS = ("bw-rd", "bw-wr", "bw-rdwr")
@@ -83,7 +83,7 @@ def _drawn(runs: Sequence[Run], drawn: Sequence[pd.DataFrame], title: str, accou
     sweeps = pd.concat([rows for rows in drawn if not rows.empty])
     axis = SizeAxis.of(sweeps["size_bytes"])
     references = reference_rows(runs, sweeps, accounting)
-    shown = [*_TOLD, "operation", "run", "role", "place"]
+    shown = [*_TOLD, "operation", "run", "run_name", "role", "place"]
     data = pd.concat([axis.placed(sweeps)[shown], references])
     data = data.assign(panel=data["operation"].map(OPERATION_TITLES))
     x, y = axis.encoding, bandwidth_axis()
@@ -115,7 +115,7 @@ def _long_sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
 
 def _tooltip() -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("run:N"),
+        run_tooltip(),
         alt.Tooltip("size_bytes:Q", title="size (B)"),
         alt.Tooltip("bandwidth:Q", title="bandwidth (Gb/s)", format=".2f"),
         alt.Tooltip("rate:Q", title="transactions (1/s)", format=".3s"),

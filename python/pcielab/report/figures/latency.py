@@ -9,7 +9,7 @@ from pcielab.report.figures.frame import Figure, single_panel, titled
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, aligned, matching, widest_sweep
-from pcielab.report.series import Dimension, Series, label_rows
+from pcielab.report.series import Dimension, Series, label_rows, run_tooltip
 
 OPERATIONS = ("lat-rd", "lat-wrrd")
 PATHS = ("dma", "command")
@@ -72,7 +72,7 @@ def _sweep(run: Run, operation: str, path: str) -> pd.DataFrame:
 def latency_tooltip() -> list[alt.Tooltip]:
     """What a point of a latency figure tells."""
     return [
-        alt.Tooltip("run:N"),
+        run_tooltip(),
         alt.Tooltip("operation:N", title="test"),
         alt.Tooltip("cache:N", title="cache"),
         alt.Tooltip("size_bytes:Q", title="size (B)"),

@@ -12,7 +12,7 @@ from pcielab.report.figures.message_findings import ways_findings
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import MODELLED, Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError
-from pcielab.report.series import Dimension, Series, label_rows
+from pcielab.report.series import Dimension, Series, label_rows, run_tooltip
 
 WAYS = {
     "write-combined": "stores, write-combined",
@@ -206,7 +206,7 @@ def _bound_line(x: alt.X, y: alt.Y) -> alt.Chart:
 def message_tooltip() -> list[alt.Tooltip]:
     """What a point of a figure of messages tells."""
     return [
-        alt.Tooltip("run:N"),
+        run_tooltip(),
         alt.Tooltip("way_title:N", title="way"),
         alt.Tooltip("size_bytes:Q", title="payload (B)"),
         alt.Tooltip("median:Q", title="latency (ns)", format=".1f"),

@@ -134,7 +134,7 @@ def panels_of_metrics(
         "value:Q", title=None, scale=alt.Scale(type=scale, zero=True if scale == "linear" else alt.Undefined)
     )
     swept = str(x.shorthand).partition(":")[0]
-    kept = [swept, "line", "value", "panel", "run", "role"]
+    kept = [swept, "line", "value", "panel", "run", "run_name", "role"]
     tooltip = [alt.Tooltip(f"{name}:N") for name in ("run", "line", swept)]
     layers = series.layers(x, y, [*tooltip, alt.Tooltip("value:Q", format=",.2f")])
     return wrapped(layers, folded[kept], "panel", names)

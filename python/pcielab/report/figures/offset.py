@@ -11,7 +11,7 @@ from pcielab.report.figures.frame import OPERATION_TITLES, Figure, panels, title
 from pcielab.report.figures.residual import RESIDUAL_HEIGHT, Residual, measured_of, with_residuals
 from pcielab.report.run import Run, Source, Sources, runs_of
 from pcielab.report.selection import MissingDataError, matching
-from pcielab.report.series import Dimension, Series, label_rows
+from pcielab.report.series import Dimension, Series, label_rows, run_tooltip
 
 _SIDES = {"host_offset_bytes": "offset on the host", "device_offset_bytes": "offset on the card"}
 # With several runs only these are drawn: smaller transfers are where alignment matters, and more cannot be told
@@ -83,7 +83,7 @@ def _figure(runs: Sequence[Run], data: pd.DataFrame, y: alt.Y, title: str, metri
     sizes = [int(size) for size in sorted(set(data["size_bytes"]))]
     series = Series(runs, Dimension("size_bytes", "transfer size (bytes)", sizes, grows=True))
     x = alt.X("offset_bytes:Q", title="offset (bytes)", axis=alt.Axis(values=list(range(0, 65, 8))))
-    kept = [*_COLUMNS, "offset_bytes", "side", "panel", "run", "role"]
+    kept = [*_COLUMNS, "offset_bytes", "side", "panel", "run", "run_name", "role"]
     data = data.reindex(columns=kept).dropna(axis="columns", how="all")
 
     def drawn(layers: Sequence[alt.Chart], rows: pd.DataFrame, height: int) -> alt.FacetChart:
@@ -112,7 +112,7 @@ def _figure(runs: Sequence[Run], data: pd.DataFrame, y: alt.Y, title: str, metri
 def _tooltip(metric: str) -> list[alt.Tooltip]:
     unit = "Gb/s" if metric == "bandwidth" else "ns"
     return [
-        alt.Tooltip("run:N"),
+        run_tooltip(),
         alt.Tooltip("operation:N", title="test"),
         alt.Tooltip("size_bytes:Q", title="size (B)"),
         alt.Tooltip("offset_bytes:Q", title="offset (B)"),

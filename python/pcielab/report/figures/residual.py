@@ -11,7 +11,7 @@ import pandas as pd
 
 from pcielab.report.figures.frame import Figure
 from pcielab.report.run import Run
-from pcielab.report.series import RUN_FIELD, Series
+from pcielab.report.series import RUN_FIELD, Series, run_tooltip
 
 RESIDUAL_HEIGHT = 90
 _RESIDUAL, _REFERENCE = "residual", "reference_value"
@@ -56,7 +56,7 @@ class Residual:
         """The lines of such rows around zero, over data that the caller adds; options as of `Series.layers`."""
         y = alt.Y(f"{_RESIDUAL}:Q", title=f"{self.title} ({self.unit})", axis=alt.Axis(tickCount=4))
         tooltip = [
-            alt.Tooltip(f"{RUN_FIELD}:N"),
+            run_tooltip(),
             alt.Tooltip(f"{self.metric}:Q", title=self.metric, format=".2f"),
             alt.Tooltip(f"{_REFERENCE}:Q", title="held against", format=".2f"),
             alt.Tooltip(f"{_RESIDUAL}:Q", title=f"{self.title} ({self.unit})", format="+.2f"),

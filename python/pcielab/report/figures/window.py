@@ -19,7 +19,7 @@ from pcielab.report.selection import (
     matching,
     widest_sweep,
 )
-from pcielab.report.series import RUN_FIELD, Dimension, Series, label_rows
+from pcielab.report.series import RUN_FIELD, Dimension, Series, label_rows, run_tooltip
 
 _PATHS = {"dma": "DMA", "command": "commands"}
 _BANDWIDTH_TITLES = {
@@ -159,7 +159,7 @@ def _cache_dimension(data: pd.DataFrame) -> Dimension:
 
 def _bandwidth_tooltip() -> list[alt.Tooltip]:
     return [
-        alt.Tooltip("run:N"),
+        run_tooltip(),
         alt.Tooltip("cache:N", title="cache"),
         alt.Tooltip("size_bytes:Q", title="size (B)"),
         alt.Tooltip("window_bytes:Q", title="window (B)", format=","),

@@ -60,9 +60,11 @@
     const long = (channel) => channel.axis?.labelLimit > width / 2;
     const room = width - 40 - (encodings(specification).some(long) ? width * 0.45 : 0);
     for (const channel of encodings(specification)) {
-      if (channel.type === "nominal" && channel.legend !== null && (channel.scale || channel.legend)) {
-        channel.legend = { ...channel.legend, labelExpr: lines(Math.floor(room / 6.4)) };
-        if (channel.title) channel.title = wrapped(channel.title, width - 20, 6);
+      if (channel.legend !== null && (channel.scale || channel.legend)) {
+        if (channel.type === "nominal") {
+          channel.legend = { ...channel.legend, labelExpr: lines(Math.floor(room / 6.4)) };
+        }
+        if (channel.title && channel.type !== "quantitative") channel.title = wrapped(channel.title, width - 20, 6);
       }
       if (long(channel)) {
         // Three lines of a smaller letter stand beside a bar.
@@ -81,7 +83,9 @@
     fit(specification, width);
     if (specification.title) {
       specification.title.text = wrapped(specification.title.text, width - MENU, 8.4);
-      specification.title.subtitle = wrapped(specification.title.subtitle ?? "", width - 10, 6.4);
+      // The menu reaches down to the second line.
+      const beside = specification.title.text.length > 1 ? 10 : MENU;
+      specification.title.subtitle = wrapped(specification.title.subtitle ?? "", width - beside, 6.4);
     }
     if (width < NARROW) narrow(specification, configuration, width);
     return { ...specification, config: configuration };
