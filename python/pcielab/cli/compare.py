@@ -57,7 +57,7 @@ def _title(comparison: "Comparison") -> str:
     apart = comparison.system_differences
     lines = [] if comparison.tells_speed else [NOTICE]
     lines += [f"A: {first}", f"B: {second}"]
-    sides = {"A": comparison.a, "B": comparison.b}
+    sides = {"A": comparison.a, "B": comparison.b} if comparison.tells_speed else {}
     lines += [
         f"A latency of {side} includes: {told}" for side, run in sides.items() if (told := run.latency_includes)
     ]

@@ -196,9 +196,13 @@ def _print_exercised(store: "Store", output_format: Format) -> None:
     """Nothing binds an emulator that could be explained: what it was asked for, and how that ended."""
     from pcielab.store.exercised import NOTICE, exercised
 
+    frame = exercised(store)
+    if output_format is Format.TABLE:
+        always = ("id", "name", "status")
+        frame = frame[[one for one in frame if one in always or frame[one].nunique(dropna=False) > 1]]
     rows: list[dict[str, Cell]] = [
         {str(column): None if value != value else value for column, value in row.items()}
-        for row in exercised(store).astype(object).to_dict("records")
+        for row in frame.astype(object).to_dict("records")
     ]
     print_rows(rows, output_format, f"{NOTICE}: {store.title}")
 

@@ -10,12 +10,14 @@ class Exercised:
     """The tests of a run.
 
     Attributes:
+        label: The run's name.
         entry: The run as legends name it.
         device: What carried them out.
         heads: Of the columns: the name of the tests, how many there are, and how many ended in each way.
         lines: One for each name, in the order of the suite.
     """
 
+    label: str
     entry: str
     device: str
     heads: list[str]
@@ -31,4 +33,4 @@ def exercised_of(run: Run) -> Exercised:
         for name, rows in tests.groupby("name", sort=False)
     ]
     device = run.manifest.get("device") or {}
-    return Exercised(run.entry, str(device.get("name", "unknown")), ["test", "tests", *ends], lines)
+    return Exercised(run.label, run.entry, str(device.get("name", "unknown")), ["test", "tests", *ends], lines)

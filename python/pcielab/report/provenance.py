@@ -93,7 +93,9 @@ def _facts(run: Run) -> Iterator[tuple[str, str]]:
     if manifest.get("seed") is not None:
         yield "seed", str(manifest["seed"])
     for key, value in {**(manifest.get("options") or {}), **_backend(manifest)}.items():
-        yield ("sampling" if key == "samples" else str(key)), _text(value)
+        # A device that can be told nothing has no options.
+        if value != {}:
+            yield ("sampling" if key == "samples" else str(key)), _text(value)
     device = manifest.get("device") or {}
     if device:
         yield "device", _device(device)
