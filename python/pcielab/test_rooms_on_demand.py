@@ -14,16 +14,15 @@ def test_everything_that_is_offered_is_there() -> None:
 
 @pytest.mark.parametrize("room", ["devices", "fabric", "formats", "model", "report"])
 def test_a_room_needs_no_import_of_its_own(room: str) -> None:
-    script = (
-        f"import sys, pcielab; there = set(sys.modules); print(pcielab.{room}.__name__, 'pcielab.{room}' in there)"
-    )
+    there = f"'pcielab.{room}' in sys.modules"
+    script = f"import sys, pcielab; print({there}, pcielab.{room}.__name__)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", f"pcielab.{room}"]
 
 
 def test_formats_are_there_in_both_directions() -> None:
-    assert pcielab.formats.exporters.EXPORTERS
-    assert pcielab.formats.importers.import_pcie_bench
+    assert "csv" in pcielab.formats.exporters.EXPORTERS
+    assert callable(pcielab.formats.importers.import_pcie_bench)
 
 
 def test_what_is_not_there_is_said() -> None:
