@@ -148,9 +148,6 @@ pub struct Memory {
     pub miss_ns: f64,
     /// The same for DMA reads while the root complex is busy.
     pub busy_miss_ns: f64,
-    /// What memory takes to correct an error, which every miss meets: on top of `miss_ns` and `busy_miss_ns`.
-    #[schemars(extend("default" = 0.0))]
-    pub correction_ns: f64,
     /// On top of `miss_ns`, memory on another socket.
     pub remote_ns: f64,
     /// On top of `miss_ns`, a line that is dirty in another socket's cache.
@@ -173,14 +170,13 @@ pub struct Memory {
 impl Memory {
     /// Of a root complex that is idle: a miss, and what remote memory and a line that is dirty elsewhere take on top of it.
     pub(crate) fn idle_times(&self) -> (f64, f64, f64) {
-        (self.miss_ns + self.correction_ns, self.remote_ns, self.remote_dirty_ns)
+        (self.miss_ns, self.remote_ns, self.remote_dirty_ns)
     }
 
     /// The same of one that is busy.
     pub(crate) fn busy_times(&self) -> (f64, f64, f64) {
         let remote_ns = self.busy_remote_ns.unwrap_or(self.remote_ns);
-        let miss_ns = self.busy_miss_ns + self.correction_ns;
-        (miss_ns, remote_ns, self.busy_remote_dirty_ns.unwrap_or(self.remote_dirty_ns))
+        (self.busy_miss_ns, remote_ns, self.busy_remote_dirty_ns.unwrap_or(self.remote_dirty_ns))
     }
 }
 

@@ -158,8 +158,6 @@ class Memory(Part):
     """A line in local memory."""
     busy_miss_ns: StepTime
     """The same for DMA reads while the root complex is busy."""
-    correction_ns: StepTime = 0.0
-    """What memory takes to correct an error, which every miss meets: on top of `miss_ns` and `busy_miss_ns`."""
     remote_ns: StepTime
     """On top of `miss_ns`, memory on another socket."""
     remote_dirty_ns: StepTime
