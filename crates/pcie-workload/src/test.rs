@@ -121,10 +121,6 @@ pub struct Test {
     /// Order of the accesses to the window.
     #[schemars(extend("x-word" = "pattern", "x-heading" = "pattern", "x-column" = 3, "x-axis" = "pattern", "default" = "random"))]
     pub pattern: Pattern,
-    /// Pause of the card between two transactions, ns; null for none.
-    #[schemars(extend("x-word" = "pause", "x-heading" = "pause (ns)", "x-column" = 13, "x-axis" = "pause"))]
-    #[schemars(range(min = 1, max = 1_000_000))]
-    pub pause_ns: Option<u32>,
     /// Transfer size, bytes.
     #[schemars(extend("x-word" = "size", "x-heading" = "size (B)", "x-column" = 5, "x-axis" = "size", "default" = 64, "x-size" = true))]
     pub size_bytes: u64,

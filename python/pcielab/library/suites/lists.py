@@ -11,8 +11,8 @@ from pcielab.library.profiles.part import Part
 from pcielab.library.suites.parameters import Cache, Pattern
 from pcielab.library.suites.ranges import Sizes
 
-Axis: TypeAlias = Literal["test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding", "pause"]
-AXES: tuple[Axis, ...] = ("test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding", "pause")
+Axis: TypeAlias = Literal["test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding"]
+AXES: tuple[Axis, ...] = ("test", "pattern", "cache", "size", "window", "offset", "stride", "outstanding")
 """What can vary."""
 
 
@@ -35,8 +35,6 @@ class Lists(Part):
     """Units from one access of a strided pattern to the next; 1 otherwise."""
     outstanding: list[Annotated[int, Field(ge=1, le=4_294_967_295)]] = Field(default=[])
     """Most requests in flight; null for the device's own limit."""
-    pauses: list[Annotated[int, Field(ge=1, le=1_000_000)]] = Field(default=[])
-    """Pause of the card between two transactions, ns; null for none."""
 
 
 LISTS = {
@@ -48,6 +46,5 @@ LISTS = {
     "device_offset_bytes": "device_offsets",
     "stride_units": "strides",
     "outstanding": "outstanding",
-    "pause_ns": "pauses",
 }
 """The list of each parameter."""

@@ -163,18 +163,6 @@ PARAMETERS: tuple[Parameter, ...] = (
         most=None,
         meaning="Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or fewer each of them; of latency only.",
     ),
-    Parameter(
-        key="pause_ns",
-        word="pause",
-        heading="pause (ns)",
-        axis="pause",
-        kind="whole",
-        default=None,
-        choices=(),
-        least=1,
-        most=1000000,
-        meaning="Pause of the card between two transactions, ns; null for none.",
-    ),
 )
 """All of them, in the order of columns."""
 
@@ -208,5 +196,3 @@ class Parameters:
     details: bool = False
     """Whether the full distribution is part of the result (the `_details` families), and of 1,048,576 samples or
     fewer each of them; of latency only."""
-    pause_ns: int | None = None
-    """Pause of the card between two transactions, ns; null for none."""
