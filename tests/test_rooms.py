@@ -10,7 +10,6 @@ import pytest
 from rust_modules import Crate
 
 ROOT = Path(__file__).parents[1]
-CIRCLES_LEFT = pytest.mark.xfail(strict=True, reason="circles that are still to be taken apart")
 
 
 def drawn() -> list[str]:
@@ -96,10 +95,7 @@ def test_what_is_handed_on_and_what_tests_use_is_no_circle(tmp_path: Path) -> No
     assert crate.circles() == []
 
 
-@pytest.mark.parametrize(
-    "crate",
-    [pytest.param(name, marks=CIRCLES_LEFT if name in ("pcie-host", "pcie-vfio") else ()) for name in drawn()],
-)
+@pytest.mark.parametrize("crate", drawn())
 def test_no_files_or_rooms_of_a_crate_use_each_other_in_a_circle(crate: str) -> None:
     assert Crate(ROOT / "crates" / crate / "src").circles() == []
 
