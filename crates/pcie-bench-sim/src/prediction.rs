@@ -9,6 +9,7 @@ use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, SystemError, Te
 use pcie_statistics::Histogram;
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, CacheState, Operation, Suite, SuiteError, Test};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,17 +25,19 @@ const WARM_UP: u64 = 768;
 const HISTORIES_MAX: usize = 4;
 
 /// How many transactions of each row are simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Effort {
     /// Samples of a latency test.
+    #[schemars(extend("default" = 4096))]
     pub latency_samples: u64,
     /// Counted transactions of a bandwidth test.
+    #[schemars(extend("default" = 8192))]
     pub bandwidth_transactions: u64,
 }
 
 /// What is predicted of a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Prediction {
     /// Of a bandwidth test.

@@ -13,6 +13,7 @@ use cost::Cost;
 use pcie_model::{Answer, Bound, Limits, Model, ModelError};
 use pcie_wire::Accounting;
 use pcie_workload::{Operation, Test};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A card that outruns the root complex by less than this share is as fast as it, for all that a bandwidth tells.
@@ -23,7 +24,7 @@ const FILLED_FOR_SURE: f64 = 1.25;
 const FILLING_MAX: f64 = 131_072.0;
 
 /// What bounds a test.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TestBounds {
     /// The bound that binds, and all others.
     pub answer: Answer,

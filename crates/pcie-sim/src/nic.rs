@@ -32,11 +32,12 @@ use outcome::Measured;
 use path::{Progress, Shape};
 use pcie_model::{Ethernet, Interactions, Kind, Path};
 use pcie_time::Picoseconds;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// What the NIC does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// It receives, and every packet received is sent on: as many packets one way as the other.
@@ -48,7 +49,7 @@ pub enum Direction {
 }
 
 /// Packets on the line.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
     /// The line.

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from pcielab import fabric
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.fabrics.files import Flow
 from pcielab.library.fabrics.flows import flows_of, frame_of
+from pcielab.library.fabrics.parts import Flow
 from pcielab.library.validation import explain, suggestion
 from pcielab.report.fabric_tree import places_of
 from pcielab.wording import shown

@@ -17,7 +17,7 @@ import pyarrow.parquet
 from pydantic import TypeAdapter, ValidationError
 
 from pcielab.errors import InputError
-from pcielab.library.fabrics.files import Flow
+from pcielab.library.fabrics.parts import Flow
 from pcielab.library.validation import explain, suggestion
 from pcielab.wording import named, printable, shown
 
