@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, resolve
@@ -14,7 +14,7 @@ from pcielab.library.shipped import profile_files
 from pcielab.library.suites import Suite, single_test
 from pcielab.library.suites.benchmark import MOST_TRANSFER_BYTES, Cache, Pattern
 from pcielab.library.suites.parameters import PARAMETERS
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.validation import checked, suggestion
 
 MOST_CHANGES = 100
 _SYSTEMS_KEPT = 64
@@ -115,7 +115,4 @@ def question_of(content: object) -> Question:
     Raises:
         InputError: It is none.
     """
-    try:
-        return Question.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, Question, "question") from None
+    return checked(Question, content, "question")

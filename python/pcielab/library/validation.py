@@ -74,10 +74,24 @@ def read_as(model: type[_Model], path: Path) -> _Model:
     Raises:
         InputError: It cannot be read, or has a problem; the message names file, key, value and remedy.
     """
+    return checked(model, read_toml(path), str(path))
+
+
+def checked(model: type[_Model], content: object, where: str) -> _Model:
+    """Content as a model.
+
+    Args:
+        model: Of what it should be.
+        content: Plain nested data.
+        where: What it is from, as messages name it.
+
+    Raises:
+        InputError: It has a problem; the message names key, value and remedy.
+    """
     try:
-        return model.model_validate(read_toml(path))
+        return model.model_validate(content)
     except ValidationError as error:
-        raise explain(error, model, str(path)) from None
+        raise explain(error, model, where) from None
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
