@@ -14,6 +14,17 @@ from pathlib import Path
 
 WRITTEN = {
     "python/pcielab/library/profiles/parts.py": "profile_types:module",
+    "python/pcielab/library/nic_parts.py": "model_types:nics",
+    "python/pcielab/library/message_parts.py": "model_types:messages",
+    "python/pcielab/library/fabrics/parts.py": "fabric_types:module",
+    "python/pcielab/library/link.py": "crossing_types:link",
+    "python/pcielab/model/link.py": "crossing_types:asked",
+    "python/pcielab/model/answers.py": "crossing_types:answers",
+    "python/pcielab/model/whole_questions.py": "crossing_types:questions",
+    "python/pcielab/run/nic_test.py": "crossing_types:nic_test",
+    "python/pcielab/fabric/answers.py": "crossing_types:fabrics",
+    "python/pcielab/analysis/calibrate/predictions.py": "crossing_types:predictions",
+    "python/pcielab/library/suites/message_parameters.py": "message_test_types:module",
     "python/pcielab/library/suites/parameters.py": "test_types:module",
     "python/pcielab/library/suites/lists.py": "test_types:lists",
     "docs/reference/store.md": "test_types:page",

@@ -4,11 +4,15 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from annotated_types import Ge, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from pcielab.library.fabrics.files import Device, FabricFile, FabricLink, Flow, Memory, Node
-from pcielab.library.fabrics.files import Host as FabricHost
+from pcielab.library.fabrics.files import Device, FabricFile, Memory, Node
+from pcielab.library.fabrics.parts import FabricLink, Flow
+from pcielab.library.fabrics.parts import Host as FabricHost
+from pcielab.library.message_profiles import MessageProfile
+from pcielab.library.nics import NicProfile, Queues, Step
 from pcielab.library.profiles.files import SystemFile
 from pcielab.library.profiles.part import MOST_COUNT
 from pcielab.library.profiles.parts import Card, Host, Link, Placement
@@ -60,6 +64,20 @@ JSON Schema. [Will my flows fit?](../guides/will-my-flows-fit.md) shows how to w
 """
 
 
+_NICS = """\
+## NICs
+
+The shipped ones are in `profiles/nics`; `pcielab model nic` and `pcielab run --nic` take them. [Model a
+NIC](../guides/model-a-nic.md) shows how to write one. They have no `base`, and say where they come from in a text.
+"""
+_MESSAGES = """\
+## Message profiles
+
+The shipped ones are in `profiles/pio`; `pcielab model pio` takes them, and suites of messages are simulated on
+them. They have a table `provenance` as every file has, and no `base`.
+"""
+
+
 def markdown() -> str:
     """The whole reference."""
     parts = [_INTRODUCTION, _FILE, *_tables("provenance", Provenance)]
@@ -67,7 +85,23 @@ def markdown() -> str:
     for heading, key, model in (("Links", "link", Link), ("Hosts", "host", Host), ("Devices", "device", Card)):
         parts.append(f"## {heading}\n")
         parts += _tables(key, model)
-    return "\n".join([*parts, *_fabric_tables()])
+    return "\n".join([*parts, *_nic_tables(), *_message_tables(), *_fabric_tables()])
+
+
+def _nic_tables() -> Iterator[str]:
+    yield _NICS
+    yield _table(NicProfile)
+    yield from _tables("[[step]]", Step)
+    yield from _tables("queues", Queues)
+
+
+def _message_tables() -> Iterator[str]:
+    yield _MESSAGES
+    yield _table(MessageProfile)
+    for name, field in MessageProfile.model_fields.items():
+        inner = submodel(field.annotation)
+        if inner is not None and name != "provenance":
+            yield from _tables(name, inner, "" if field.is_required() else " May be absent.")
 
 
 def _fabric_tables() -> Iterator[str]:
@@ -107,7 +141,7 @@ def _table(model: type[BaseModel], skip: set[str] | None = None) -> str:
         if name in (skip or ()) or submodel(field.annotation) is not None:
             continue
         default = "" if field.is_required() else f"`{json.dumps(field.get_default())}`".replace("`null`", "none")
-        rows.append(f"| `{name}` | {_values(properties[name])} | {default} | {_meaning(field)} |")
+        rows.append(f"| `{name}` | {_values(properties[name], field)} | {default} | {_meaning(field)} |")
     return "\n".join(rows) + "\n" if len(rows) > 2 else ""
 
 
@@ -127,24 +161,31 @@ def _prose(text: str) -> str:
     return " ".join(text.split())
 
 
-def _values(schema: dict[str, Any]) -> str:
+def _values(schema: dict[str, Any], field: FieldInfo) -> str:
     """The values that a schema allows, in words."""
     if "anyOf" in schema:
         kinds = [option for option in schema["anyOf"] if option.get("type") != "null"]
         words = [option["const"] for option in kinds if "const" in option]
         if words:
-            return f"{_values(kinds[0])}, or " + ", ".join(f"`{json.dumps(word)}`" for word in words)
+            return f"{_values(kinds[0], field)}, or " + ", ".join(f"`{json.dumps(word)}`" for word in words)
         sized = len(kinds) > 1 and any(option.get("type") == "string" for option in kinds)
-        return "size in bytes" if sized else _values(kinds[0])
+        return f"size in bytes{_size_range(field)}" if sized else _values(kinds[0], field)
     if "enum" in schema:
         return ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"list of: {_values(schema['items'])}"
+        return f"list of: {_values(schema['items'], field)}"
     if schema.get("type") in ("integer", "number"):
         return _range(schema)
     if "additionalProperties" in schema and schema["additionalProperties"].get("type") == "integer":
         return "table of key to integer"
     return {"boolean": "`true`, `false`", "string": "text", "object": "table of key to text"}[schema["type"]]
+
+
+def _size_range(field: FieldInfo) -> str:
+    """The range of a size, which its schema does not have, as it may be written as a text."""
+    least = next((limit.ge for limit in field.metadata if isinstance(limit, Ge)), None)
+    most = next((limit.le for limit in field.metadata if isinstance(limit, Le)), None)
+    return f", {least} to {most:,}" if isinstance(most, int) and most < MOST_COUNT else ""
 
 
 def _range(schema: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Reading the JSON Schemas of the Rust types, and writing Python from them."""
 
 import json
+import re
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -48,8 +49,8 @@ def literal(values: list[Any]) -> str:
 
 
 def flowing(text: str) -> str:
-    """A text without its line ends."""
-    return " ".join(text.split())
+    """A text without its line ends, and with the names of Rust that are links there as words."""
+    return re.sub(r"\[(`[^`\]]+`)\]", r"\1", " ".join(text.split()))
 
 
 def documentation(text: str, indent: str = "    ") -> str:

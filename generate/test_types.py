@@ -4,13 +4,12 @@ One entry there, with its word, its heading and its default, is an option of `pc
 `single_test`, an axis of sweeps and suites, a column of tables, and a row of the reference.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from generate.models import schemas
 from generate.schema import documentation, flowing, is_optional, literal, plain_type, reference, source, words
-from pcielab import _core
 
 _HEAD = '''\
 """The parameters of a test: what can be asked for, what it is called where, and what it is if nothing is said.
@@ -56,8 +55,8 @@ START, END = "<!-- parameters -->", "<!-- end of parameters -->"
 
 def module() -> str:
     """The module."""
-    schema = json.loads(_core.test_schema())
-    kinds = schema["$defs"]
+    kinds = schemas("test")
+    schema = kinds["Test"]
     shown = _shown(schema)
     aliases = [
         f"{_ALIASES.get(name, name)}: TypeAlias = {literal(words(kind))}\n{documentation(kind['description'], '')}"
@@ -79,8 +78,8 @@ def module() -> str:
 
 def lists() -> str:
     """The module with the lists of a group of a suite."""
-    schema = json.loads(_core.test_schema())
-    kinds = schema["$defs"]
+    kinds = schemas("test")
+    schema = kinds["Test"]
     varied = [(key, one) for key, one in _shown(schema) if "x-axis" in one and key != "operation"]
     axes = list(dict.fromkeys(["test", *(one["x-axis"] for _, one in varied)]))
     names = {key: _plural(one["x-word"]) for key, one in varied}
@@ -119,10 +118,10 @@ def _list(described: Mapping[str, Any], kinds: Mapping[str, Any]) -> str:
 def page() -> str:
     """The page of stores, with its table of parameters."""
     page = Path("docs/reference/store.md").read_text(encoding="utf-8")
-    schema = json.loads(_core.test_schema())
+    kinds = schemas("test")
     rows = [
-        f"| `{key}` | {_values(described, schema['$defs'])}{flowing(described['description']).rstrip('.')} |"
-        for key, described in _shown(schema)
+        f"| `{key}` | {_values(described, kinds)}{flowing(described['description']).rstrip('.')} |"
+        for key, described in _shown(kinds["Test"])
     ]
     before, _, rest = page.partition(START)
     _, _, after = rest.partition(END)

@@ -197,7 +197,7 @@ def test_connections_of_two_runs_are_compared_by_name(mux: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("stores_up_to = [0, 64, 256]\n", ""), "stores_up_to: is missing for requests"),
+        (("stores_up_to = [0, 64, 256]\n", ""), "stores_up_to_bytes is missing for requests: give it to the test"),
         (('ways = ["mux"]', 'ways = ["mux", "descriptors"]'), "give it a group of its own"),
         (('ways = ["mux"]', 'ways = ["descriptors"]\nsizes = [64]'), "are of a mux"),
         (('ways = ["mux"]', 'ways = ["mux"]\nsizes = [64]'), "are those of the connections"),

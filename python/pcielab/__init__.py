@@ -19,6 +19,7 @@ from pcielab.on_demand import names_on_demand
 # Not from typing, which takes longer to load than all of this: until `cli.main` runs, Ctrl-C is Python's.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pcielab import devices, fabric, formats, model, report
     from pcielab._core import __version__
     from pcielab.errors import InputError, RunError
     from pcielab.library.profiles.resolve import ResolvedSystem, load_host, load_system, resolve
@@ -37,11 +38,16 @@ __all__ = [
     "__version__",
     "between",
     "bounds",
+    "devices",
+    "fabric",
+    "formats",
     "load_host",
     "load_message_suite",
     "load_suite",
     "load_system",
+    "model",
     "open_store",
+    "report",
     "resolve",
     "simulate",
     "simulate_messages",
@@ -60,4 +66,5 @@ __getattr__ = names_on_demand(
         "pcielab.library.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],
         "pcielab.sweeps": ["Results", "between", "bounds", "sweep"],
     },
+    rooms=["devices", "fabric", "formats", "model", "report"],
 )

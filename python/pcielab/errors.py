@@ -27,6 +27,13 @@ def out_of_range(key: str, value: object, right: str) -> InputError:
     return error
 
 
+def wrong_value(key: str, value: object, remedy: str) -> InputError:
+    """Of a key whose value cannot be, beside the other keys."""
+    error = InputError(f"{key} = {value}: {remedy}")
+    error.key, error.value, error.remedy = key, str(value), remedy
+    return error
+
+
 def with_message(error: InputError, message: str) -> InputError:
     """The same error in other words."""
     other = InputError(message)
@@ -46,4 +53,4 @@ def found_in(place: object) -> Iterator[None]:
         raise led from None
 
 
-__all__ = ["InputError", "RunError", "StoppedError", "found_in", "out_of_range", "with_message"]
+__all__ = ["InputError", "RunError", "StoppedError", "found_in", "out_of_range", "with_message", "wrong_value"]

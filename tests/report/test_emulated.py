@@ -90,8 +90,8 @@ def test_rows_that_leave_carry_the_origin_and_commands_say_so(tmp_path: Path, em
 def test_nothing_is_made_from_its_times(emulated: Store) -> None:
     with pytest.raises(InputError, match=f"{NOTICE}: calibrating needs a run whose times say something"):
         emulated.require_speed("calibrating")
-    for command in ("calibrate", "validate"):
-        arguments = [str(emulated.path), "-o", str(emulated.path.with_name("twin.toml"))]
-        ran = CliRunner().invoke(app, [command, *(["snb"] if command == "validate" else []), *arguments])
+    path, twin = str(emulated.path), str(emulated.path.with_name("twin.toml"))
+    for command in (["calibrate", path, "-o", twin], ["validate", "snb", path], ["findings", path]):
+        ran = CliRunner().invoke(app, command)
         assert isinstance(ran.exception, InputError), ran.output
         assert NOTICE in str(ran.exception)

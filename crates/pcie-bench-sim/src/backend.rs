@@ -1,6 +1,6 @@
 //! What opens a simulated machine as a bench, and a simulated core and device for messages.
 
-use crate::machine::simulated_bench;
+use crate::device::simulated_bench;
 use crate::messages::MessageSystem;
 use pcie_bench::{Backend, Bench, MessageDevice, OpenError, Samples};
 use pcie_model::pio::MessageProfile;
@@ -12,9 +12,9 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Jobs that a simulation can be shared among.
-const JOBS_MOST: u64 = 1024;
+const JOBS_MAX: u64 = 1024;
 /// What the jobs of a simulation may take together, bytes: each goes through the state of the whole suite.
-const JOBS_BYTES_MOST: u64 = 4 << 30;
+const JOBS_BYTES_MAX: u64 = 4 << 30;
 /// States that a job holds at once: its own, those of the batches of a test, and what settles while caches are warmed.
 const STATES_OF_A_JOB: u64 = 4;
 /// What a job takes besides, bytes: its stack and what it has measured.
@@ -52,7 +52,7 @@ impl Backend for Simulated {
 
     fn jobs_most(&self) -> usize {
         let job_bytes = STATES_OF_A_JOB * self.machine.state_bytes() + JOB_BYTES;
-        (JOBS_BYTES_MOST / job_bytes).clamp(1, JOBS_MOST) as usize
+        (JOBS_BYTES_MAX / job_bytes).clamp(1, JOBS_MAX) as usize
     }
 
     fn open(&self) -> Result<Bench, OpenError> {

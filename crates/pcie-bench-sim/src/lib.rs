@@ -1,11 +1,13 @@
 //! The simulated back end: pcie-sim's machine as a device and a host, its messages, and predictions of many variants of it.
 
 mod backend;
-mod machine;
+mod device;
+mod host;
 mod messages;
 mod nic;
 mod prediction;
 
 pub use backend::{Simulated, SimulatedMessages};
+pub use host::{SharedMachine, SimulatedHost};
 pub use nic::SimulatedNic;
 pub use prediction::{Effort, Prediction, PredictionError, Predictor};

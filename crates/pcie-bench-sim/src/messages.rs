@@ -1,6 +1,6 @@
 //! The simulator as a device that takes messages.
 
-use crate::machine::host_facts;
+use crate::host::host_facts;
 use pcie_bench::{ConnectionResult, Crossed, DeviceError, MessageDevice, MessageResult, MessageStart, Stop};
 use pcie_model::pio::{MessageProfile, WORD_BYTES};
 use pcie_sim::pio::{
@@ -48,15 +48,20 @@ impl MessageSystem {
         }
         MessageMachine::new(Machine::new(system)?, self.profile.clone())
     }
+}
 
-    fn by_stores(
-        &self,
-        machine: &MessageMachine,
-        key: TestKey,
-        test: &MessageTest,
-        plan: StorePlan,
-        stop: &Stop,
-    ) -> Result<MessageResult, DeviceError> {
+/// A test that is carried out, and the machine that carries it out.
+struct Sending<'a> {
+    profile: &'a MessageProfile,
+    machine: &'a MessageMachine,
+    key: TestKey,
+    test: &'a MessageTest,
+    stop: &'a Stop,
+}
+
+impl Sending<'_> {
+    fn by_stores(&self, plan: StorePlan) -> Result<MessageResult, DeviceError> {
+        let Self { machine, key, test, stop, .. } = *self;
         let draws = key.draws(Stream::Payload);
         let mut index = 0;
         let frames: Vec<Vec<_>> = (0..test.cores)
@@ -108,13 +113,8 @@ impl MessageSystem {
         })
     }
 
-    fn by_descriptors(
-        &self,
-        machine: &MessageMachine,
-        key: TestKey,
-        test: &MessageTest,
-        stop: &Stop,
-    ) -> Result<MessageResult, DeviceError> {
+    fn by_descriptors(&self) -> Result<MessageResult, DeviceError> {
+        let Self { machine, key, test, stop, .. } = *self;
         let frame_bytes = test.size_bytes + u64::from(self.profile.header_bytes);
         let cores = (test.cores, sharing(test));
         let run = DescriptorsRun::new(machine, key, cores, test.messages, frame_bytes);
@@ -154,18 +154,10 @@ impl MessageSystem {
             ..MessageResult::default()
         })
     }
-}
 
-/// Connections whose messages go by stores or by descriptors.
-impl MessageSystem {
-    fn by_mux(
-        &self,
-        machine: &MessageMachine,
-        key: TestKey,
-        test: &MessageTest,
-        plan: StorePlan,
-        stop: &Stop,
-    ) -> Result<MessageResult, DeviceError> {
+    /// Connections whose messages go by stores or by descriptors.
+    fn by_mux(&self, plan: StorePlan) -> Result<MessageResult, DeviceError> {
+        let Self { machine, key, test, stop, .. } = *self;
         let asked = test.connections.as_deref().unwrap_or_default();
         let plans = asked
             .iter()
@@ -246,10 +238,11 @@ impl MessageDevice for MessageSystem {
         let machine = self.machine(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
         refuse_other_stores(test)?;
         let key = TestKey { seed: self.seed, test: position };
+        let sending = Sending { profile: &self.profile, machine: &machine, key, test, stop };
         match plan(test) {
-            Some(plan) if test.way == Way::Mux => self.by_mux(&machine, key, test, plan, stop),
-            Some(plan) => self.by_stores(&machine, key, test, plan, stop),
-            None => self.by_descriptors(&machine, key, test, stop),
+            Some(plan) if test.way == Way::Mux => sending.by_mux(plan),
+            Some(plan) => sending.by_stores(plan),
+            None => sending.by_descriptors(),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Jobs that tests can be shared among: none knows of another.
-const JOBS_MOST: usize = 1024;
+const JOBS_MAX: usize = 1024;
 
 /// A NIC, the machine that it is in, and frames of some sizes.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl Work for SimulatedNic {
     }
 
     fn jobs_most(&self) -> usize {
-        JOBS_MOST
+        JOBS_MAX
     }
 
     fn open(&self) -> Result<Box<dyn Worker>, OpenError> {

@@ -9,6 +9,7 @@ use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, SystemError, Te
 use pcie_statistics::Histogram;
 use pcie_time::{Picoseconds, Stream};
 use pcie_workload::{AddressList, CacheState, Operation, Suite, SuiteError, Test};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,20 +22,22 @@ const PLACES: u64 = 2;
 /// Transactions before each stretch of a bandwidth test that fill the pipeline and are not counted.
 const WARM_UP: u64 = 768;
 /// Histories kept for machines of different shapes.
-const HISTORIES_MOST: usize = 4;
+const HISTORIES_MAX: usize = 4;
 
 /// How many transactions of each row are simulated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Effort {
     /// Samples of a latency test.
+    #[schemars(extend("default" = 4096))]
     pub latency_samples: u64,
     /// Counted transactions of a bandwidth test.
+    #[schemars(extend("default" = 8192))]
     pub bandwidth_transactions: u64,
 }
 
 /// What is predicted of a row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Prediction {
     /// Of a bandwidth test.
@@ -116,7 +119,7 @@ impl Predictor {
         if let Some(row) = wanted.iter().flatten().find(|row| **row >= self.places.len()) {
             return Err(PredictionError::NoSuchRow(*row));
         }
-        let excess = self.histories.len().saturating_sub(HISTORIES_MOST);
+        let excess = self.histories.len().saturating_sub(HISTORIES_MAX);
         self.histories.drain(..excess);
         let machines = machines(systems)?;
         let mut histories = Vec::with_capacity(machines.len());

@@ -175,7 +175,7 @@ impl MessageDevice for FaultyMessageDevice {
 }
 
 /// More latencies than this are not made up at once: those of the longest published test fit.
-const MOST_AT_ONCE: u64 = 1 << 25;
+const AT_ONCE_MAX: u64 = 1 << 25;
 
 struct FaultyDevice {
     device: Box<dyn Device>,
@@ -212,7 +212,7 @@ impl Device for FaultyDevice {
     ) -> Result<(), DeviceError> {
         self.faults.go_wrong(self.next)?;
         if self.next == Some(Fault::WrongCount) {
-            let ticks = vec![1; usize::try_from(test.transactions.min(MOST_AT_ONCE)).unwrap_or(0) + 1];
+            let ticks = vec![1; usize::try_from(test.transactions.min(AT_ONCE_MAX)).unwrap_or(0) + 1];
             let elapsed_ns = ticks.len() as f64 * 1e3;
             let _ = sink(&LatencySlice { ticks, elapsed_ns });
         }

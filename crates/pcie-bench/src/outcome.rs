@@ -11,7 +11,7 @@ use pcie_workload::{Operation, Test};
 use std::ops::ControlFlow;
 
 /// Of a test that asks for so many latencies at most, all are kept in order.
-const WHOLE_SERIES_MOST: u64 = 1 << 20;
+const WHOLE_SERIES_MAX: u64 = 1 << 20;
 /// Of a longer one so many, as a look at how they follow one another.
 const SERIES_LENGTH: usize = 1024;
 
@@ -117,7 +117,7 @@ impl LatencyGatherer {
         }
         self.averages.add(sum as f64 / slice.ticks.len().max(1) as f64);
         self.elapsed_ns += slice.elapsed_ns;
-        let most = if self.asked <= WHOLE_SERIES_MOST { self.asked as usize } else { SERIES_LENGTH };
+        let most = if self.asked <= WHOLE_SERIES_MAX { self.asked as usize } else { SERIES_LENGTH };
         let room = most.saturating_sub(self.first.len());
         if self.details {
             self.first.extend(slice.ticks.iter().take(room));
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn every_latency_that_was_asked_for_is_kept_in_order() {
-        for (asked, kept) in [(5_000, 5_000), (WHOLE_SERIES_MOST + 1, SERIES_LENGTH)] {
+        for (asked, kept) in [(5_000, 5_000), (WHOLE_SERIES_MAX + 1, SERIES_LENGTH)] {
             let test = Test { details: true, ..Test::random_dma(Operation::LatRd, 64, 8192, asked) };
             let mut gatherer = LatencyGatherer::new(&test, Samples::Full);
             for first in [0u32, 2_500] {

@@ -165,25 +165,12 @@ fn operation(test: &Test, first: u64) -> u32 {
 mod tests {
     use super::*;
     use pcie_time::{Draws, Stream};
-    use pcie_workload::CacheState;
 
     const CORE: CoreFacts = CoreFacts { data_bytes: 32, tags: 64, records: 4096, clock_ps: 4000 };
 
     fn test() -> Test {
-        Test {
-            cache: CacheState::Cold,
-            details: false,
-            device_offset_bytes: 0,
-            host_offset_bytes: 0,
-            operation: Operation::BwRd,
-            outstanding: None,
-            path: Path::Dma,
-            pattern: Pattern::Strided,
-            size_bytes: 769,
-            stride_units: 7,
-            transactions: 3_000_000,
-            window_bytes: 1 << 20,
-        }
+        let plain = Test::random_dma(Operation::BwRd, 769, 1 << 20, 3_000_000);
+        Test { pattern: Pattern::Strided, stride_units: 7, ..plain }
     }
 
     fn list(test: &Test) -> AddressList {

@@ -1,14 +1,19 @@
 //! A fabric as it is described from outside. [`Topology`](crate::Topology) is the validated one.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
+/// What a size may be at most: file formats and programs in other languages keep it in 64 bits with a sign.
+pub(crate) const BYTES_MAX: u64 = i64::MAX as u64;
+
 /// A fabric: its nodes, and the links that make a tree of them.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FabricParameters {
     /// Short name.
     pub name: String,
-    /// Maximum Payload Size: what transfers are cut into, bytes.
+    /// Maximum payload size (MPS): what transfers are cut into.
+    #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
     pub mps_bytes: u32,
     /// Hosts, adapters, switches, devices.
     pub nodes: Vec<NodeParameters>,
@@ -17,7 +22,7 @@ pub struct FabricParameters {
 }
 
 /// What a node is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
     /// A server: sockets, memory and root complex.
@@ -35,25 +40,29 @@ pub enum NodeKind {
 }
 
 /// A node of the tree.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeParameters {
     /// Unique name.
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
-    /// Time from a port to the next; at hosts and devices, from the port to what is behind it, ns.
+    /// From a port to the next; at hosts and devices, from the port to what is behind it.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000000))]
     pub delay_ns: f64,
-    /// Time from port to port for what goes between devices, whose addresses no bridge translates, ns; `delay_ns` where
-    /// absent.
+    /// From port to port for what goes between devices, whose addresses no bridge translates; absent: `delay_ns`.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000000))]
     pub turn_ns: Option<f64>,
-    /// What turns from one lower port to another goes through the root complex: what each TLP takes of it, ns. TLPs with
-    /// and without payload take turns; 0 where nothing holds them up.
+    /// What each TLP takes of the root complex, where that is the way from one lower port to another. TLPs with and without
+    /// payload take turns; 0 where nothing holds them up.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000000))]
     pub turn_tlp_ns: f64,
     /// The same for payload, GB/s; absent where only TLPs count.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub turn_gbytes_per_s: Option<f64>,
     /// What a host has; needed for hosts, refused elsewhere.
     #[serde(default)]
@@ -63,28 +72,36 @@ pub struct NodeParameters {
     pub device: Option<DeviceParameters>,
 }
 
-/// A server.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+/// A kind of server.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostParameters {
     /// Processors; the fabric is attached to socket 0.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4294967295_u32))]
     pub sockets: u32,
-    /// Extra time one way to or from another socket, ns.
-    pub other_socket_ns: f64,
-    /// What data to or from another socket's memory pass, each direction by itself, GB/s; as fast as they come, where
-    /// absent.
+    /// Extra time one way to or from another socket.
     #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000000))]
+    pub other_socket_ns: f64,
+    /// What data of DMA to or from another socket's memory pass, each direction by itself, GB/s; absent: as fast as they
+    /// come.
+    #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub other_socket_gbytes_per_s: Option<f64>,
-    /// Access to memory for a read from a device, ns.
+    /// Access to memory for a read that comes from a device.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub memory_read_ns: f64,
-    /// Software before a command is sent to a DMA engine, ns.
+    /// Software before a command is sent to a DMA engine.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub software_ns: f64,
-    /// Memory set apart for transfers (huge pages), bytes.
+    /// Memory set apart for transfers (huge pages).
+    #[schemars(range(min = 1, max = BYTES_MAX))]
     pub memory_bytes: u64,
 }
 
-/// An endpoint with memories and, for DMA, engines.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// A kind of card: an endpoint with memories and, for DMA, engines.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceParameters {
     /// Memories; the first one is where transfers go unless they say otherwise.
@@ -94,33 +111,40 @@ pub struct DeviceParameters {
 }
 
 /// A memory of a device.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryParameters {
-    /// Name, unique on the device, such as `hbm`.
+    /// Name, unique on the device, such as `hbm`; flows go to the first memory unless they name another.
     pub name: String,
-    /// Size, bytes.
+    /// Size.
+    #[schemars(range(min = 1, max = BYTES_MAX))]
     pub size_bytes: u64,
     /// Where it is mapped; a memory without one is for the device's own engines only.
     #[serde(default)]
     pub bar: Option<BarParameters>,
-    /// Access for a read that came in through the BAR, ns.
+    /// Access for a read through the BAR.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub bar_read_ns: f64,
-    /// Access for a write that came in through the BAR, ns.
+    /// Access for a write through the BAR.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub bar_write_ns: f64,
-    /// Access by the device's own engine, as far as it adds to a transfer, ns.
+    /// Access by the device's own engine, as far as it adds to a transfer.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub engine_ns: f64,
-    /// What the BAR gives to reads, GB/s.
+    /// What the BAR gives to reads of other devices, GB/s.
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub bar_read_gbytes_per_s: f64,
-    /// What the BAR takes of writes, GB/s.
+    /// What the BAR takes of writes of other devices, GB/s.
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub bar_write_gbytes_per_s: f64,
-    /// What the addresses of DMA transfers in it are multiples of, bytes: a power of two of 1 to 64; 1 for any.
+    /// What the addresses of a program's DMA transfers in it are multiples of.
     #[serde(default = "one")]
+    #[schemars(extend("enum" = [1, 2, 4, 8, 16, 32, 64]))]
     pub alignment_bytes: u32,
 }
 
 /// The window of bus addresses under which a memory is seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BarParameters {
     /// First address.
@@ -129,63 +153,89 @@ pub struct BarParameters {
     pub size_bytes: u64,
 }
 
-/// The DMA engines of a device.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+/// The DMA engines of a device: one reads from elsewhere, one writes.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EngineParameters {
-    /// Preparing, submitting and retiring a command, ns; commands overlap in it.
+    /// Preparing, submitting and retiring a command; commands overlap in it.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub execution_ns: f64,
-    /// Read requests in flight.
+    /// Read requests in flight; also the most commands that a flow may have outstanding.
+    #[schemars(range(min = 1, max = 65536))]
     pub tags: u32,
     /// Transfers of up to MPS in flight to or from another device.
+    #[schemars(range(min = 1, max = 4294967295_u32))]
     pub peer_requests: u32,
-    /// Written to the host when a command is done, bytes.
+    /// Written to the host when a command is done.
+    #[schemars(range(min = 1, max = 4294967295_u32))]
     pub completion_bytes: u32,
-    /// What the sizes of DMA transfers are multiples of, bytes; 1 for any.
+    /// What the sizes of DMA transfers are multiples of.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4294967295_u32))]
     pub packet_bytes: u32,
-    /// How fast commands that read from elsewhere follow one another.
+    /// Commands that read from elsewhere.
     pub read: PaceParameters,
-    /// How fast commands that write elsewhere follow one another.
+    /// Commands that write elsewhere.
     pub write: PaceParameters,
 }
 
-fn one() -> u32 {
+const fn one() -> u32 {
     1
 }
 
-/// How fast commands follow one another: `interval_ns + size / bytes_per_ns`.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+const fn third() -> u32 {
+    3
+}
+
+const fn sixteen() -> u32 {
+    16
+}
+
+/// How fast commands follow one another: the interval, and the size over the rate.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PaceParameters {
-    /// For every command, ns.
+    /// For every command.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub interval_ns: f64,
     /// Bytes of a command per further nanosecond.
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub bytes_per_ns: f64,
 }
 
 /// A link between two nodes.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkParameters {
     /// The node nearer to the root.
+    #[schemars(length(min = 1, max = 200))]
     pub upper: String,
     /// The other one.
+    #[schemars(length(min = 1, max = 200))]
     pub lower: String,
-    /// PCIe generation, 1 to 7.
+    /// PCIe generation.
+    #[serde(default = "third")]
+    #[schemars(extend("enum" = [1, 2, 3, 4, 5, 6, 7]))]
     pub generation: u32,
     /// Width.
+    #[serde(default = "sixteen")]
+    #[schemars(extend("enum" = [1, 2, 4, 8, 12, 16, 32]))]
     pub lanes: u32,
-    /// Payload from `upper` to `lower`, GB/s; what generation, lanes and MPS allow, where absent.
+    /// Payload from `upper` to `lower`, GB/s; absent: what generation, lanes and MPS allow.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub down_gbytes_per_s: Option<f64>,
     /// Payload from `lower` to `upper`, GB/s; likewise.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub up_gbytes_per_s: Option<f64>,
-    /// Payload from `upper` to `lower` that came up from another lower port of `upper` and so did not pass its
-    /// bridge, GB/s; as `down_gbytes_per_s`, where absent.
+    /// Payload from `upper` to `lower` that came up from another lower port of `upper` and so did not pass its bridge, GB/s;
+    /// absent: as `down_gbytes_per_s`. The simulator's only.
     #[serde(default)]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub peer_down_gbytes_per_s: Option<f64>,
-    /// Propagation, ns.
+    /// Propagation.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000000))]
     pub latency_ns: f64,
 }

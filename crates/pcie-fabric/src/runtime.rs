@@ -16,10 +16,10 @@
 //! | `h2d`, `d2h` | [`Runtime::h2d`], [`Runtime::d2h`] |
 //! | `dev2dev_rd`, `dev2dev_wr` | [`Runtime::dev2dev_read`], [`Runtime::dev2dev_write`] |
 
+mod address_map;
 mod contents;
 mod error;
 mod memory;
-mod places;
 mod schedule;
 mod trace;
 mod transfer;
@@ -37,15 +37,15 @@ use crate::simulate::machine::{Arrival, Machine};
 use crate::simulate::traffic::Placed;
 use crate::simulate::{Discipline, Phases, Primitive, Served};
 use crate::topology::Topology;
+use address_map::AddressMap;
 use contents::Contents;
-use places::Places;
 use schedule::{Queued, Scheduler};
 
 /// The host side of the framework on a simulated fabric.
 #[derive(Debug)]
 pub struct Runtime {
     topology: Topology,
-    places: Places,
+    addresses: AddressMap,
     machine: Machine,
     scheduler: Scheduler,
     contents: Contents,
@@ -80,7 +80,7 @@ impl Runtime {
         let mut machine = Machine::new(&topology, discipline, Picoseconds::ZERO);
         machine.note_arrivals();
         Ok(Self {
-            places: Places::new(&topology),
+            addresses: AddressMap::new(&topology),
             machine,
             topology,
             scheduler,
@@ -100,7 +100,7 @@ impl Runtime {
     /// # Errors
     /// No such device, or an address that is taken.
     pub fn device_init(&mut self, device: &str) -> Result<(), RuntimeError> {
-        self.places.device_init(&self.topology, device)
+        self.addresses.device_init(&self.topology, device)
     }
 
     /// Maps a region of an initialised device at other bus addresses; before [`Self::memory_init`].
@@ -113,7 +113,7 @@ impl Runtime {
         region: &str,
         bar: crate::BarParameters,
     ) -> Result<(), RuntimeError> {
-        self.places.map_bar(&self.topology, device, region, bar)
+        self.addresses.map_bar(&self.topology, device, region, bar)
     }
 
     /// Makes the memory manager of a region: of what its BAR shows, or of all of it where it has none.
@@ -121,7 +121,7 @@ impl Runtime {
     /// # Errors
     /// No such region, or one that has its manager.
     pub fn memory_init(&mut self, device: &str, region: &str) -> Result<(), RuntimeError> {
-        self.places.memory_init(&self.topology, device, region)
+        self.addresses.memory_init(&self.topology, device, region)
     }
 
     /// Maps the BAR of a region into the addresses of a host, for MMIO and for other devices that work for the host.
@@ -135,7 +135,7 @@ impl Runtime {
         host: &str,
         host_address: u64,
     ) -> Result<(), RuntimeError> {
-        self.places.setup_mapping(&self.topology, device, region, host, host_address)
+        self.addresses.setup_mapping(&self.topology, device, region, host, host_address)
     }
 
     /// Allocates memory of a device; returns its bus address.
@@ -143,7 +143,7 @@ impl Runtime {
     /// # Errors
     /// No such region, or not as much left in it.
     pub fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> Result<u64, RuntimeError> {
-        self.places.region(&self.topology, device, region)?.segments()?.allocate(size_bytes)
+        self.addresses.region(&self.topology, device, region)?.segments()?.allocate(size_bytes)
     }
 
     /// Frees memory of a device.
@@ -151,7 +151,7 @@ impl Runtime {
     /// # Errors
     /// An address that is not of this device, or not allocated, or freed before.
     pub fn memory_free(&mut self, device: &str, device_address: u64) -> Result<(), RuntimeError> {
-        self.places.device_segments(&self.topology, device, device_address)?.free(device_address)
+        self.addresses.device_segments(&self.topology, device, device_address)?.free(device_address)
     }
 
     /// Where a host sees memory of a device.
@@ -164,7 +164,7 @@ impl Runtime {
         device_address: u64,
         host: &str,
     ) -> Result<u64, RuntimeError> {
-        self.places.seen_from(&self.topology, device, device_address, host)
+        self.addresses.seen_from(&self.topology, device, device_address, host)
     }
 
     /// The bus address of device memory that a host sees at an address of its own: the way back of
@@ -178,7 +178,7 @@ impl Runtime {
         host_address: u64,
         host: &str,
     ) -> Result<u64, RuntimeError> {
-        self.places.seen_by(&self.topology, device, host_address, host)
+        self.addresses.seen_by(&self.topology, device, host_address, host)
     }
 
     /// Puts bytes into allocated memory of a host, or of a device at a bus address, as if they had always been there.
@@ -186,7 +186,7 @@ impl Runtime {
     /// # Errors
     /// No such host or device, or bytes outside of what was allocated there.
     pub fn write_bytes(&mut self, place: &str, address: u64, bytes: &[u8]) -> Result<(), RuntimeError> {
-        let owner = self.places.check_held(&self.topology, place, address, bytes.len() as u64)?;
+        let owner = self.addresses.check_held(&self.topology, place, address, bytes.len() as u64)?;
         self.contents.write(owner, address, bytes);
         Ok(())
     }
@@ -201,7 +201,7 @@ impl Runtime {
         address: u64,
         size_bytes: u64,
     ) -> Result<Vec<u8>, RuntimeError> {
-        let owner = self.places.check_held(&self.topology, place, address, size_bytes)?;
+        let owner = self.addresses.check_held(&self.topology, place, address, size_bytes)?;
         Ok(self.contents.read(owner, address, size_bytes))
     }
 
@@ -210,7 +210,7 @@ impl Runtime {
     /// # Errors
     /// No such host, or not as much left.
     pub fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> Result<u64, RuntimeError> {
-        self.places.host(&self.topology, host)?.memory.allocate(size_bytes)
+        self.addresses.host(&self.topology, host)?.memory.allocate(size_bytes)
     }
 
     /// Frees memory of a host.
@@ -218,7 +218,7 @@ impl Runtime {
     /// # Errors
     /// An address that is not allocated, or was freed before.
     pub fn host_memory_free(&mut self, host: &str, host_address: u64) -> Result<(), RuntimeError> {
-        self.places.host(&self.topology, host)?.memory.free(host_address)
+        self.addresses.host(&self.topology, host)?.memory.free(host_address)
     }
 
     /// Makes a queue at a socket of a host, with its own limit on requests in flight; returns its number.
@@ -227,8 +227,8 @@ impl Runtime {
     /// No such host or socket, or a limit of 0.
     pub fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32, RuntimeError> {
         at_least_one("outstanding of a queue", outstanding)?;
-        self.places.host(&self.topology, host)?.check_socket(socket)?;
-        let id = self.places.host_id(&self.topology, host)?;
+        self.addresses.host(&self.topology, host)?.check_socket(socket)?;
+        let id = self.addresses.host_id(&self.topology, host)?;
         Ok(self.scheduler.add_queue(id, host.to_owned(), socket, outstanding))
     }
 
@@ -299,9 +299,9 @@ impl Runtime {
             return Err(RuntimeError::Unknown { kind: "queue", name: queue.to_string(), problem });
         };
         let (host, socket, outstanding) = (found.host_name.clone(), found.socket, found.outstanding);
-        let placed = self.places.place(&self.topology, primitive, (&host, socket), queue, device, list)?;
+        let placed = self.addresses.place(&self.topology, primitive, (&host, socket), queue, device, list)?;
         if !matches!(primitive, Primitive::MmioRead | Primitive::MmioWrite) {
-            self.places.check_tags(&self.topology, device, queue, outstanding)?;
+            self.addresses.check_tags(&self.topology, device, queue, outstanding)?;
         }
         let (machine, topology) = (&mut self.machine, &self.topology);
         let flow = *self.numbers.entry(placed).or_insert_with(|| machine.add_flow(topology, &placed));

@@ -17,11 +17,11 @@ pub type EdgeId = u32;
 
 const ROOT: u32 = u32::MAX;
 /// Levels below the root at most: every link is a bus of its own, and there are 256 (PCIe Base Specification).
-const LEVELS_MOST: u32 = 255;
+const LEVELS_MAX: u32 = 255;
 /// Names shown in a message; a fabric of ten thousand nodes is not listed.
 const SHOWN_NAMES: usize = 24;
 /// What allocated memory is aligned to, so that every transfer from its start may be.
-const MOST_ALIGNMENT_BYTES: u32 = 64;
+const ALIGNMENT_BYTES_MAX: u32 = 64;
 /// What a data TLP takes beside its payload: framing, sequence number, 3 DW header, LCRC (PCIe Base Specification).
 const TLP_OVERHEAD_BYTES: f64 = 20.0;
 
@@ -214,9 +214,9 @@ fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Resul
         let mut level = depth[node];
         while let Some(passed) = way.pop() {
             level += 1;
-            if level > LEVELS_MOST {
+            if level > LEVELS_MAX {
                 let node = nodes[passed].name.clone();
-                return Err(FabricError::TooDeep { node, level, most: LEVELS_MOST });
+                return Err(FabricError::TooDeep { node, level, most: LEVELS_MAX });
             }
             depth[passed] = level;
         }
@@ -295,7 +295,7 @@ fn check_device(
         not_negative(&item, "engine_ns", memory.engine_ns)?;
         positive(&item, "bar_read_gbytes_per_s", memory.bar_read_gbytes_per_s)?;
         positive(&item, "bar_write_gbytes_per_s", memory.bar_write_gbytes_per_s)?;
-        if !memory.alignment_bytes.is_power_of_two() || memory.alignment_bytes > MOST_ALIGNMENT_BYTES {
+        if !memory.alignment_bytes.is_power_of_two() || memory.alignment_bytes > ALIGNMENT_BYTES_MAX {
             return Err(FabricError::Alignment { item, alignment_bytes: memory.alignment_bytes });
         }
         check_bar(node, memory)?;

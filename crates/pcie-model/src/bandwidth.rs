@@ -2,6 +2,7 @@
 //! data to the read requests.
 
 use pcie_wire::{Accounting, CompletionPolicy, SplitAt};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::ModelError;
@@ -23,7 +24,7 @@ pub struct Transfer {
 }
 
 /// What transfers at the rate of an answer take of the link.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LinkUse {
     /// TLPs from the device to the host, for each transfer (for a read and a write together).
     pub upstream_tlps: f64,
@@ -51,7 +52,7 @@ impl LinkUse {
 }
 
 /// The highest bandwidth of transfers of one size.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Bandwidth {
     /// Bytes of one transfer.
     pub size_bytes: u64,

@@ -1,9 +1,10 @@
 //! Bounds, and the answer that names the one that binds.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What can bound a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
     /// Bytes on the link from the device to the host.
@@ -39,7 +40,7 @@ pub enum Bound {
 }
 
 /// The rate that one bound alone would allow.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Ceiling {
     /// Which bound.
     pub bound: Bound,
@@ -50,7 +51,7 @@ pub struct Ceiling {
 }
 
 /// A rate and why it is not higher.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// Data in one direction, in Gb/s.
     pub gbps: f64,

@@ -1,6 +1,7 @@
 //! Ethernet line rates, to compare a device's rate with. Source: IEEE 802.3, clauses 3 and 4.4.2.
 
 use pcie_wire::Accounting;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
@@ -17,7 +18,7 @@ const PREAMBLE_BYTES: u64 = 8;
 const VLAN_TAG_BYTES: u64 = 4;
 
 /// The idle time between two packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InterpacketGap {
     /// 12 bytes, as senders leave on average.
@@ -28,17 +29,23 @@ pub enum InterpacketGap {
 }
 
 /// A line.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ethernet {
-    /// One of [`LINE_RATES_GBPS`].
+    /// Gb/s: 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800.
+    #[serde(default = "forty")]
     pub line_gbps: f64,
     /// Whether frames carry a VLAN tag on the line, which the NIC strips and adds: 4 bytes more than the frame.
     #[serde(default)]
     pub vlan: bool,
     /// The gap between packets.
     #[serde(default)]
+    #[schemars(extend("default" = "standard"))]
     pub gap: InterpacketGap,
+}
+
+const fn forty() -> f64 {
+    40.0
 }
 
 impl Ethernet {

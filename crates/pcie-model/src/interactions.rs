@@ -1,5 +1,6 @@
 //! A device as data: what it and its driver do over PCIe for each packet.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
@@ -10,7 +11,7 @@ const MAX_STEP_BYTES: u64 = 1 << 20;
 const MAX_MODERATION_NS: u32 = 10_000_000;
 
 /// Everything that happens over PCIe in sending and receiving packets, in order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interactions {
     /// What the device is called.
@@ -21,6 +22,7 @@ pub struct Interactions {
     pub provenance: String,
     /// The steps, in the order in which they happen to a packet.
     #[serde(rename = "step")]
+    #[schemars(length(min = 1))]
     pub steps: Vec<Step>,
     /// Its queues and buffers. Bounds depend on where headers are split off alone; a simulation does on all of them.
     #[serde(default)]
@@ -28,22 +30,29 @@ pub struct Interactions {
 }
 
 /// Queues and buffers of a NIC, on the card and in host memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Queues {
     /// Descriptors in a ring, one ring for each direction: as many packets are under way at most.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub ring_descriptors: u32,
     /// Descriptors that the NIC has fetched ahead, at most, for each direction.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub descriptors_held: u32,
     /// Packet buffers in host memory, used in turn: how much memory the packets touch.
+    #[schemars(range(min = 1, max = 1 << 20))]
     pub buffers: u32,
     /// Size of each, and so of the largest packet.
+    #[schemars(range(min = 64, max = 1 << 16))]
     pub buffer_bytes: u32,
     /// Packets that have come from the line wait here; one that finds it full is dropped.
+    #[schemars(range(min = 1 << 11, max = 1 << 26))]
     pub receive_fifo_bytes: u32,
     /// Packets on their way to the line wait here.
+    #[schemars(range(min = 1 << 11, max = 1 << 26))]
     pub transmit_fifo_bytes: u32,
     /// Header split: of longer packets, so many bytes are received into a buffer of their own. 0: packets stay whole.
+    #[schemars(range(min = 0, max = 1 << 12))]
     pub header_bytes: u32,
 }
 
@@ -93,7 +102,7 @@ impl Queues {
 }
 
 /// One access over PCIe.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// What it does, for people.
@@ -108,14 +117,17 @@ pub struct Step {
     pub bytes: StepBytes,
     /// It happens once every so many packets; left out: for each, or, if moderated by time, as time goes.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub every_packets: Option<u32>,
     /// It moves so many pieces of `bytes` at once, one for each packet: 16 bytes in a batch of 40 are one access of 640
     /// bytes every 40 packets.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 1_000_000))]
     pub batch: u32,
     /// Interrupts moderated by time: between two of a queue so many nanoseconds pass, unless `every_packets` packets wait
     /// before, the first of the two.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_MODERATION_NS))]
     pub moderation_ns: Option<u32>,
 }
 
@@ -124,7 +136,7 @@ const fn one() -> u32 {
 }
 
 /// The direction that packets take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Path {
     /// From the host to the line.
@@ -143,7 +155,7 @@ impl Path {
 }
 
 /// Who starts an access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Actor {
     /// A CPU.
@@ -153,7 +165,7 @@ pub enum Actor {
 }
 
 /// The kinds of access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// The host reads a register.
@@ -183,7 +195,7 @@ impl Kind {
 }
 
 /// How many bytes a step moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StepBytes {
     /// A number.
@@ -193,7 +205,7 @@ pub enum StepBytes {
 }
 
 /// The word `packet`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Packet {
     /// `packet`.

@@ -1,12 +1,13 @@
 //! What bounds a device besides the wire.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
 use crate::error::above_zero;
 
 /// Limits of a device and of the receiver at the other end. What is left out does not bind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// From a read request's departure to its data's arrival, in ns.

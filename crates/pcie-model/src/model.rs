@@ -1,6 +1,7 @@
 //! The model: a link, how its bytes are accounted for, and what else bounds the device.
 
 use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, LinkParameters, ReadCompletionBoundary};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{Answer, Bound, Limits, Load, ModelError};
@@ -9,7 +10,7 @@ use crate::{Answer, Bound, Limits, Load, ModelError};
 const RCBS_OF_SIGCOMM18: [u32; 2] = [256, 512];
 
 /// A model as it is asked for; [`Model`] is the validated one.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelParameters {
     /// The link.

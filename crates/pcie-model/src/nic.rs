@@ -1,6 +1,7 @@
 //! The packet rate of a device whose interactions are known: section 3 of the 2018 paper.
 
 use pcie_wire::Accounting;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interactions::{Interactions, Kind, Path, Step, StepBytes};
@@ -8,7 +9,7 @@ use crate::moderation::settled_rate;
 use crate::{Answer, Ethernet, Load, Model, ModelError};
 
 /// What a NIC reaches with frames of one size, and what the line asks for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct NicThroughput {
     /// Bytes of a frame, FCS included.
     pub frame_bytes: u64,

@@ -24,12 +24,13 @@ use pcie_wire::{Accounting, TlpKind};
 pub use profile::{
     Answers, Core, DescriptorPath, LoopbackTimes, MachineTimes, MessageProfile, StoreTimes, TransmitQueue,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{Answer, Bound, Load, Model, ModelError};
 
 /// A message of one size, sent in each of the three ways.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Messages {
     /// Payload of a message.
     pub payload_bytes: u64,
@@ -54,7 +55,7 @@ pub struct Messages {
 }
 
 /// One way of sending a message.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sending {
     /// TLPs from host to device.
     pub downstream_tlps: f64,

@@ -1,5 +1,6 @@
 //! How much a device must keep in flight, and how fast it must work: sections 2 and 7 of the 2018 paper.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::above_zero;
@@ -7,7 +8,7 @@ use crate::interactions::{Interactions, Path};
 use crate::{Ethernet, ModelError};
 
 /// What a device needs in order to keep up with a full line in both directions.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Sizing {
     /// Bytes of a frame, FCS included.
     pub frame_bytes: u64,
@@ -24,7 +25,7 @@ pub struct Sizing {
 }
 
 /// One direction's share, descriptors included.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PathSizing {
     /// DMAs for each packet.
     pub dmas_per_packet: f64,

@@ -12,6 +12,7 @@ use pcie_model::ModelError;
 use pcie_sim::SystemError;
 use pcie_sim::nic::NicError;
 use pcie_sim::pio::MessageSystemError;
+use pcie_sim::profile::BrokenRule;
 use pcie_wire::ConfigurationError;
 use pcie_workload::{MessageSuiteError, SuiteError, TestError};
 use pyo3::create_exception;
@@ -206,7 +207,10 @@ impl From<ModelError> for Refusal {
             }
             ModelError::NoSteps => refusal.key("step").remedy("give at least one [[step]]"),
             ModelError::PacketStays { path } => refusal.about(format!("the path {path}")).key("step"),
-            ModelError::Step { number, what, .. } => refusal.about(format!("step {number} ({what})")),
+            ModelError::Step { number, what, problem } => refusal
+                .about(format!("step {number} ({what})"))
+                .key(format!("step.{}", number.saturating_sub(1)))
+                .remedy(problem),
         }
     }
 }
@@ -220,10 +224,16 @@ impl From<SystemError> for Refusal {
                 let key = format!("link.{}", inner.key.as_deref().unwrap_or_default());
                 refusal.about(format!("system {system}")).within(inner).key(key)
             }
-            SystemError::Value { system, key, value, remedy } => {
-                refusal.about(format!("system {system}")).key(key).value(&value).remedy(remedy)
+            SystemError::Value { system, broken } => {
+                refusal.within(broken.into()).about(format!("system {system}"))
             }
         }
+    }
+}
+
+impl From<BrokenRule> for Refusal {
+    fn from(broken: BrokenRule) -> Self {
+        Self::of(&broken).key(broken.key).value(&broken.value).remedy(broken.remedy)
     }
 }
 

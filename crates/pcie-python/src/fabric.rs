@@ -4,6 +4,7 @@ use pcie_fabric::estimate::{Allocation, Change, ecr, ecr_rounds, influence, max_
 use pcie_fabric::simulate::{Options, Traffic, check, simulate_unless};
 use pcie_fabric::{EdgeId, FabricParameters, Flows, Topology};
 use pyo3::prelude::*;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::{Result, refused};
@@ -34,40 +35,62 @@ pub(crate) struct FabricShares {
     crossing: Vec<u8>,
 }
 
-#[derive(Serialize)]
-struct EdgeRow {
+/// An edge: one direction of a link.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EdgeRow {
+    /// Its name.
     edge: String,
+    /// Payload that it carries, GB/s.
     capacity_gbytes_per_s: f64,
 }
 
-#[derive(Serialize)]
-struct RoundTables {
+/// A round of edge constraints relaxing.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RoundTables {
+    /// Edges that are asked for more than they carry.
     edges: Vec<EntryRow>,
+    /// What flows are cut to.
     constraints: Vec<ConstraintRow>,
+    /// What each flow has after it, GB/s.
     gbytes_per_s: Vec<f64>,
 }
 
-#[derive(Serialize)]
-struct EntryRow {
+/// An edge that is asked for more than it carries.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct EntryRow {
+    /// The edge.
     edge: String,
+    /// Payload that it carries, GB/s.
     capacity_gbytes_per_s: f64,
+    /// What it is asked for, GB/s.
     demand_gbytes_per_s: f64,
+    /// The flows that ask.
     flows: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct ConstraintRow {
+/// What an edge leaves a flow.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ConstraintRow {
+    /// The flow.
     flow: String,
+    /// The edge.
     edge: String,
+    /// What is left, GB/s.
     gbytes_per_s: f64,
 }
 
-#[derive(Serialize)]
-struct InfluenceRow {
+/// A flow that a change affects.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct InfluenceRow {
+    /// `stop`: a flow stops; `double`: an edge carries twice as much.
     change: &'static str,
+    /// That flow or edge.
     what: String,
+    /// The flow that is affected.
     flow: String,
+    /// What it gets without the change, GB/s.
     gbytes_per_s: f64,
+    /// And with it.
     then_gbytes_per_s: f64,
 }
 

@@ -3,45 +3,67 @@
 use pcie_model::pio::MessageProfile;
 use pcie_model::{Ethernet, Interactions, Model, ModelError, ModelParameters, Transfer, sizing};
 use pyo3::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::json::{parse, text};
 
-#[derive(Deserialize)]
+/// What is asked about DMA transfers.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct BandwidthQuestion {
+pub(crate) struct BandwidthQuestion {
+    /// Link, accounting and limits.
     model: ModelParameters,
+    /// Sizes.
     sizes_bytes: Vec<u64>,
+    /// How far above a 4 KiB boundary transfers start.
     offset_bytes: u64,
+    /// Where the host's completions end; null for as large as MPS.
     completion_bytes: Option<u32>,
 }
 
-#[derive(Deserialize)]
+/// What is asked about a NIC.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NicQuestion {
+pub(crate) struct NicQuestion {
+    /// Link, accounting and limits.
     model: ModelParameters,
+    /// The NIC.
     device: Interactions,
+    /// The line.
     ethernet: Ethernet,
+    /// Sizes of frames, FCS included.
     frames_bytes: Vec<u64>,
 }
 
-#[derive(Deserialize)]
+/// What is asked about keeping up with a line.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SizingQuestion {
+pub(crate) struct SizingQuestion {
+    /// The line.
     ethernet: Ethernet,
+    /// The NIC; null for one that moves packets alone.
     device: Option<Interactions>,
+    /// Its clock; null where cycles are not asked for.
     clock_ghz: Option<f64>,
+    /// Latencies of one DMA.
     latencies_ns: Vec<f64>,
+    /// Sizes of frames, FCS included.
     frames_bytes: Vec<u64>,
 }
 
-#[derive(Deserialize)]
+/// What is asked about messages.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct MessagesQuestion {
+pub(crate) struct MessagesQuestion {
+    /// Link, accounting and limits.
     model: ModelParameters,
+    /// Core and device.
     profile: MessageProfile,
+    /// Sizes of payloads.
     payloads_bytes: Vec<u64>,
+    /// Partial flushes that cut the buffers of a message.
     flushes: u64,
 }
 

@@ -1,26 +1,72 @@
 //! The JSON Schemas of the types that Python has models of, for the command that writes those models.
 
+use pcie_bench_sim::{Effort, Prediction};
+use pcie_fabric::FabricParameters;
+use pcie_fabric::simulate::{Options, Traffic};
+use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
+use pcie_model::{Bandwidth, Interactions, NicThroughput, Sizing};
 use pcie_sim::profile::System;
-use pcie_workload::Test;
+use pcie_sim::{TestBounds, nic};
+use pcie_workload::{MessageConnection, MessageTest, Test};
 use pyo3::prelude::*;
-use schemars::schema_for;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value};
 
 use crate::error::Result;
+use crate::fabric::{EdgeRow, InfluenceRow, RoundTables};
 use crate::json::text;
+use crate::model::{BandwidthQuestion, MessagesQuestion, NicQuestion, SizingQuestion};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(system_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(test_schema, module)?)
+    module.add_function(wrap_pyfunction!(schemas, module)?)
 }
 
-/// The schema of a resolved system, as JSON.
-#[pyfunction]
-fn system_schema() -> Result<String> {
-    text(&schema_for!(System))
+/// Types by name, with all that they are made of.
+#[derive(Default)]
+struct Types(SchemaGenerator);
+
+impl Types {
+    fn and<T: JsonSchema>(mut self) -> Self {
+        self.0.subschema_for::<T>();
+        self
+    }
+
+    fn schemas(mut self) -> Value {
+        Value::Object(self.0.take_definitions(true))
+    }
 }
 
-/// The schema of a test's parameters, as JSON.
+/// The schemas of everything that crosses as JSON, by what it is about and by the name of the type, as JSON.
 #[pyfunction]
-fn test_schema() -> Result<String> {
-    text(&schema_for!(Test))
+fn schemas() -> Result<String> {
+    let of = Types::default;
+    let about = [
+        ("system", of().and::<System>()),
+        ("nic", of().and::<Interactions>()),
+        ("messages", of().and::<MessageProfile>()),
+        ("fabric", of().and::<FabricParameters>().and::<Traffic>().and::<Options>()),
+        ("fabric answers", of().and::<EdgeRow>().and::<RoundTables>().and::<InfluenceRow>()),
+        ("test", of().and::<Test>()),
+        ("message test", of().and::<MessageTest>().and::<MessageConnection>()),
+        ("nic test", of().and::<nic::Traffic>()),
+        (
+            "model questions",
+            of().and::<BandwidthQuestion>()
+                .and::<NicQuestion>()
+                .and::<SizingQuestion>()
+                .and::<MessagesQuestion>(),
+        ),
+        (
+            "model answers",
+            of().and::<Bandwidth>()
+                .and::<NicThroughput>()
+                .and::<Sizing>()
+                .and::<Messages>()
+                .and::<Crossings>()
+                .and::<Loopback>()
+                .and::<TestBounds>(),
+        ),
+        ("predictions", of().and::<Effort>().and::<Prediction>()),
+    ];
+    text(&about.into_iter().map(|(name, types)| (name.to_owned(), types.schemas())).collect::<Map<_, _>>())
 }

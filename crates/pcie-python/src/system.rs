@@ -1,19 +1,51 @@
 //! Simulated systems, which come as JSON.
 
 use pcie_sim::Machine;
-use pcie_sim::profile::System;
+use pcie_sim::profile::{IdleStates, LastLevelCache, Link, Placement, Ruled, System, WakeCluster};
 use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
 
-use crate::error::Result;
+use crate::error::{Result, refused};
 use crate::json::parse;
 
+/// Refuses a part, as JSON.
+type Check = fn(&str) -> Result<()>;
+
+/// Parts with rules across their keys, by the names of their types.
+const RULED: [(&str, Check); 5] = [
+    ("IdleStates", keeps_to_rules::<IdleStates>),
+    ("LastLevelCache", keeps_to_rules::<LastLevelCache>),
+    ("Link", keeps_to_rules::<Link>),
+    ("Placement", keeps_to_rules::<Placement>),
+    ("WakeCluster", keeps_to_rules::<WakeCluster>),
+];
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(check_system, module)?)
+    module.add_function(wrap_pyfunction!(check_part, module)?)?;
+    module.add_function(wrap_pyfunction!(check_system, module)?)?;
+    module.add_function(wrap_pyfunction!(ruled_parts, module)?)
 }
 
 pub(crate) fn machine(system: &str) -> Result<Machine> {
     let system: System = parse("system", system)?;
     Ok(Machine::new(system)?)
+}
+
+/// Names of the parts of a system that have rules across their keys.
+#[pyfunction]
+fn ruled_parts() -> Vec<&'static str> {
+    RULED.map(|(name, _)| name).to_vec()
+}
+
+/// Refuses a part whose keys do not go together.
+#[pyfunction]
+fn check_part(name: &str, part: &str) -> Result<()> {
+    let known = RULED.iter().find(|(ruled, _)| *ruled == name);
+    known.map_or_else(|| Err(refused(format!("{name}: is no part that has rules"))), |(_, check)| check(part))
+}
+
+fn keeps_to_rules<T: Ruled + DeserializeOwned>(part: &str) -> Result<()> {
+    Ok(parse::<T>("", part)?.check()?)
 }
 
 /// Refuses a system that cannot be simulated.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Processes that can run side by side.
-const JOBS_MOST: usize = 64;
+const JOBS_MAX: usize = 64;
 
 /// The FPGA core in RTL on a simulated host, `rtl`.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Backend for Rtl {
     }
 
     fn jobs_most(&self) -> usize {
-        JOBS_MOST
+        JOBS_MAX
     }
 
     fn open(&self) -> Result<Bench, OpenError> {

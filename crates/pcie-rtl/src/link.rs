@@ -14,7 +14,7 @@ const CREDIT_BYTES: u32 = 16;
 /// Time that the hard block's transmit buffer holds on the link: about two full TLPs, as the simulated cards have it.
 const BACKLOG_FS: u32 = 80_000_000;
 /// Clocks in which every register access is done.
-const ACCESS_CLOCKS_MOST: u64 = 1 << 20;
+const ACCESS_CLOCKS_MAX: u64 = 1 << 20;
 
 /// A running core and its clock, which outlive a test.
 #[derive(Debug)]
@@ -204,7 +204,7 @@ impl<'a> Link<'a> {
         let clock = self.running.clock;
         self.items.accesses.extend(accesses.map(|(address, value)| Access { clock, address, value }));
         let mut values = Vec::with_capacity(reads);
-        self.run(clock + ACCESS_CLOCKS_MOST, &mut values)?;
+        self.run(clock + ACCESS_CLOCKS_MAX, &mut values)?;
         if values.len() < reads {
             return Err(TransportError("the core does not answer register reads".into()));
         }

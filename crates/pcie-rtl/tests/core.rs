@@ -11,7 +11,7 @@ use pcie_bench::{
 use pcie_bench_sim::Simulated;
 use pcie_rtl::Rtl;
 use pcie_sim::{Engine, Machine};
-use pcie_workload::{CacheState, Operation, Path, Pattern, Test};
+use pcie_workload::{CacheState, Operation, Path, Test};
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -32,20 +32,7 @@ fn machine(name: &str) -> Machine {
 }
 
 fn test(operation: Operation) -> Test {
-    Test {
-        cache: CacheState::HostWarm,
-        details: false,
-        device_offset_bytes: 0,
-        host_offset_bytes: 0,
-        operation,
-        outstanding: None,
-        path: Path::Dma,
-        pattern: Pattern::Random,
-        size_bytes: 64,
-        stride_units: 1,
-        transactions: 20_000,
-        window_bytes: 8192,
-    }
+    Test { cache: CacheState::HostWarm, ..Test::random_dma(operation, 64, 8192, 20_000) }
 }
 
 fn begin(bench: &mut Bench, test: &Test) {

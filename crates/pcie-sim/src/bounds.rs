@@ -13,6 +13,7 @@ use cost::Cost;
 use pcie_model::{Answer, Bound, Limits, Model, ModelError};
 use pcie_wire::Accounting;
 use pcie_workload::{Operation, Test};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A card that outruns the root complex by less than this share is as fast as it, for all that a bandwidth tells.
@@ -20,10 +21,10 @@ const NOT_NOTICED: f64 = 0.001;
 /// What is taken for sure, over what the bounds say.
 const FILLED_FOR_SURE: f64 = 1.25;
 /// More than that is never waited for.
-const FILLING_MOST: f64 = 131_072.0;
+const FILLING_MAX: f64 = 131_072.0;
 
 /// What bounds a test.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TestBounds {
     /// The bound that binds, and all others.
     pub answer: Answer,
@@ -64,7 +65,7 @@ impl Machine {
         let complex = &self.system.host.root_complex;
         let held = complex.posted_header_credits.at_most().min(complex.posted_data_credits.at_most());
         let to_fill = f64::from(held) * (1.0 + 1.0 / outrun.max(NOT_NOTICED));
-        (to_fill * FILLED_FOR_SURE).min(FILLING_MOST).ceil() as u64
+        (to_fill * FILLED_FOR_SURE).min(FILLING_MAX).ceil() as u64
     }
 
     fn limits(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> Limits {

@@ -32,11 +32,12 @@ use outcome::Measured;
 use path::{Progress, Shape};
 use pcie_model::{Ethernet, Interactions, Kind, Path};
 use pcie_time::Picoseconds;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// What the NIC does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// It receives, and every packet received is sent on: as many packets one way as the other.
@@ -48,7 +49,7 @@ pub enum Direction {
 }
 
 /// Packets on the line.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
     /// The line.
@@ -206,7 +207,10 @@ impl<'a> NicRun<'a> {
     fn handle(&mut self, happening: Happening) {
         match happening {
             Happening::Timer(Timer::Arrived) => self.packet_arrives(),
-            Happening::Timer(Timer::Left) => self.left += 1,
+            Happening::Timer(Timer::Left) => {
+                debug_assert!(self.left < self.given, "a packet leaves that the line was not given");
+                self.left += 1;
+            }
             Happening::Timer(Timer::Moderated) => (),
             Happening::Sent(access) => {
                 let Some(owner) = self.owner(access) else { return };
@@ -224,7 +228,9 @@ impl<'a> NicRun<'a> {
     }
 
     fn access_done(&mut self, access: Access, sent_at: Picoseconds) {
-        let Some(owner) = self.owners[access as usize].take() else { return };
+        let owner = self.owners[access as usize].take();
+        debug_assert!(owner.is_some(), "access {access} is done, and nobody began it");
+        let Some(owner) = owner else { return };
         let now = self.bus.now();
         let Some(progress) = &mut self.paths[owner.path] else { return };
         let shape = progress.stages[owner.stage].shape;
@@ -251,6 +257,10 @@ impl<'a> NicRun<'a> {
     /// A packet that was received makes room once it is on its way to memory.
     fn leaves_the_fifo(&mut self, path: usize, shape: Shape) {
         if path == RX && shape.moves_packet {
+            debug_assert!(
+                self.received_bytes >= self.packet_bytes,
+                "a packet leaves that is not in the FIFO"
+            );
             self.received_bytes -= self.packet_bytes;
         }
     }

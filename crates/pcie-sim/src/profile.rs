@@ -8,6 +8,7 @@ mod card;
 mod credits;
 mod host;
 mod link;
+mod rules;
 
 pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, TagOrder, Timer};
 pub use credits::Credits;
@@ -16,6 +17,7 @@ pub use host::{
     RootComplex, Stalls, WakeCluster,
 };
 pub use link::Link;
+pub use rules::{BrokenRule, Placement, Ruled};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

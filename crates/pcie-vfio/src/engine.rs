@@ -222,3 +222,103 @@ impl<'a> Patience<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pcie_host::Topology;
+
+    /// Ends the commands that it was rung for, one with each look.
+    #[derive(Default)]
+    struct OneByOne {
+        given: u64,
+        rung: u64,
+        ended: u64,
+        most_in_flight: u64,
+        /// The command that ends badly.
+        bad: Option<u64>,
+    }
+
+    impl Engine for OneByOne {
+        type Command = u64;
+        const NAME: &'static str = "the counter";
+
+        fn depth(&self) -> u64 {
+            8
+        }
+
+        fn submit(&mut self, command: u64) -> Result<(), DeviceError> {
+            assert_eq!(command, self.given, "in order");
+            self.given += 1;
+            self.most_in_flight = self.most_in_flight.max(self.given - self.ended);
+            Ok(())
+        }
+
+        fn ring(&mut self) -> Result<(), DeviceError> {
+            self.rung = self.given;
+            Ok(())
+        }
+
+        fn ended(&mut self, wrong: &mut Option<DeviceError>) -> Result<u64, DeviceError> {
+            if self.ended == self.rung {
+                return Ok(0);
+            }
+            if self.bad == Some(self.ended) {
+                wrong.get_or_insert(DeviceError::Failed("a bad one".into()));
+            }
+            self.ended += 1;
+            Ok(1)
+        }
+    }
+
+    /// Carries out many; what was told of them, and what came of it.
+    fn carried(
+        engine: &mut OneByOne,
+        outstanding: Option<u32>,
+        enough: bool,
+    ) -> (u64, Result<(), DeviceError>) {
+        let (clock, stop) = (Clock::measured(&Topology::here()), Stop::default());
+        let mut told = 0;
+        let result = many(engine, (&clock, &stop), (1000, outstanding), &mut |number| number, &mut |slice| {
+            told += slice.transactions;
+            if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        (told, result)
+    }
+
+    #[test]
+    fn as_many_are_in_flight_as_it_takes_or_as_was_asked_for_and_all_are_told() {
+        for (outstanding, most) in [(None, 8), (Some(3), 3)] {
+            let mut engine = OneByOne::default();
+            assert_eq!(carried(&mut engine, outstanding, false), (1000, Ok(())));
+            assert_eq!((engine.ended, engine.most_in_flight), (1000, most));
+        }
+    }
+
+    #[test]
+    fn what_ends_badly_is_told_when_nothing_is_in_flight_any_more() {
+        let mut engine = OneByOne { bad: Some(500), ..OneByOne::default() };
+        let (_, result) = carried(&mut engine, None, false);
+        assert_eq!(result, Err(DeviceError::Failed("a bad one".into())));
+        assert_eq!(engine.given, engine.ended);
+        let stop = Stop::default();
+        let mut engine = OneByOne { bad: Some(0), ..OneByOne::default() };
+        assert_eq!(one(&mut engine, 0, &stop), Err(DeviceError::Failed("a bad one".into())));
+        assert_eq!(one(&mut engine, 1, &stop), Ok(()));
+    }
+
+    #[test]
+    fn each_latency_is_told_once_and_none_after_enough_was_heard() {
+        let (clock, stop) = (Clock::measured(&Topology::here()), Stop::default());
+        let mut told = Vec::new();
+        let seen = latencies((&clock, &stop), 1300, &mut |_| Ok(()), &mut |slice| {
+            told.push(slice.ticks.len());
+            if told.len() == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(seen.map(|seen| seen.count()), Ok(told.iter().sum::<usize>() as u64));
+        assert_eq!(told.len(), 2);
+        stop.request();
+        let none = latencies((&clock, &stop), 10, &mut |_| Ok(()), &mut |_| ControlFlow::Continue(()));
+        assert_eq!(none.map(|seen| seen.count()), Ok(0));
+    }
+}

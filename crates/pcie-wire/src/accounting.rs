@@ -1,5 +1,6 @@
 //! Two ways to account for what a link spends: the specification's arithmetic, and the 2018 paper's.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::generation::SKP_SHARE;
@@ -7,12 +8,12 @@ use crate::sigcomm18;
 use crate::{DllpIntervals, FLIT_BYTES, FLIT_TLP_BYTES, LinkConfiguration, Piece, TlpKind};
 
 /// Which arithmetic to use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Accounting {
     /// The specification's: a ceiling that no measurement exceeds.
     Spec,
-    /// The 2018 paper's, quirks included: see [`sigcomm18`].
+    /// The 2018 paper's, quirks included ([`sigcomm18`] says which).
     Sigcomm18,
 }
 

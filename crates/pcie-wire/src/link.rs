@@ -1,5 +1,6 @@
 //! The configuration of a link, as its two ends negotiated it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -15,13 +16,15 @@ pub enum AddressWidth {
     Bits64,
 }
 
-/// A link configuration as written in profiles and given on the command line; [`LinkConfiguration`] is the validated one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// A link as its two ends negotiated it, as profiles and the command line give it.
+///
+/// [`LinkConfiguration`] is the validated one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkParameters {
-    /// 1 to 7.
+    /// PCIe generation, 1 to 7.
     pub generation: u32,
-    /// 1, 2, 4, 8, 12, 16 or 32.
+    /// Width: 1, 2, 4, 8, 12, 16 or 32.
     pub lanes: u32,
     /// Maximum Payload Size, 128 to 4096.
     pub mps_bytes: u32,
@@ -30,7 +33,7 @@ pub struct LinkParameters {
     /// Read Completion Boundary, 64 (if left out) or 128.
     #[serde(default = "default_rcb_bytes")]
     pub rcb_bytes: u32,
-    /// 32 or 64 (if left out).
+    /// Width of addresses: 32 or 64 (if left out).
     #[serde(default = "default_address_bits")]
     pub address_bits: u32,
     /// Whether TLPs carry an end-to-end CRC; no, if left out.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// How a message goes to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Way {
     /// Stores, each a TLP.
@@ -22,7 +23,7 @@ pub enum Way {
 }
 
 /// How several cores use the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueSharing {
     /// A queue for each core.
@@ -32,7 +33,7 @@ pub enum QueueSharing {
 }
 
 /// When a core sends its next message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessagePace {
     /// Once the one before is done.
@@ -42,7 +43,7 @@ pub enum MessagePace {
 }
 
 /// In which order full write-combining buffers leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferEviction {
     /// As they became full.
@@ -52,7 +53,7 @@ pub enum BufferEviction {
 }
 
 /// With which instruction a core stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreKind {
     /// As any variable is written, from a register of the width that is asked for.
@@ -64,7 +65,7 @@ pub enum StoreKind {
 }
 
 /// A connection, with a core to itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageConnection {
     /// Unique name.
@@ -77,13 +78,16 @@ pub struct MessageConnection {
     pub stores_up_to_bytes: Option<u64>,
 }
 
-/// A test of messages. As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be
-/// told (`eviction`, `pressure`) is null for a device that exists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A test of messages.
+///
+/// As JSON it is canonical: these keys, in this order, each of them present. What only a simulator can be told (`eviction`,
+/// `pressure`) is null for a device that exists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTest {
     /// What each core sends, where the way is a mux, as JSON text; null for the same of each.
     #[serde(with = "as_text")]
+    #[schemars(with = "Option<String>")]
     pub connections: Option<Vec<MessageConnection>>,
     /// Cores that send.
     pub cores: u32,
@@ -134,7 +138,7 @@ mod as_text {
 }
 
 /// A test as it stands in a suite.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageTestRecord {
     /// What it belongs to.
@@ -146,7 +150,7 @@ pub struct MessageTestRecord {
 }
 
 /// A suite of messages. Tests are independent of each other: each starts on an idle machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageSuite {
     /// Its name.
@@ -169,11 +173,14 @@ pub struct MessageSuiteError {
     pub family: String,
     /// The key.
     pub key: &'static str,
-    /// Its value.
-    pub value: f64,
+    /// Its value, as text.
+    pub value: String,
     /// What would be right, after "give".
     pub remedy: &'static str,
 }
+
+/// Key, value, and what would be right.
+type Problem = (&'static str, String, &'static str);
 
 const MAX_PAYLOAD_BYTES: u64 = 1 << 16;
 const MAX_CORES: u32 = 256;
@@ -183,9 +190,9 @@ const MAX_MESSAGES_OF_ALL: u64 = 1 << 18;
 const MAX_BYTES_OF_ALL: u64 = 16 << 20;
 
 impl MessageTest {
-    fn problem(&self) -> Option<(&'static str, f64, &'static str)> {
+    fn problem(&self) -> Option<Problem> {
         let in_range = |key, value: u64, most: u64, remedy| {
-            (!(1..=most).contains(&value)).then_some((key, value as f64, remedy))
+            (!(1..=most).contains(&value)).then(|| (key, value.to_string(), remedy))
         };
         in_range("size_bytes", self.size_bytes, MAX_PAYLOAD_BYTES, "1 byte to 64 KiB")
             .or_else(|| in_range("cores", u64::from(self.cores), u64::from(MAX_CORES), "1 to 256"))
@@ -193,63 +200,58 @@ impl MessageTest {
             .or_else(|| {
                 let all = u64::from(self.cores) * u64::from(self.messages);
                 let remedy = "so many that those of all cores are 262144 at most, of 16 MiB together";
-                (all > MAX_MESSAGES_OF_ALL || all * self.size_bytes > MAX_BYTES_OF_ALL).then_some((
-                    "messages",
-                    f64::from(self.messages),
-                    remedy,
-                ))
+                (all > MAX_MESSAGES_OF_ALL || all * self.size_bytes > MAX_BYTES_OF_ALL)
+                    .then(|| ("messages", self.messages.to_string(), remedy))
             })
             .or_else(|| {
                 let pressure = self.pressure.filter(|pressure| !(0.0..=1.0).contains(pressure));
-                pressure.map(|pressure| ("pressure", pressure, "a share, 0 to 1"))
+                pressure.map(|pressure| ("pressure", pressure.to_string(), "a share, 0 to 1"))
             })
             .or_else(|| self.store_problem())
             .or_else(|| self.connection_problem())
     }
 
     /// What of the connections cannot be.
-    fn connection_problem(&self) -> Option<(&'static str, f64, &'static str)> {
+    fn connection_problem(&self) -> Option<Problem> {
         let connections = self.connections.as_deref().unwrap_or_default();
         if self.way != Way::Mux {
-            let count = connections.len() as f64;
+            let count = connections.len().to_string();
             return self.connections.is_some().then_some(("connections", count, "none: only a mux has them"));
         }
         if connections.len() != self.cores as usize {
             return Some((
                 "cores",
-                f64::from(self.cores),
+                self.cores.to_string(),
                 "as many as connections, each of which has a core",
             ));
         }
         let names: BTreeSet<_> = connections.iter().map(|connection| &connection.name).collect();
         if names.len() < connections.len() {
-            return Some(("names of connections", names.len() as f64, "each its own"));
+            return Some(("names of connections", names.len().to_string(), "each its own"));
         }
         if self.sharing != QueueSharing::OwnQueues {
-            return Some(("sharing", 1.0, "own-queues: each connection of a mux has its own"));
+            return Some(("sharing", "one-queue".into(), "own-queues: each connection of a mux has its own"));
         }
         let sizes = || connections.iter().flat_map(|connection| &connection.sizes);
         if connections.iter().any(|connection| connection.sizes.is_empty()) {
-            return Some(("sizes", 0.0, "one or more to each connection"));
+            return Some(("sizes", "0".into(), "one or more to each connection"));
         }
         if let Some(size) = sizes().find(|size| !(1..=MAX_PAYLOAD_BYTES).contains(*size)) {
-            return Some(("sizes", *size as f64, "1 byte to 64 KiB"));
+            return Some(("sizes", size.to_string(), "1 byte to 64 KiB"));
         }
         if sizes().max() != Some(&self.size_bytes) {
-            return Some(("size_bytes", self.size_bytes as f64, "the longest message of a connection"));
+            return Some(("size_bytes", self.size_bytes.to_string(), "the longest message of a connection"));
         }
-        let undecided =
-            connections.iter().filter(|connection| connection.stores_up_to_bytes.is_none()).count();
-        let remedy = "it to the test, or to each connection";
-        (undecided > 0 && self.stores_up_to_bytes.is_none()).then_some((
-            "connections without stores_up_to_bytes",
-            undecided as f64,
-            remedy,
-        ))
+        if self.stores_up_to_bytes.is_some() {
+            return None;
+        }
+        let undecided = connections.iter().find(|connection| connection.stores_up_to_bytes.is_none())?;
+        let value = format!("missing for {}", undecided.name);
+        Some(("stores_up_to_bytes", value, "it to the test, or to each connection"))
     }
 
     /// What of the stores cannot be.
-    fn store_problem(&self) -> Option<(&'static str, f64, &'static str)> {
+    fn store_problem(&self) -> Option<Problem> {
         let bytes = self.store_bytes?;
         let remedy = if self.way == Way::Descriptors {
             "none: descriptors are fetched"
@@ -260,7 +262,7 @@ impl MessageTest {
         } else {
             return None;
         };
-        Some(("store_bytes", f64::from(bytes), remedy))
+        Some(("store_bytes", bytes.to_string(), remedy))
     }
 }
 
@@ -340,7 +342,7 @@ mod tests {
             ),
             (MessageTest { connections: Some(vec![]), ..test.clone() }, "connections is 0: give none"),
             (MessageTest { way: Way::Mux, ..test.clone() }, "cores is 1: give as many as connections"),
-            (mux(&[64], None), "connections without stores_up_to_bytes is 1: give it to the test"),
+            (mux(&[64], None), "stores_up_to_bytes is missing for requests: give it to the test"),
             (mux(&[64, 1 << 17], Some(0)), "sizes is 131072: give 1 byte to 64 KiB"),
             (mux(&[], Some(0)), "sizes is 0: give one or more"),
             (mux(&[8], Some(0)), "size_bytes is 64: give the longest message"),

@@ -12,10 +12,11 @@ pub const PAGE_BYTES: u64 = 4096;
 pub const TRANSFER_BYTES_MOST: u64 = 1 << 30;
 
 /// The five micro-benchmarks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
     /// Latency of a read.
+    #[default]
     LatRd,
     /// Latency of a write and the read of the same address behind it.
     LatWrrd,
@@ -42,17 +43,18 @@ impl Operation {
 }
 
 /// Which of the card's two paths to the host carries the transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
     /// Descriptors and a DMA engine.
+    #[default]
     Dma,
     /// Small reads and writes from registers.
     Command,
 }
 
 /// In which order the units of the window are visited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// The first unit, always.
@@ -62,14 +64,16 @@ pub enum Pattern {
     /// Every n-th unit, wrapping round.
     Strided,
     /// Drawn once into a list, which is replayed.
+    #[default]
     Random,
 }
 
 /// What is done to the caches just before the test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheState {
     /// The host thrashes its caches.
+    #[default]
     Cold,
     /// Then the device writes random lines over the whole buffer, twice 64 MiB of them.
     DeviceThrash,
@@ -86,7 +90,7 @@ pub enum CacheState {
 /// An entry here is the whole of a parameter: from its attributes `make generate` makes the options of `pcielab run`, the
 /// keywords of `single_test`, axes of sweeps and suites, columns of tables and the reference. `x-word` is what people call
 /// it, `x-column` its place among columns, `x-axis` what varies with it in suites.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Test {
     /// State of the caches before it.
@@ -189,20 +193,7 @@ impl Test {
     /// The plainest test: DMA over cold caches to random aligned units of a window.
     #[must_use]
     pub fn random_dma(operation: Operation, size_bytes: u64, window_bytes: u64, transactions: u64) -> Self {
-        Self {
-            cache: CacheState::Cold,
-            details: false,
-            device_offset_bytes: 0,
-            host_offset_bytes: 0,
-            operation,
-            outstanding: None,
-            path: Path::Dma,
-            pattern: Pattern::Random,
-            size_bytes,
-            stride_units: 1,
-            transactions,
-            window_bytes,
-        }
+        Self { operation, size_bytes, window_bytes, transactions, stride_units: 1, ..Self::default() }
     }
 
     /// Size of a unit: transfer and offset in whole cache lines.

@@ -6,17 +6,15 @@ contradicts itself, the contradiction is shown, and where the simulation is off,
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Literal, Protocol, Self, TypeAlias
 
 import pandas as pd
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from pcielab.library import shipped
-from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.validation import explain
+from pcielab.library.validation import read_as
 from pcielab.store import Store
 
 MOST_ERROR_PERCENT = 5.0
@@ -153,7 +151,7 @@ def published_values(suite: str) -> Published | None:
     for kind, folder in shipped.SUITE_FOLDERS.items():
         path = shipped.directory("suites") / folder / "published" / f"{suite}.toml"
         if suite in shipped.suite_files(kind) and path.is_file():
-            return _read(path)
+            return read_as(Published, path)
     return None
 
 
@@ -200,13 +198,6 @@ def _at_most(rows: pd.DataFrame) -> str:
     largest = rows.assign(size=rows["error"].abs()).groupby("of", sort=False)["size"].max()
     upto = "up to " if len(rows) > 1 else ""
     return " and ".join(f"{upto}{error:.1f} {unit}" for unit, error in largest.items())
-
-
-def _read(path: Path) -> Published:
-    try:
-        return Published.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise explain(error, Published, str(path)) from None
 
 
 class _Numbers(Protocol):

@@ -54,7 +54,7 @@ def calibrate(
             "value": one.value,
             "half_width_95": one.half_width if one.identified else None,
             "identified": one.identified,
-            "told_by": "; ".join(found.rows[row].label for row in one.rows),
+            "told_by": "; ".join(found.rows[row].label for row in one.evidence),
         }
         for one in found.estimates
     ]

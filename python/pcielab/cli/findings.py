@@ -33,6 +33,7 @@ def findings(
     stores = [opened(path) for path in runs]
     for store in stores:
         store.require_kind("transfers", "what caches and IOMMU cost")
+        store.require_speed("a finding")
     found = find(stores)
     if not found:
         raise InputError(

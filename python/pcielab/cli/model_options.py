@@ -161,11 +161,13 @@ def errors_name_options() -> Any:
         key = place.rpartition(".")[2].partition("[")[0]  # such as `model.mps_bytes`, or `sizes_bytes[2]`
         if error.subject or key not in _OPTION_OF_KEY:  # of a file, whose keys they are
             raise
-        told = str(error).removeprefix(f"{place}: ")
-        for named in (key, error.beside or ""):
-            if "_" in named:  # and is no word of the sentence, as `generation` is
-                told = told.replace(named, _OPTION_OF_KEY.get(named, named))
-        raise with_message(error, f"{_OPTION_OF_KEY[key]}: {told}") from error
+        option = _OPTION_OF_KEY[key]
+        if error.beside:
+            needed = _OPTION_OF_KEY.get(error.beside, error.beside)
+            told = f"needs {needed} beside it: give {needed}, or leave {option} out"
+        else:
+            told = str(error).removeprefix(f"{place}: ")
+        raise with_message(error, f"{option}: {told}") from error
 
 
 def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:

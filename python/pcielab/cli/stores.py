@@ -23,7 +23,7 @@ def opened(path: Path) -> "Store":
 
 
 def tell_damaged(path: Path) -> None:
-    """Say which tests of a store that is to be gone on with are damaged; nothing is changed."""
+    """Say which tests of a store whose run is to continue are damaged; nothing is changed."""
     from pcielab.store import damaged_tests
 
     for damaged in damaged_tests(path) if path.exists() else ():

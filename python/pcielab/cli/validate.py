@@ -36,9 +36,7 @@ def validate(
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option(
-            "--run", metavar="RUN.db", help="Keep the twin's run here; one that is there is gone on with."
-        ),
+        typer.Option("--run", metavar="RUN.db", help="Keep the twin's run here; one that is there is continued."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Names the twin's run.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pydantic import ValidationError
-
 from pcielab import _core
 from pcielab.devices import cpu, real, rtl
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
 from pcielab.errors import InputError
 from pcielab.library.profiles.part import Part
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.validation import checked, suggestion
 
 GROUP = "pcielab.devices"
 OF_SYSTEMS = ("sim", "rtl")
@@ -125,11 +123,7 @@ def kind_and_options(
         raise InputError(f"--device {name}: unknown: {suggestion(name, dict.fromkeys((*OF_SYSTEMS, *known)))}")
     kind = known[name]
     content = _with_changes(profile or {}, sets or {})
-    try:
-        options = kind.options.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, kind.options, f"--device {name}") from None
-    return kind, address or None, options
+    return kind, address or None, checked(kind.options, content, f"--device {name}")
 
 
 def _with_changes(content: Mapping[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:

@@ -1,11 +1,10 @@
 """What the model says to a question, in closed form: fast enough to follow a slider."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from pcielab import _core, model
+from pcielab import model
 from pcielab.analysis.explain.bounds import bounds_of_tests
 from pcielab.analysis.explain.facts import Facts, facts_of_system
 from pcielab.analysis.explain.reasons import reasons
@@ -16,6 +15,7 @@ from pcielab.library.profiles import ResolvedSystem
 from pcielab.library.suites.benchmark import Parameters, impossible
 from pcielab.model.addresses import with_addresses
 from pcielab.model.answers import Answer
+from pcielab.model.questions import system_bounds
 from pcielab.report.bounds import ethernet_need, ethernet_rates, link_text
 
 SIZES = (
@@ -59,9 +59,8 @@ def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
     facts = facts_of_system(system.system)
     of_sizes, of_windows = _tests(question, "size", SIZES), _tests(question, "window", WINDOWS)
     sizes, windows = [test.size_bytes for test in of_sizes], [test.window_bytes for test in of_windows]
-    tests = json.dumps([asdict(test) for test in (*of_sizes, *of_windows)])
-    found = json.loads(_core.test_bounds(system.to_json(), tests))
-    bounds = [one["answer"] if one else None for one in found]
+    found = system_bounds(system.to_json(), [asdict(test) for test in (*of_sizes, *of_windows)])
+    bounds = [one.answer if one else None for one in found]
     link = facts.model_link
     alone = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}[question.bandwidth]
 
@@ -96,9 +95,14 @@ def _tests(question: Question, word: str, values: Sequence[int]) -> list[Paramet
     return [test for test in tests if impossible(test) is None]
 
 
-def _curve(word: str, values: Sequence[int], bounds: Sequence[Any]) -> list[dict[str, Any]]:
+def _curve(word: str, values: Sequence[int], bounds: Sequence[Answer | None]) -> list[dict[str, Any]]:
     return [
-        {word: value, "gbps": one["gbps"], "binds": one["bound"], "ceilings": one["ceilings"][:_SHOWN_CEILINGS]}
+        {
+            word: value,
+            "gbps": one.gbps,
+            "binds": one.bound,
+            "ceilings": [ceiling.model_dump() for ceiling in one.ceilings[:_SHOWN_CEILINGS]],
+        }
         for value, one in zip(values, bounds, strict=True)
         if one is not None
     ]

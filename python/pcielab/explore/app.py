@@ -19,7 +19,7 @@ from pcielab.errors import InputError
 from pcielab.explore import answers, fabrics
 from pcielab.explore.live import Live
 from pcielab.explore.presence import Presence
-from pcielab.explore.question import Systems, question_of
+from pcielab.explore.question import ASKED, START, Systems, question_of
 from pcielab.explore.stores import Stores
 from pcielab.explore.taking_out import taken_out
 from pcielab.library.profiles.keys import keys_of
@@ -161,7 +161,8 @@ def _problem(error: InputError) -> Response:
 
 def _page(name: str) -> Callable[[Request], Response]:
     def endpoint(_request: Request) -> Response:
-        return HTMLResponse(_templates().get_template(f"{name}.html.j2").render(name=name, pages=_PAGES))
+        page = _templates().get_template(f"{name}.html.j2")
+        return HTMLResponse(page.render(name=name, pages=_PAGES, asked=ASKED, start=START.model_dump_json()))
 
     return endpoint
 

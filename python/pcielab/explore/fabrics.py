@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, get_args
 
-from pydantic import ValidationError
-
 from pcielab import fabric
 from pcielab.errors import InputError
 from pcielab.library import shipped
-from pcielab.library.fabrics.files import Flow
 from pcielab.library.fabrics.flows import flows_of, frame_of
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.fabrics.parts import Flow
+from pcielab.library.validation import checked, suggestion
 from pcielab.report.fabric_tree import places_of
 from pcielab.wording import shown
 
@@ -71,10 +69,7 @@ def _flows(loaded: fabric.Fabric, asked: Mapping[str, Any]) -> list[Flow]:
         return list(known.get(str(name), []))[:FLOWS_MOST]
     if not isinstance(given, list) or len(given) > FLOWS_MOST:
         raise InputError(f"flows: give a list of {FLOWS_MOST} at most")
-    try:
-        return [Flow.model_validate(flow) for flow in given]
-    except ValidationError as error:
-        raise explain(error, Flow, "flows") from None
+    return [checked(Flow, flow, "flows") for flow in given]
 
 
 def _tree(loaded: fabric.Fabric) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, resolve
@@ -13,7 +13,8 @@ from pcielab.library.profiles.part import MOST_COUNT, Part
 from pcielab.library.shipped import profile_files
 from pcielab.library.suites import Suite, single_test
 from pcielab.library.suites.benchmark import MOST_TRANSFER_BYTES, Cache, Pattern
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.suites.parameters import PARAMETERS
+from pcielab.library.validation import checked, suggestion
 
 MOST_CHANGES = 100
 _SYSTEMS_KEPT = 64
@@ -45,6 +46,8 @@ class Question(Part):
     """Offset from a cache line on the host."""
     device_offset: Offset = 0
     """Offset on the card."""
+    stride: Whole = 1
+    """Units from one access of a strided pattern to the next; 1 otherwise."""
     outstanding: Whole | None = None
     """Most transfers in flight; None: what the card can."""
     seed: Annotated[int, Field(ge=0, le=MOST_COUNT)] = 1
@@ -52,8 +55,7 @@ class Question(Part):
 
     def words(self, **other: Any) -> dict[str, Any]:
         """The words of a test, with some of them replaced."""
-        same = ("size", "window", "cache", "pattern", "host_offset", "device_offset", "outstanding")
-        return {**{word: getattr(self, word) for word in same}, **other}
+        return {**{one.word: getattr(self, one.word) for one in ASKED}, **other}
 
     def suite(self, operation: str, **other: Any) -> Suite:
         """A suite of one test.
@@ -62,6 +64,12 @@ class Question(Part):
             InputError: The test cannot be.
         """
         return single_test(operation, **self.words(**other))
+
+
+ASKED = tuple(parameter for parameter in PARAMETERS if parameter.word in Question.model_fields)
+"""The parameters of tests that a page asks for; its controls are made from them."""
+START = Question()
+"""What a page begins with."""
 
 
 class Systems:
@@ -107,7 +115,4 @@ def question_of(content: object) -> Question:
     Raises:
         InputError: It is none.
     """
-    try:
-        return Question.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, Question, "question") from None
+    return checked(Question, content, "question")

@@ -6,12 +6,14 @@ from typing import Any
 import tomli_w
 
 from pcielab.explore.answers import SIZES, WINDOWS
-from pcielab.explore.question import Question, Systems
+from pcielab.explore.question import ASKED, Question, Systems
 from pcielab.library.profiles import ResolvedSystem
 from pcielab.library.profiles.keys import text_of
 from pcielab.library.suites.benchmark import published_name
+from pcielab.library.suites.lists import LISTS
 
-_DEFAULTS = {"host_offset": 0, "device_offset": 0, "outstanding": None, "pattern": "random", "cache": "cold"}
+_ALWAYS_SAID = ("size", "window")
+_DEFAULTS = {one.word: one.default for one in ASKED if one.word not in _ALWAYS_SAID}
 
 
 def taken_out(question: Question, systems: Systems) -> dict[str, str]:
@@ -73,12 +75,11 @@ def _settings(question: Question) -> dict[str, Any]:
 
 def _suite(question: Question) -> str:
     """A suite of the curves that are shown. Its tests run one after another, and caches remember."""
+    asked = question.words()
     same = {
-        "patterns": [question.pattern],
-        "caches": [question.cache],
-        **({"host_offsets": [question.host_offset]} if question.host_offset else {}),
-        **({"device_offsets": [question.device_offset]} if question.device_offset else {}),
-        **({"outstanding": [question.outstanding]} if question.outstanding else {}),
+        LISTS[one.key]: [asked[one.word]]
+        for one in ASKED
+        if one.word not in _ALWAYS_SAID and (one.kind == "word" or asked[one.word] != one.default)
     }
     bandwidth, latency = (published_name(one, "dma") for one in (question.bandwidth, question.latency))
     fits = [size for size in SIZES if size + max(question.host_offset, question.device_offset) <= 4096]

@@ -12,12 +12,13 @@ Topologies are TOML files, the shipped ones found by name. The arithmetic is Rus
 from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influences, rounds
 from pcielab.fabric.run import flow_set, run
 from pcielab.fabric.runtime import POLICIES, Hold, Policy, PolicyName, Runtime, Waiting
-from pcielab.fabric.simulate import DISCIPLINES, Discipline, Simulated, simulate
+from pcielab.fabric.simulate import DISCIPLINES, Simulated, simulate
 from pcielab.fabric.standalone import check_by_simulation, excessive, simulated_standalones
 from pcielab.fabric.trace import Trace
 from pcielab.library.fabrics.experiments import FabricSuite, Point, load_fabric_suite, suite_names
-from pcielab.library.fabrics.files import FabricFile, Flow, json_schema
+from pcielab.library.fabrics.files import FabricFile, json_schema
 from pcielab.library.fabrics.load import Fabric, check_ends, load, names
+from pcielab.library.fabrics.parts import Discipline, Flow
 from pcielab.store.flows import PHASES, flow_table, request_table
 
 __all__ = [

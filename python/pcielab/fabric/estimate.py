@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 
 from pcielab import _core
+from pcielab.fabric.answers import InfluenceRow, RoundTables
 from pcielab.library.fabrics.load import Fabric
 
 Method: TypeAlias = Literal["ecr", "max-min"]
@@ -54,20 +55,19 @@ def estimate(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") ->
     return Estimate(method, shares, edges)
 
 
-def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[dict[str, Any]]:
+def rounds(fabric: Fabric, flows: pd.DataFrame) -> list[RoundTables]:
     """The rounds of edge constraints relaxing, each with its table of edges, its constraints and bandwidths."""
-    described: list[dict[str, Any]] = json.loads(_core.fabric_rounds(*_arguments(fabric, flows)))
+    described: list[RoundTables] = json.loads(_core.fabric_rounds(*_arguments(fabric, flows)))
     return described
 
 
 def influences(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> pd.DataFrame:
     """What would change if one flow stopped, or one limiting edge were twice as wide.
 
-    The columns are change (`stop` or `double`), what (flow or edge), flow (who is affected), gbytes_per_s,
-    then_gbytes_per_s.
+    The columns are the keys of `InfluenceRow`.
     """
     rows = json.loads(_core.fabric_influence(*_arguments(fabric, flows), method))
-    return pd.DataFrame(rows, columns=["change", "what", "flow", "gbytes_per_s", "then_gbytes_per_s"])
+    return pd.DataFrame(rows, columns=list(InfluenceRow.__annotations__))
 
 
 def _arguments(fabric: Fabric, flows: pd.DataFrame) -> tuple[str, bytes, bytes, bytes, list[str]]:

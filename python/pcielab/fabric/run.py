@@ -10,11 +10,12 @@ import pandas as pd
 
 from pcielab import __version__, _core
 from pcielab.errors import found_in
-from pcielab.fabric.simulate import Discipline, check_flows, check_options, simulate
+from pcielab.fabric.simulate import check_flows, check_options, simulate
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.library.fabrics.experiments import Experiment, Point
 from pcielab.library.fabrics.flows import flows_of
 from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.parts import Discipline
 from pcielab.run.running import Progress, check_outputs, kept_when_interrupted, no_progress, this_computer
 
 

@@ -24,9 +24,9 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.fabric.requests import requests_of
-from pcielab.fabric.simulate import Discipline
 from pcielab.fabric.trace import Trace
 from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.parts import Discipline
 
 PolicyName: TypeAlias = Literal["fifo", "round-robin", "shortest-first"]
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,8 +12,8 @@ from pcielab.errors import InputError
 from pcielab.fabric.requests import requests_of, summary_of
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.parts import Discipline
 
-Discipline: TypeAlias = Literal["per-flow", "per-destination", "fifo"]
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 MOST_MICROSECONDS = 1e6
 """A second: what is kept of each request grows with it."""

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from pcielab.fabric.estimate import estimate
-from pcielab.fabric.simulate import Discipline, check_flows, check_options, simulate
+from pcielab.fabric.simulate import check_flows, check_options, simulate
 from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.parts import Discipline
 from pcielab.run.running import Progress, no_progress
 
 _TELLS_APART = ["source", "destination", "primitive", "size_bytes", "outstanding", "arrivals", "socket", "memory"]

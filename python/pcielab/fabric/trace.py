@@ -13,9 +13,9 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.fabric.requests import summary_of
 from pcielab.fabric.run import manifest_of
-from pcielab.fabric.simulate import Discipline
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.parts import Discipline
 from pcielab.percentiles import percentile
 from pcielab.run.running import this_computer
 from pcielab.store.flows import PHASES

@@ -1,17 +1,31 @@
-"""A link as its two ends negotiated it: what the closed form and profiles of messages have of it."""
+"""A link as its two ends negotiated it: what the closed form and profiles of messages have of it.
+
+Written by `make generate` from `crates/pcie-wire/src/link.rs`: change the type there.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """A link as its two ends negotiated it."""
+    """A link as its two ends negotiated it, as profiles and the command line give it.
+
+    `LinkConfiguration` is the validated one.
+    """
 
     generation: int
+    """PCIe generation, 1 to 7."""
     lanes: int
+    """Width: 1, 2, 4, 8, 12, 16 or 32."""
     mps_bytes: int
+    """Maximum Payload Size, 128 to 4096."""
     mrrs_bytes: int
+    """Maximum Read Request Size, 128 to 4096."""
     rcb_bytes: int = 64
+    """Read Completion Boundary, 64 (if left out) or 128."""
     address_bits: int = 64
+    """Width of addresses: 32 or 64 (if left out)."""
     ecrc: bool = False
+    """Whether TLPs carry an end-to-end CRC; no, if left out."""
     flit_mode: bool | None = None
+    """Whether the link runs in flit mode; if left out, as the generation's own rate needs it."""

@@ -8,11 +8,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pydantic import ValidationError
-
 from pcielab.errors import InputError
 from pcielab.library.profiles.parts import Link
-from pcielab.library.validation import explain
+from pcielab.library.validation import checked
 from pcielab.wording import named, printable
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
@@ -91,10 +89,7 @@ class Function:
             "tags": self.tags,
             "flit": generation >= 6,
         }
-        try:
-            return Link.model_validate(values)
-        except ValidationError as error:
-            raise explain(error, Link, f"{self.slot} {self.title}") from None
+        return checked(Link, values, f"{self.slot} {self.title}")
 
     def _flag(self, register: str, name: str) -> bool:
         return re.search(rf"\b{name}\+", self.registers.get(register, "")) is not None

@@ -1,7 +1,7 @@
 """Profiles of sending messages: a core, a device and the times between them, TOML files under `profiles/pio`.
 
-The crate pcie-model owns what the values mean; files, units, provenance and helpful errors belong here. The link
-and the host are those of the system that the profile names.
+The crate pcie-model owns the values and what they mean; what only files have belongs here. The link and the host
+are those of the system that the profile names.
 """
 
 import json
@@ -9,115 +9,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
-
 from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.library import shipped
 from pcielab.library.finding import profile_file
-from pcielab.library.input_files import read_toml
 from pcielab.library.link import Link
+from pcielab.library.message_parts import MessageTimes
 from pcielab.library.profiles import ResolvedSystem, resolve
-from pcielab.library.profiles.part import Count, Name, Nanoseconds, Part, Size32, Title
+from pcielab.library.profiles.part import Name, Title
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.validation import explain
+from pcielab.library.validation import read_as
 
 
-class Core(Part):
-    """A core and its write-combining buffers."""
+class MessageProfile(MessageTimes):
+    """A file under `profiles/pio`: how messages go from a core to a device, by stores and by descriptors."""
 
-    write_combining_buffers: Count
-    """Write-combining buffers."""
-    fill_ns: Nanoseconds
-    """Filling one buffer of 64 B with stores."""
-    fence_ns: Nanoseconds
-    """A fence: it flushes the buffers that are not full."""
-    lock_ns: Nanoseconds
-    """Taking a lock that another core held."""
-
-
-class StoreTimes(Part):
-    """When full buffers follow each other on the link."""
-
-    first_interval_ns: Nanoseconds
-    """From the first to the second buffer of a message sent alone."""
-    stream_interval_ns: Nanoseconds
-    """From one buffer to the next in a stream."""
-
-
-class TransmitQueue(Part):
-    """The transmit queue of the device, which buffers are written to."""
-
-    capacity_bytes: Size32
-    """Its space, in whole buffers of 64 B."""
-    drain_ns: Nanoseconds
-    """The device takes 64 B out of it in this time."""
-    credit_return_ns: Nanoseconds
-    """From the space being free on the device to the core knowing it."""
-
-
-class DescriptorPath(Part):
-    """Descriptor DMA: what crosses the link for a message, and when."""
-
-    doorbell_bytes: Count
-    """The doorbell's store."""
-    descriptor_bytes: Count
-    """A descriptor."""
-    write_back_bytes: Count
-    """What the device writes back of a descriptor."""
-    interrupt_bytes: Count
-    """An interrupt's write."""
-    messages_per_doorbell: Count
-    """Messages that one doorbell, one descriptor read and one write-back are for."""
-    messages_per_interrupt: Count
-    """Messages that one interrupt is for."""
-    messages_in_flight: Count
-    """Messages between their doorbell and their payload at one time."""
-    descriptor_ns: Nanoseconds
-    """From the doorbell to the descriptor's completion, packet start to packet start."""
-    payload_request_ns: Nanoseconds
-    """From the doorbell to the request of the payload."""
-    payload_ns: Nanoseconds
-    """From the doorbell to the payload's completion."""
-    measured_payload_bytes: Count
-    """Payload of the message that these times are of."""
-    cpu_ns: Nanoseconds
-    """What the core does for a message: the descriptor, the fence behind it, the doorbell."""
-
-
-class LoopbackTimes(Part):
-    """A loopback through the device, measured at one size."""
-
-    measured_packet_bytes: Count
-    """Size of the packet measured."""
-    total_ns: Nanoseconds
-    """From the first store until the packet is back in memory."""
-    pcie_ns: Nanoseconds
-    """PCIe's part of it."""
-    line_gbps: float = Field(gt=0)
-    """The line that the packet crosses."""
-
-
-class Answers(Part):
-    """What comes back on the link: acknowledgements, and messages that the device loops back to host memory."""
-
-    store_acknowledged_ns: Nanoseconds
-    """From the end of a store at the device that takes stores to its acknowledgement."""
-    descriptor_acknowledged_ns: Nanoseconds
-    """The same of a packet for the device that takes descriptors."""
-    request_acknowledged_ns: Nanoseconds
-    """The same of a request at the root complex."""
-    loop_back_ns: Nanoseconds
-    """From a message leaving the filter to the first write of its buffers to host memory."""
-    loop_back_gap_ns: Nanoseconds
-    """Between these writes, beyond what each takes on the link."""
-
-
-class MessageProfile(Part):
-    """A file under `profiles/pio`."""
-
-    name: Name
-    """Short name."""
     title: Title
     """One line for people."""
     provenance: Provenance
@@ -126,20 +32,6 @@ class MessageProfile(Part):
     """The system that the times were measured on: a shipped one, or the path of a file."""
     address_bits: Literal[32, 64]
     """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""
-    header_bytes: Count
-    """Bytes of headers in front of the payload of every message, at least 8."""
-    core: Core
-    """The core."""
-    stores: StoreTimes
-    """Stores on the link."""
-    queue: TransmitQueue
-    """The device's transmit queue."""
-    descriptors: DescriptorPath
-    """The descriptor path."""
-    loopback: LoopbackTimes | None = None
-    """A loopback through the device, where one was measured."""
-    answers: Answers | None = None
-    """What comes back on the link, where traces show it: steps of simulated messages that hold nothing up."""
 
     @property
     def resolved_system(self) -> ResolvedSystem:
@@ -189,11 +81,7 @@ def load_message_profile(name_or_file: str | Path) -> MessageProfile:
         InputError: no such profile, or a file that is not one; names the file and the key.
     """
     path = profile_file("messages", name_or_file)
-    content = read_toml(path)
-    try:
-        profile = MessageProfile.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, MessageProfile, str(path)) from error
+    profile = read_as(MessageProfile, path)
     with found_in(path):
         _core.model_check_messages(json.dumps(profile.as_question()))
     return profile

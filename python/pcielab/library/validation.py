@@ -6,15 +6,18 @@ only has the wrong unit (`walk_us`) is told its right name (`walk_ns`).
 
 import difflib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pcielab.errors import InputError
+from pcielab.library.input_files import read_toml
 from pcielab.wording import MOST_LETTERS, named, shown
 
+_Model = TypeVar("_Model", bound=BaseModel)
 _SHOWN_PROBLEMS = 8
 _LISTED_WORDS = 24
 _UNITS = frozenset(["ps", "ns", "us", "ms", "s", "bits", "b", "bytes", "kb", "kib", "mb", "mib", "gb", "gib"])
@@ -65,6 +68,32 @@ def model_at(model: type[BaseModel], path: Sequence[str | int]) -> type[BaseMode
     return here
 
 
+def read_as(model: type[_Model], path: Path) -> _Model:
+    """A TOML file as its model.
+
+    Raises:
+        InputError: It cannot be read, or has a problem; the message names file, key, value and remedy.
+    """
+    return checked(model, read_toml(path), str(path))
+
+
+def checked(model: type[_Model], content: object, where: str) -> _Model:
+    """Content as a model.
+
+    Args:
+        model: Of what it should be.
+        content: Plain nested data.
+        where: What it is from, as messages name it.
+
+    Raises:
+        InputError: It has a problem; the message names key, value and remedy.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise explain(error, model, where) from None
+
+
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors and for people who generate files."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
@@ -74,24 +103,34 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
     """One `InputError` for everything pydantic found; `where` names the file, `prefix` leads every key."""
     details = error.errors(include_url=False, include_context=True)
     renamed = {suggested for detail in details if (suggested := _meant(detail, model)) is not None}
-    problems = [
-        _problem(detail, model, prefix)
-        for detail in details
-        if not (detail["type"] == "missing" and _dotted(detail["loc"]) in renamed)
-    ]
+    details = [one for one in details if not (one["type"] == "missing" and _dotted(one["loc"]) in renamed)]
+    problems = [_problem(detail, model, prefix) for detail in details]
     if len(problems) == 1:
-        return _refused(details[0], where, problems[0], prefix)
-    shown = problems[:_SHOWN_PROBLEMS]
-    if len(problems) > len(shown):
-        shown.append(f"and {len(problems) - len(shown)} more")
-    return InputError(f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in shown))
-
-
-def _refused(detail: ErrorDetails, where: str, problem: str, prefix: str) -> InputError:
-    refused = InputError(f"{where}: {problem}")
-    refused.subject, refused.key = where, prefix + _dotted(detail["loc"])
-    refused.value = None if detail["type"] == "missing" else shown(detail["input"])
+        [detail] = details
+        refused = InputError(f"{where}: {problems[0]}")
+        refused.key, refused.value = prefix + _dotted(place_of(detail)), _value(detail)
+        refused.remedy = _remedy(detail, model)
+    else:
+        listed = problems[:_SHOWN_PROBLEMS]
+        if len(problems) > len(listed):
+            listed.append(f"and {len(problems) - len(listed)} more")
+        refused = InputError(
+            f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in listed)
+        )
+    refused.subject = where
     return refused
+
+
+def place_of(detail: ErrorDetails) -> tuple[str | int, ...]:
+    """The key that is wrong: of a rule across keys the one that it names, in the table that it holds in."""
+    broken = _broken(detail)
+    return detail["loc"] if broken is None else (*detail["loc"], *str(broken.key).split("."))
+
+
+def _broken(detail: ErrorDetails) -> InputError | None:
+    """The rule across keys that is broken, if that is what is wrong."""
+    error = detail.get("ctx", {}).get("error")
+    return error if isinstance(error, InputError) and error.key is not None else None
 
 
 def _in_right_unit(word: str, known: Iterable[str]) -> str | None:
@@ -126,22 +165,42 @@ def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
 
 
 def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
-    key = prefix + _dotted(detail["loc"])
+    key = prefix + _dotted(place_of(detail))
     if detail["type"] == "extra_forbidden":
-        return f"unknown key {key}: {suggestion(str(detail['loc'][-1]), _siblings(detail, model))}"
+        return f"unknown key {key}: {_remedy(detail, model)}"
     if detail["type"] == "missing":
         return f"missing key {key}{_meaning(detail, model)}"
-    if detail["type"] == "value_error":  # of a whole table: the message names keys and values itself
-        message = detail["msg"].removeprefix("Value error, ")
-        return ": ".join(part for part in (key.rstrip("."), message) if part)
+    if _broken(detail) is None and detail["type"] == "value_error":  # of a whole table, and names keys itself
+        return ": ".join(part for part in (key.rstrip("."), _remedy(detail, model)) if part)
+    meaning = "" if _broken(detail) is not None else _meaning(detail, model)
+    return f"{key} = {_value(detail)}: {_remedy(detail, model)}{meaning}"
+
+
+def _value(detail: ErrorDetails) -> str | None:
+    """The value that is wrong, if there is one."""
+    broken = _broken(detail)
+    if broken is not None:
+        return broken.value
+    return None if detail["type"] == "missing" else shown(detail["input"])
+
+
+def _remedy(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    """What would be right."""
+    broken = _broken(detail)
+    if broken is not None:
+        return broken.remedy or ""
+    if detail["type"] == "extra_forbidden":
+        return suggestion(str(detail["loc"][-1]), _siblings(detail, model))
+    if detail["type"] == "missing":
+        return "give it"
     if detail["type"] in ("model_type", "model_attributes_type"):
-        return f"{key} = {shown(detail['input'])}: give a table{_meaning(detail, model)}"
-    message = detail["msg"]
-    return f"{key} = {shown(detail['input'])}: {message[:1].lower()}{message[1:]}{_meaning(detail, model)}"
+        return "give a table"
+    message = detail["msg"].removeprefix("Value error, ")
+    return message if detail["type"] == "value_error" else f"{message[:1].lower()}{message[1:]}"
 
 
 def _meaning(detail: ErrorDetails, model: type[BaseModel]) -> str:
     keys = [step for step in detail["loc"] if isinstance(step, str)]
     parent = model_at(model, keys[:-1]) if keys else None
     field = parent.model_fields.get(keys[-1]) if parent else None
-    return f" ({field.description.rstrip('.')})" if field and field.description else ""
+    return f" ({' '.join(field.description.split()).rstrip('.')})" if field and field.description else ""

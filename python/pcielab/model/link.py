@@ -1,53 +1,84 @@
-"""What questions are about: a link, what else bounds the device on it, the Ethernet line behind it. Plain data."""
+"""What questions are about besides a link: what else bounds the device on it, the Ethernet line behind it.
+
+Written by `make generate` from `crates/pcie-model/src`: change the types there.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Accounting(StrEnum):
-    """`spec` is a true ceiling; `sigcomm18` reproduces the 2018 paper's numbers, quirks included."""
+    """Which arithmetic to use."""
 
     SPEC = "spec"
+    """The specification's: a ceiling that no measurement exceeds."""
     SIGCOMM18 = "sigcomm18"
+    """The 2018 paper's, quirks included (`sigcomm18` says which)."""
 
 
 class Gap(StrEnum):
-    """The idle time between Ethernet packets: what senders leave, or the least a receiver must bear."""
+    """The idle time between two packets."""
 
     STANDARD = "standard"
+    """12 bytes, as senders leave on average."""
     MINIMUM = "minimum"
+    """What a receiver must bear after clock compensation: 8 bytes at 1 Gb/s, 5 up to 25 Gb/s, 1 above."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What bounds a device besides the wire. What is left out does not bind."""
+    """Limits of a device and of the receiver at the other end. What is left out does not bind."""
 
     round_trip_ns: float | None = None
+    """From a read request's departure to its data's arrival, in ns."""
     tags: int | None = None
+    """Read requests that may be outstanding: 32 with 5-bit tags, 256 with 8, 768 with 10."""
     dmas_in_flight: int | None = None
+    """DMAs, reads and writes alike, that the device keeps in flight."""
     dma_ns: float | None = None
+    """For how long one of them is in flight, in ns; the round trip, if left out."""
     posted_header_credits: int | None = None
+    """Posted header credits (PH): write TLPs that the receiver holds."""
     posted_data_credits: int | None = None
+    """Posted data credits (PD): units of 16 B of write data that the receiver holds."""
     non_posted_header_credits: int | None = None
+    """Non-posted header credits (NPH): read requests that the receiver holds."""
     credit_return_ns: float | None = None
+    """From a TLP's departure to its credit's return, in ns."""
     device_mdmas_per_s: float | None = None
+    """DMAs that the device can start, in millions a second."""
     device_port_ns: float | None = None
+    """What the device's port takes to send all that a DMA has it send, in ns: whole units of the port, what it
+    leaves free behind them, and what the wire's own bound does not charge."""
     root_port_ns: float | None = None
+    """The same of the root port."""
     request_interval_ns: float | None = None
+    """Least time between two read requests that the root complex accepts, in ns."""
     write_interval_ns: float | None = None
+    """Least time between two write TLPs that the root complex accepts, in ns."""
     write_line_ns: float | None = None
+    """And so much more for each cache line that they touch, in ns."""
     receive_buffers: int | None = None
+    """Read requests whose data the device takes in before it is done with them."""
     receive_ns: float | None = None
+    """From the departure of a request's first completion until the device is done with its data, in ns."""
     walks_per_dma: float | None = None
+    """Page walks that an average DMA needs."""
     walk_interval_ns: float | None = None
+    """Least time between two page walks, all walkers together, in ns."""
     ack_interval_symbols: int | None = None
+    """Symbol times between Acks while TLPs arrive; the specification's limit, if left out."""
     update_fc_interval_symbols: int | None = None
+    """Symbol times between UpdateFCs while TLPs arrive; the specification's guideline, if left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ethernet:
-    """A line; with `vlan`, frames carry a tag there that the NIC strips and adds."""
+    """A line."""
 
     line_gbps: float = 40.0
+    """Gb/s: 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800."""
     vlan: bool = False
+    """Whether frames carry a VLAN tag on the line, which the NIC strips and adds: 4 bytes more than the frame."""
     gap: Gap = Gap.STANDARD
+    """The gap between packets."""

@@ -1,7 +1,6 @@
 """Questions about messages: stores through write-combining buffers, uncached stores, descriptor DMA."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -12,6 +11,7 @@ from pcielab.library.message_profiles import MessageProfile
 from pcielab.model.answers import Crossings, Loopback, Messages
 from pcielab.model.link import Accounting
 from pcielab.model.questions import model_json, question_json
+from pcielab.model.whole_questions import MessagesQuestion
 
 _MESSAGES = TypeAdapter(list[Messages])
 _CROSSINGS = TypeAdapter(list[Crossings])
@@ -68,7 +68,7 @@ def _question(
     flushes: int,
     accounting: Accounting,
 ) -> str:
-    question: dict[str, Any] = {
+    question: MessagesQuestion = {
         "model": model_json(link or profile.link, accounting, None),
         "profile": profile.as_question(),
         "payloads_bytes": list(payloads_bytes),

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ from pydantic import TypeAdapter
 from pcielab import _core
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
-from pcielab.model.answers import Bandwidth, NicThroughput, Sizing
+from pcielab.model.answers import Bandwidth, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
+from pcielab.model.whole_questions import BandwidthQuestion, NicQuestion, SizingQuestion
 
 if TYPE_CHECKING:
     from pcielab.library.nics import NicProfile
@@ -21,6 +22,7 @@ _INTEGERS = 1 << 32
 _BANDWIDTHS = TypeAdapter(list[Bandwidth])
 _THROUGHPUTS = TypeAdapter(list[NicThroughput])
 _SIZINGS = TypeAdapter(list[Sizing])
+_BOUNDS = TypeAdapter(list[TestBounds | None])
 
 
 def bandwidth(
@@ -36,7 +38,7 @@ def bandwidth(
 
     The host's completions are as large as MPS, or end at every multiple of `completion_bytes`.
     """
-    question = {
+    question: BandwidthQuestion = {
         "model": model_json(link, accounting, limits),
         "sizes_bytes": list(sizes_bytes),
         "offset_bytes": offset_bytes,
@@ -55,7 +57,7 @@ def nic(
     limits: Limits | None = None,
 ) -> list[NicThroughput]:
     """The rates that a device reaches with Ethernet frames of each size, FCS included."""
-    question = {
+    question: NicQuestion = {
         "model": model_json(link, accounting, limits),
         "device": device.as_question(),
         "ethernet": asdict(ethernet or Ethernet()),
@@ -73,7 +75,7 @@ def sizing(
     clock_ghz: float | None = None,
 ) -> list[Sizing]:
     """What a device must hold in flight for each frame size and each latency of one DMA."""
-    question = {
+    question: SizingQuestion = {
         "ethernet": asdict(ethernet or Ethernet()),
         "device": device.as_question() if device else None,
         "clock_ghz": clock_ghz,
@@ -83,12 +85,25 @@ def sizing(
     return _SIZINGS.validate_json(_core.model_sizing(question_json(question)))
 
 
+def system_bounds(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
+    """What bounds each test on a simulated system; None for a test that has no bound.
+
+    Args:
+        system: The system, as the simulator takes it.
+        tests: Parameters of tests.
+
+    Raises:
+        InputError: The system or a test cannot be.
+    """
+    return _BOUNDS.validate_json(_core.test_bounds(system, json.dumps([dict(test) for test in tests])))
+
+
 def model_json(link: Link, accounting: Accounting, limits: Limits | None) -> dict[str, Any]:
     """The model that a question is put to, as the compiled half takes it."""
     return {"link": asdict(link), "accounting": accounting, "limits": asdict(limits or Limits())}
 
 
-def question_json(question: dict[str, Any]) -> str:
+def question_json(question: Mapping[str, Any]) -> str:
     """A question as the compiled half takes it.
 
     Raises:
@@ -100,7 +115,7 @@ def question_json(question: dict[str, Any]) -> str:
 
 def _check_numbers(value: Any, key: str = "") -> None:
     """Name the key of a number that the compiled half could not even read; it checks all others itself."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         for inner_key, inner in value.items():
             _check_numbers(inner, inner_key)
     elif isinstance(value, list):

@@ -8,7 +8,7 @@ under way.
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from pcielab import __version__, _core, model
 from pcielab.errors import InputError
@@ -17,6 +17,7 @@ from pcielab.library.profiles.titles import changed_name
 from pcielab.library.validation import suggestion
 from pcielab.model.addresses import low_share, with_addresses
 from pcielab.model.link import Ethernet
+from pcielab.run.nic_test import Direction, NicTest
 from pcielab.run.running import (
     Progress,
     check_outputs,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from pcielab.model import Answer, NicProfile
     from pcielab.store import Store
 
-Direction: TypeAlias = Literal["both", "tx", "rx"]
 PORT = "direct-dma"
 """The card whose port and tags a NIC has, unless another is set: one that stays out of the way."""
 PACKETS = 20_000
@@ -97,7 +97,7 @@ def simulate_nic(
     if direction not in get_args(Direction):
         raise InputError(f"--direction: {shown(direction)}: {suggestion(direction, get_args(Direction))}")
     line = ethernet or Ethernet()
-    tests = [_traffic(nic, line, size, direction, packets) for size in frames_bytes]
+    tests = [_traffic(nic, line, size, cast(Direction, direction), packets) for size in frames_bytes]
     own = {key: value for key, value in system.overrides.items() if (key, value) != ("device", PORT)}
     described = json.loads(system.to_json())
     manifest = {
@@ -126,7 +126,7 @@ def simulate_nic(
         )
 
 
-def _traffic(nic: "NicProfile", line: Ethernet, size: int, direction: str, packets: int) -> dict[str, object]:
+def _traffic(nic: "NicProfile", line: Ethernet, size: int, direction: Direction, packets: int) -> NicTest:
     """A test: before the packets that count come so many that a queue which fills has filled."""
     queued = nic.queues.receive_fifo_bytes // max(size, 64) + nic.queues.ring_descriptors
     return {

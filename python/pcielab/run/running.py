@@ -42,11 +42,11 @@ def check_seed(seed: int) -> None:
 
 
 def check_outputs(*, resume: bool, repeat_damaged: bool, overwrite: bool) -> None:
-    """Refuse to go on with a store and to replace it at once, and to repair one that is not gone on with."""
+    """Refuse to continue a run and to start it anew at once, and to repair one that does not continue."""
     if resume and overwrite:
-        raise InputError("--resume and --overwrite: give one of them: a store is gone on with or replaced")
+        raise InputError("--resume and --overwrite: give one of them: a run continues, or starts anew")
     if repeat_damaged and not resume:
-        raise InputError("--repeat-damaged: only a store that is gone on with is repaired: give --resume as well")
+        raise InputError("--repeat-damaged: only a run that continues is repaired: give --resume as well")
 
 
 @contextmanager

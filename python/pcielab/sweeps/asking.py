@@ -1,11 +1,11 @@
 """Sweeps and bounds as functions, for notebooks and scripts."""
 
-import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pcielab import _core
 from pcielab.library.profiles import ResolvedSystem, load_system
+from pcielab.model.questions import system_bounds
 from pcielab.run.running import Samples
 from pcielab.sweeps.axes import axes_of
 from pcielab.sweeps.plan import Draws, Method, Plan
@@ -75,7 +75,7 @@ def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
 
     plan = _plan(system, axes, Draws())
     rows = [
-        {**setting.values, **_bound(setting.system, json.dumps([setting.suite.tests[0]["parameters"]]))}
+        {**setting.values, **_bound(setting.system, setting.suite.tests[0]["parameters"])}
         for setting in plan.settings()
     ]
     return Results(pd.DataFrame.from_records(rows), plan, [axis.column for axis in plan.varying])
@@ -85,19 +85,19 @@ def _plan(system: ResolvedSystem | str, axes: dict[str, Any], draws: Draws) -> P
     return Plan(load_system(system) if isinstance(system, str) else system, axes_of(axes), draws)
 
 
-def _bound(system: ResolvedSystem, tests: str) -> dict[str, Any]:
-    [found] = json.loads(_core.test_bounds(system.to_json(), tests))
+def _bound(system: ResolvedSystem, test: Mapping[str, Any]) -> dict[str, Any]:
+    [found] = system_bounds(system.to_json(), [test])
     if found is None:
         message = "has no bound: a test of latency, or one that the system cannot carry out"
         return {"origin": "modelled", "status": "not-supported", "message": message, "bandwidth_gbps": None}
-    answer = found["answer"]
-    following = (answer["ceilings"][1:] or [{"bound": None, "slack": None}])[0]
+    answer = found.answer
+    following = answer.ceilings[1] if len(answer.ceilings) > 1 else None
     return {
         "origin": "modelled",
         "status": "ok",
         "message": None,
-        "bandwidth_gbps": answer["gbps"],
-        "binds": answer["bound"],
-        "next_bound": following["bound"],
-        "slack": following["slack"],
+        "bandwidth_gbps": answer.gbps,
+        "binds": answer.bound,
+        "next_bound": following and following.bound,
+        "slack": following and following.slack,
     }

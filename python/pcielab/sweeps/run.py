@@ -60,7 +60,7 @@ def open_folder(folder: Path, *, resume: bool) -> None:
     known = folder / journal.NAME
     if known.exists():
         if not resume:
-            raise InputError(f"{folder}: is there: give --resume to go on with it, or another folder")
+            raise InputError(f"{folder}: is there: give --resume to continue it, or another folder")
     elif folder.is_dir() and any(folder.iterdir()):
         raise InputError(f"{folder}: is there, and is no folder of a sweep: give another one")
     try:

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from pcielab.errors import InputError, found_in
-from pcielab.library.input_files import given_path, read_toml
+from pcielab.library.input_files import given_path
 from pcielab.library.profiles import resolve
 from pcielab.library.profiles.part import Name, Part, Title
-from pcielab.library.validation import explain
+from pcielab.library.validation import read_as
 from pcielab.sweeps.axes import Between, Scale, axes_of
 from pcielab.sweeps.plan import Draws, Method, Plan
 
@@ -64,10 +64,7 @@ def load_sweep(path: str | Path) -> Plan:
         InputError: It cannot be read, or something in it is wrong; the message names file, key and value.
     """
     place = given_path(str(path))
-    try:
-        file = SweepFile.model_validate(read_toml(place))
-    except ValidationError as error:
-        raise explain(error, SweepFile, str(place)) from None
+    file = read_as(SweepFile, place)
     reference = file.system
     if reference.endswith(".toml") or "/" in reference:
         reference = str(given_path(reference, place.parent))

@@ -2,7 +2,7 @@
 
 use super::*;
 
-use crate::machine::simulated_bench;
+use crate::device::simulated_bench;
 use pcie_bench::{BandwidthSlice, Bench, LatencySlice, Samples, Start, Stop};
 use pcie_workload::TestRecord;
 use std::sync::Arc;

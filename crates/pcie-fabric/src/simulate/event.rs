@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn an_event_comes_out_as_it_went_in() {
-        use Message::{Acknowledgement, Ask, Command, Completion, Data};
-        for message in [Command, Ask, Data, Completion, Acknowledgement] {
+        use Message::{Acknowledgement, Ask, Command, Data, Status};
+        for message in [Command, Ask, Data, Status, Acknowledgement] {
             let tlp = Tlp::new(u32::MAX, 7, message, u16::MAX);
             assert_eq!((tlp.hop(), tlp.request(), tlp.length()), (u32::MAX, 7, u16::MAX));
             assert_eq!(tlp.message(), message);

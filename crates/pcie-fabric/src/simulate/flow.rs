@@ -26,7 +26,7 @@ pub(super) struct Flow {
     pub peer: bool,
     /// Whether the device's engine writes elsewhere.
     pub writes: bool,
-    pub completion_bytes: u16,
+    pub status_bytes: u16,
     /// TLPs with data that wait for the first port.
     pub at_source: usize,
     /// Whether a stream waits for room at its source.
@@ -42,7 +42,7 @@ pub(super) struct Paths {
     /// Requests without data, towards where the data are.
     pub ask: u32,
     pub data: u32,
-    pub completion: u32,
+    pub status: u32,
     /// From the other device of a write, that it has been done.
     pub acknowledgement: u32,
 }
@@ -79,7 +79,7 @@ impl Flow {
             host: placed.host as usize,
             peer: peer.is_some(),
             writes,
-            completion_bytes: parameters.map_or(0, |device| device.engine.completion_bytes as u16),
+            status_bytes: parameters.map_or(0, |device| device.engine.completion_bytes as u16),
             at_source: 0,
             held: false,
             delivered_bytes: 0,
@@ -109,18 +109,18 @@ fn paths(topology: &Topology, network: &mut Network, number: u32, placed: &Place
             paths.command = path(CreditKind::Posted, host, device);
             paths.ask = path(CreditKind::NonPosted, device, peer.unwrap_or(host));
             paths.data = path(CreditKind::Completion, source, destination);
-            paths.completion = path(CreditKind::Posted, device, host);
+            paths.status = path(CreditKind::Posted, device, host);
         }
         Primitive::D2h => {
             paths.command = path(CreditKind::Posted, host, device);
             paths.data = path(CreditKind::Posted, source, destination);
-            paths.completion = paths.data;
+            paths.status = paths.data;
         }
         Primitive::D2dWrite => {
             paths.command = path(CreditKind::Posted, host, device);
             paths.data = path(CreditKind::Posted, source, destination);
             paths.acknowledgement = path(CreditKind::Completion, destination, source);
-            paths.completion = path(CreditKind::Posted, device, host);
+            paths.status = path(CreditKind::Posted, device, host);
         }
         Primitive::Stream | Primitive::MmioWrite | Primitive::DmaWrite => {
             paths.data = path(CreditKind::Posted, source, destination);

@@ -1,6 +1,7 @@
 //! Flows that keep so many requests outstanding, at their pace, for so long; and what became of them.
 
 use pcie_time::{Draws, Picoseconds, Stream};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::machine::Machine;
@@ -14,7 +15,7 @@ use crate::topology::Topology;
 const STEP_NS: f64 = 1_000.0;
 
 /// How long to simulate, and how ports queue.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
     /// What is not counted at the beginning, ns.

@@ -1,7 +1,7 @@
 //! Requests and what they do: which messages follow which, and when each phase begins and ends.
 //!
 //! A host's command crosses the fabric to the command queue of the engine; the engine transfers the data; then it writes
-//! a completion to the host. A D2H's completion follows its data on the same way and so costs no time of its own; that of
+//! a status to the host. A D2H's status follows its data on the same way and so costs no time of its own; that of
 //! a write to another device goes elsewhere than the data, and so waits for that device's word that it has them.
 //!
 //! A machine runs until a request is done and then asks whoever drives it what comes next: [`load`](super::load) keeps
@@ -227,10 +227,10 @@ impl Machine {
     /// Starts as many transfers of the engine that serves a request as it has room for.
     fn transfer(&mut self, now: Picoseconds, served: u32) {
         let place = self.state.flow(served).engine;
-        while let Some((tlp, completion)) = self.state.next_transfer(place) {
+        while let Some((tlp, status)) = self.state.next_transfer(place) {
             self.inject(now, tlp);
-            if let Some(completion) = completion {
-                self.inject(now, completion);
+            if let Some(status) = status {
+                self.inject(now, status);
             }
         }
     }
@@ -241,7 +241,7 @@ impl Machine {
         let primitive = self.state.flow(number).primitive;
         match tlp.message() {
             Message::Command => self.command(now, number),
-            Message::Completion => {
+            Message::Status => {
                 let done = self.state.at_host(now, number, tlp.length());
                 self.events.push(done, Event::Done(number).into());
             }
@@ -249,7 +249,7 @@ impl Machine {
                 let ready = self.state.look_up(now, number, tlp.length());
                 self.events.push(ready, Event::Inject(self.state.data(number, tlp.length())).into());
             }
-            Message::Acknowledgement => self.inject(now, self.state.completion(number)),
+            Message::Acknowledgement => self.inject(now, self.state.status(number)),
             Message::Data if matches!(primitive, Primitive::D2dWrite | Primitive::MmioWrite) => {
                 let written = self.state.write_bar(now, number, tlp.length());
                 self.events.push(written, Event::Written(number, tlp.length()).into());
@@ -278,7 +278,7 @@ impl Machine {
                     self.events.push(there, Event::Done(number).into());
                 }
             }
-            // It is done when its completion comes, which goes to the socket behind the data.
+            // It is done when its status comes, which goes to the socket behind the data.
             Primitive::D2h => {
                 state.at_host(now, number, bytes);
                 state.arrive(number, bytes);
@@ -298,7 +298,7 @@ impl Machine {
         *in_flight -= 1;
         if state.arrive(number, bytes) {
             let stored = now + state.flow(number).times.engine_memory;
-            self.events.push(stored, Event::Inject(state.completion(number)).into());
+            self.events.push(stored, Event::Inject(state.status(number)).into());
         }
         self.transfer(now, number);
     }

@@ -7,6 +7,7 @@ mod turn;
 use std::collections::{HashMap, VecDeque};
 
 use pcie_time::{CalendarQueue, Picoseconds};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(super) use paths::Way;
@@ -27,7 +28,7 @@ const OUT: u32 = u32::MAX;
 const NO_TURN: u32 = u32::MAX;
 
 /// What has queues and credits of its own at every port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Discipline {
     /// Every flow.

@@ -1,8 +1,9 @@
 //! Flows as the simulator runs them, and which of them cannot be.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::description::{DeviceParameters, HostParameters, NodeParameters};
+use crate::description::{BYTES_MAX, DeviceParameters, HostParameters, NodeParameters};
 use crate::error::FabricError;
 use crate::topology::{NodeId, Topology};
 
@@ -12,10 +13,11 @@ const COMMAND_QUEUES: u32 = 256;
 const WRITTEN_AT_ONCE_BYTES: u64 = 16 << 20;
 
 /// What moves the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Primitive {
     /// Posted writes from any node to any other, without an engine.
+    #[default]
     Stream,
     /// Reads by a host's processor from a device, a cache line at a time, each after the other.
     MmioRead,
@@ -34,7 +36,7 @@ pub enum Primitive {
 }
 
 /// When paced requests come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// At equal distances.
@@ -44,36 +46,61 @@ pub enum Arrivals {
     Random,
 }
 
-/// A flow.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// Traffic from one node to another.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
-    /// Name, for messages.
+    /// Name; absent: `source->destination`.
+    #[serde(default)]
+    #[schemars(length(max = 200))]
     pub name: String,
-    /// The node that the data come from; for MMIO, the host.
+    /// Host or device that the data come from; for MMIO and DMA of a host, the host.
+    #[schemars(length(min = 1, max = 200))]
     pub source: String,
-    /// The node that they go to; the device, for MMIO.
+    /// Where they go; for MMIO and DMA of a host, the device.
+    #[schemars(length(min = 1, max = 200))]
     pub destination: String,
-    /// What moves the data.
+    /// What moves the data: `stream` is posted writes without an engine, `dma-write` a D2H without its command.
+    #[serde(default)]
+    #[schemars(extend("default" = "stream"))]
     pub primitive: Primitive,
     /// Bytes of one request.
+    #[serde(default = "page")]
+    #[schemars(range(min = 1, max = BYTES_MAX))]
     pub size_bytes: u64,
     /// Requests in flight.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 65536))]
     pub outstanding: u32,
-    /// Socket of the program and its memory.
-    pub socket: u32,
-    /// Command queue of the device; its queues take turns, TLP by TLP.
+    /// When the requests of a flow with a standalone bandwidth come.
     #[serde(default)]
-    pub queue: u32,
-    /// Memory of the devices; their first one, where absent.
-    #[serde(default)]
-    pub memory: Option<String>,
-    /// The flow's pace, GB/s: 0 for one that asks for nothing; as fast as it goes, where absent.
-    #[serde(default)]
-    pub standalone_gbytes_per_s: Option<f64>,
-    /// When paced requests come.
-    #[serde(default)]
+    #[schemars(extend("default" = "even"))]
     pub arrivals: Arrivals,
+    /// Socket of the host that the program and its memory are on.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 63))]
+    pub socket: u32,
+    /// Command queue of the device: its queues take turns, TLP by TLP.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = COMMAND_QUEUES - 1))]
+    pub queue: u32,
+    /// Memory of the device; absent: its first.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 200))]
+    pub memory: Option<String>,
+    /// What the flow gets running alone, if that is known, GB/s: estimators and simulator give it no more. A flow of 0 asks
+    /// for nothing.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1000000))]
+    pub standalone_gbytes_per_s: Option<f64>,
+}
+
+const fn page() -> u64 {
+    4096
+}
+
+const fn one() -> u32 {
+    1
 }
 
 /// A flow with its places found.

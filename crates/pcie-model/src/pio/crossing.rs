@@ -1,13 +1,15 @@
 //! From which size on descriptor DMA is the better way.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Layout, MAX_PAYLOAD_BYTES, MessageProfile, Question, Sending};
 use crate::{Model, ModelError};
 
-/// Where descriptor DMA beats write-combined stores. Since the stores go up in steps of 64 B, there is a first size and a
-/// later one from which on it stays so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// Where descriptor DMA beats write-combined stores.
+///
+/// Since the stores go up in steps of 64 B, there is a first size and a later one from which on it stays so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Crossing {
     /// The smallest payload at which DMA is better.
     pub first_bytes: Option<u64>,
@@ -16,7 +18,7 @@ pub struct Crossing {
 }
 
 /// The crossing points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Crossings {
     /// By the latency of a message.
     pub latency: Crossing,

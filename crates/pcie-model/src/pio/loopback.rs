@@ -4,6 +4,7 @@
 //! (a kernel-bypass NIC; the PCIe part was measured inside its firmware).
 
 use pcie_wire::Accounting;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{MessageProfile, Question};
@@ -14,7 +15,7 @@ use crate::{Load, Model, ModelError};
 const LINE_BYTES: u64 = 12;
 
 /// The latency of a looped packet.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Loopback {
     /// Size of the packet, which is the payload of a message.
     pub packet_bytes: u64,

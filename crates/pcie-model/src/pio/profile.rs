@@ -1,6 +1,7 @@
 //! What is known of a core, a device and their link about sending messages: the resolved profile, as JSON brings it.
 
 use pcie_wire::{Accounting, LinkConfiguration, LinkParameters, Piece, TlpKind};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WORD_BYTES;
@@ -11,7 +12,7 @@ use crate::error::above_zero;
 ///
 /// Times are those of one machine on one link. What the link took of them is taken off and put back for another link;
 /// the rest belongs to the core, the root complex and the device, and stays.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageProfile {
     /// Short name.
@@ -19,6 +20,7 @@ pub struct MessageProfile {
     /// The link that the times were measured on.
     pub link: LinkParameters,
     /// Bytes of headers in front of the payload of every message, at least 8.
+    #[schemars(range(min = WORD_BYTES, max = HEADER_BYTES_MAX))]
     pub header_bytes: u32,
     /// The core.
     pub core: Core,
@@ -30,103 +32,135 @@ pub struct MessageProfile {
     pub descriptors: DescriptorPath,
     /// A loopback through the device, where one was measured.
     pub loopback: Option<LoopbackTimes>,
-    /// What comes back on the link, where traces show it; the simulator's only.
+    /// What comes back on the link, where traces show it: steps of simulated messages that hold nothing up.
     pub answers: Option<Answers>,
 }
 
-/// A loopback measured at one size; what the link, the stores and the line take of it grows with the size, the rest stays.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// A loopback through the device, measured at one size.
+///
+/// What the link, the stores and the line take of it grows with the size, the rest stays.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoopbackTimes {
     /// Size of the packet measured.
+    #[schemars(range(min = 1, max = u32::MAX))]
     pub measured_packet_bytes: u32,
     /// From the first store until the packet is back in memory.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub total_ns: f64,
     /// PCIe's part of it.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub pcie_ns: f64,
     /// The line that the packet crosses.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub line_gbps: f64,
 }
 
 /// A core and its write-combining buffers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Core {
     /// Write-combining buffers.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub write_combining_buffers: u32,
     /// Filling one buffer of 64 B with stores.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub fill_ns: f64,
     /// A fence: it flushes the buffers that are not full.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub fence_ns: f64,
     /// Taking a lock that another core held.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub lock_ns: f64,
 }
 
 /// When full buffers follow each other on the link.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StoreTimes {
     /// From the first to the second buffer of a message sent alone.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub first_interval_ns: f64,
     /// From one buffer to the next in a stream.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub stream_interval_ns: f64,
 }
 
 /// The transmit queue of the device, which buffers are written to.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransmitQueue {
-    /// Its space, in whole buffers.
+    /// Its space, in whole buffers of 64 B.
+    #[schemars(range(min = super::BUFFER_BYTES, max = QUEUE_BYTES_MAX))]
     pub capacity_bytes: u32,
     /// The device takes 64 B out of it in this time.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub drain_ns: f64,
     /// From the space being free on the device to the core knowing it.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub credit_return_ns: f64,
 }
 
 /// Descriptor DMA: what crosses the link for a message, and when.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DescriptorPath {
     /// The doorbell's store.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub doorbell_bytes: u32,
     /// A descriptor.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub descriptor_bytes: u32,
     /// What the device writes back of a descriptor.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub write_back_bytes: u32,
     /// An interrupt's write.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub interrupt_bytes: u32,
     /// Messages that one doorbell, one descriptor read and one write-back are for.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_per_doorbell: u32,
     /// Messages that one interrupt is for.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_per_interrupt: u32,
     /// Messages between their doorbell and their payload at one time.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_in_flight: u32,
     /// From the doorbell to the descriptor's completion, packet start to packet start.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub descriptor_ns: f64,
     /// From the doorbell to the request of the payload.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub payload_request_ns: f64,
     /// From the doorbell to the payload's completion.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub payload_ns: f64,
     /// Payload of the message that these times are of.
+    #[schemars(range(min = 1, max = COUNT_MAX))]
     pub measured_payload_bytes: u32,
     /// What the core does for a message: the descriptor, the fence behind it, the doorbell.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub cpu_ns: f64,
 }
 
-/// What comes back on the link: acknowledgements, and messages by stores that the device loops back to host memory.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// What comes back on the link: acknowledgements, and messages by stores that the device loops back.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answers {
     /// From the end of a store at the device that takes stores to its acknowledgement.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub store_acknowledged_ns: f64,
     /// The same of a packet for the device that takes descriptors.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub descriptor_acknowledged_ns: f64,
     /// The same of a request at the root complex.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub request_acknowledged_ns: f64,
     /// From a message leaving the filter to the first write of its buffers to host memory.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub loop_back_ns: f64,
     /// Between these writes, beyond what each takes on the link.
+    #[schemars(range(min = 0, max = 1000000000))]
     pub loop_back_gap_ns: f64,
 }
 
@@ -179,26 +213,39 @@ impl MessageProfile {
                 - path.descriptor_ns
                 - wire_ns(TlpKind::CompletionWithData, batch),
         };
-        for (key, value, remedy) in [
-            ("stores.stream_interval_ns", times.store_gap_ns, "at least what 64 B take on the measured link"),
-            ("stores.first_interval_ns", times.first_store_ns, "at least stores.stream_interval_ns"),
+        for (key, value, left_ns, remedy) in [
+            (
+                "stores.stream_interval_ns",
+                self.stores.stream_interval_ns,
+                times.store_gap_ns,
+                "at least what 64 B take on the measured link",
+            ),
+            (
+                "stores.first_interval_ns",
+                self.stores.first_interval_ns,
+                times.first_store_ns,
+                "at least stores.stream_interval_ns",
+            ),
             (
                 "descriptors.payload_ns",
+                path.payload_ns,
                 times.read_ns,
                 "more than payload_request_ns and the request on the link",
             ),
             (
                 "descriptors.descriptor_ns",
+                path.descriptor_ns,
                 times.doorbell_ns,
                 "at least the doorbell, the request and a read as long as the payload's",
             ),
             (
                 "descriptors.payload_request_ns",
+                path.payload_request_ns,
                 times.parse_ns,
                 "at least descriptor_ns and the descriptor on the link",
             ),
         ] {
-            if value < 0.0 {
+            if left_ns < 0.0 {
                 return Err(ModelError::OutOfRange { key, value, remedy });
             }
         }
@@ -218,12 +265,12 @@ impl MessageProfile {
             ("descriptors.messages_in_flight", path.messages_in_flight),
             ("descriptors.measured_payload_bytes", path.measured_payload_bytes),
         ] {
-            if !(1..=MOST_COUNT).contains(&value) {
+            if !(1..=COUNT_MAX).contains(&value) {
                 return Err(ModelError::OutOfRange { key, value: f64::from(value), remedy: "1 to 4096" });
             }
         }
         let batch_bytes = u64::from(path.descriptor_bytes) * u64::from(path.messages_per_doorbell);
-        if batch_bytes > MOST_BATCH_BYTES {
+        if batch_bytes > BATCH_BYTES_MAX {
             return Err(ModelError::OutOfRange {
                 key: "descriptors.messages_per_doorbell",
                 value: f64::from(path.messages_per_doorbell),
@@ -246,7 +293,7 @@ impl MessageProfile {
             above_zero(key, value)?;
         }
         let header = u64::from(self.header_bytes);
-        if !(WORD_BYTES..=1024).contains(&header) {
+        if !(WORD_BYTES..=HEADER_BYTES_MAX).contains(&header) {
             return Err(ModelError::OutOfRange {
                 key: "header_bytes",
                 value: header as f64,
@@ -254,7 +301,7 @@ impl MessageProfile {
             });
         }
         let capacity = u64::from(self.queue.capacity_bytes);
-        if !(1..=MOST_QUEUE_BYTES).contains(&capacity) || !capacity.is_multiple_of(super::BUFFER_BYTES) {
+        if !(1..=QUEUE_BYTES_MAX).contains(&capacity) || !capacity.is_multiple_of(super::BUFFER_BYTES) {
             return Err(ModelError::OutOfRange {
                 key: "queue.capacity_bytes",
                 value: capacity as f64,
@@ -265,9 +312,10 @@ impl MessageProfile {
     }
 }
 
-const MOST_COUNT: u32 = 4096;
-const MOST_BATCH_BYTES: u64 = 16 << 10;
-const MOST_QUEUE_BYTES: u64 = 64 << 20;
+const COUNT_MAX: u32 = 4096;
+const HEADER_BYTES_MAX: u64 = 1024;
+const BATCH_BYTES_MAX: u64 = 16 << 10;
+const QUEUE_BYTES_MAX: u64 = 64 << 20;
 
 /// What a TLP about `bytes` from an aligned address takes on the link, in ns.
 pub(super) fn tlp_ns(link: &LinkConfiguration, accounting: Accounting, kind: TlpKind, bytes: u32) -> f64 {

@@ -8,12 +8,12 @@
 //! everything else happens that does, then card and root complex look at what they can send.
 
 mod credits;
+mod layouts;
 mod planned;
 mod read;
 mod read_write;
 mod ready;
 mod ring;
-mod shapes;
 mod tags;
 mod write;
 

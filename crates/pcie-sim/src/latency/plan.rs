@@ -6,7 +6,7 @@
 use super::card::{moving_time, pulling_time};
 use super::chance::{Chance, JITTERS, jitters};
 use crate::cache::lines::Line;
-use crate::link::alignment::{Place, Places};
+use crate::link::alignment::{AlignmentClass, AlignmentClasses};
 use crate::link::port::Port;
 use crate::machine::Machine;
 use crate::profile::{CommandPath, DmaPath, RootComplex};
@@ -69,7 +69,7 @@ pub(super) struct Plans<'a> {
     test: &'a Test,
     uplink: Port,
     downlink: Port,
-    places: Places,
+    classes: AlignmentClasses,
     plans: Vec<Plan>,
     reads: Vec<ReadTimes>,
 }
@@ -105,7 +105,7 @@ impl<'a> Plans<'a> {
             test,
             uplink,
             downlink,
-            places: Places::new(&machine.system),
+            classes: AlignmentClasses::new(&machine.system),
             plans: Vec::new(),
             reads: Vec::new(),
         }
@@ -114,16 +114,16 @@ impl<'a> Plans<'a> {
     /// The plan of a transaction that starts at an offset of the buffer, and the tables that plans speak of.
     #[inline(always)]
     pub(super) fn at(&mut self, offset: u64) -> (&Plan, &[ReadTimes]) {
-        let place = self.places.of(offset);
-        let number = match self.places.number(place) {
+        let class = self.classes.of(offset);
+        let number = match self.classes.number(class) {
             Some(number) => number,
-            None => self.work_out(offset, place),
+            None => self.work_out(offset, class),
         };
         (&self.plans[number], &self.reads)
     }
 
     #[cold]
-    fn work_out(&mut self, offset: u64, place: Place) -> usize {
+    fn work_out(&mut self, offset: u64, class: AlignmentClass) -> usize {
         let plan = match (self.test.path, &self.machine.system.device.command) {
             (Path::Command, Some(command)) => self.by_command(command, offset),
             _ => self.by_dma(offset),
@@ -134,7 +134,7 @@ impl<'a> Plans<'a> {
             self.plans.push(plan);
             self.plans.len() - 1
         });
-        self.places.set_number(place, number);
+        self.classes.set_number(class, number);
         number
     }
 

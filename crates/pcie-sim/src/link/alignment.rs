@@ -1,5 +1,5 @@
-//! Where transfers start, as far as that decides how they are cut: the place in a page, and how long the addresses are.
-//! A test starts its transfers at few places, so what belongs to each is worked out once.
+//! Alignment classes: where transfers start, as far as that decides how they are cut (the byte of a page, and how long the
+//! addresses are). The transfers of a test are of few classes, so what belongs to each is worked out once.
 
 use crate::profile::System;
 use pcie_workload::PAGE_BYTES;
@@ -7,19 +7,19 @@ use pcie_workload::PAGE_BYTES;
 const COUNT: usize = 2 * PAGE_BYTES as usize;
 const UNKNOWN: u16 = u16::MAX;
 
-/// The places, and the number of what was worked out for each.
+/// The classes, and the number of what was worked out for each.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct AlignmentClasses {
     low_chunks: Vec<bool>,
     chunk_shift: u32,
     numbers: Box<[u16; COUNT]>,
 }
 
-/// A place: two for each byte of a page.
+/// An alignment class: two for each byte of a page.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(usize);
+pub(crate) struct AlignmentClass(usize);
 
-impl Places {
+impl AlignmentClasses {
     pub(crate) fn new(system: &System) -> Self {
         Self {
             low_chunks: system.chunk_addresses.iter().map(|address| *address < 1 << 32).collect(),
@@ -28,23 +28,23 @@ impl Places {
         }
     }
 
-    /// The place of a transfer that starts at an offset of the buffer.
+    /// The class of a transfer that starts at an offset of the buffer.
     #[inline(always)]
-    pub(crate) fn of(&self, offset: u64) -> Place {
+    pub(crate) fn of(&self, offset: u64) -> AlignmentClass {
         let low = self.low_chunks.get((offset >> self.chunk_shift) as usize).copied().unwrap_or(false);
-        Place((offset % PAGE_BYTES) as usize * 2 + usize::from(low))
+        AlignmentClass((offset % PAGE_BYTES) as usize * 2 + usize::from(low))
     }
 
-    /// The number of what was worked out for a place, if it was.
+    /// The number of what was worked out for a class, if it was.
     #[inline(always)]
-    pub(crate) fn number(&self, place: Place) -> Option<usize> {
-        let number = self.numbers[place.0];
+    pub(crate) fn number(&self, class: AlignmentClass) -> Option<usize> {
+        let number = self.numbers[class.0];
         (number != UNKNOWN).then_some(usize::from(number))
     }
 
-    /// What was worked out for a place has a number.
-    pub(crate) fn set_number(&mut self, place: Place, number: usize) {
-        self.numbers[place.0] = number as u16;
+    /// What was worked out for a class has a number.
+    pub(crate) fn set_number(&mut self, class: AlignmentClass, number: usize) {
+        self.numbers[class.0] = number as u16;
     }
 
     /// The offsets at a byte of a page in the first chunk of the buffer with short addresses and the first with long ones.
@@ -63,12 +63,12 @@ mod tests {
     #[test]
     fn transfers_are_alike_at_the_same_byte_of_a_page_if_their_addresses_are_as_long() {
         let machine = snb();
-        let mut places = Places::new(machine.system());
-        let offsets: Vec<u64> = places.with_both_lengths_of_address(24).collect();
+        let mut classes = AlignmentClasses::new(machine.system());
+        let offsets: Vec<u64> = classes.with_both_lengths_of_address(24).collect();
         let [short, long] = offsets[..] else { panic!("{offsets:?}") };
-        places.set_number(places.of(short), 3);
-        assert_eq!(places.number(places.of(short + PAGE_BYTES)), Some(3));
-        assert_eq!(places.number(places.of(long)), None);
-        assert_eq!(places.number(places.of(short + 1)), None);
+        classes.set_number(classes.of(short), 3);
+        assert_eq!(classes.number(classes.of(short + PAGE_BYTES)), Some(3));
+        assert_eq!(classes.number(classes.of(long)), None);
+        assert_eq!(classes.number(classes.of(short + 1)), None);
     }
 }

@@ -31,7 +31,10 @@ impl<T> Slots<T> {
         &mut self.places[place as usize]
     }
 
+    /// What was put there is done with: its place is used again.
     pub(crate) fn take(&mut self, place: u32) {
+        debug_assert!((place as usize) < self.places.len(), "place {place} was never given out");
+        debug_assert!(!self.free.contains(&place), "place {place} is free already");
         self.free.push(place);
     }
 }

@@ -1,5 +1,6 @@
 //! Why a system, or a test on it, is refused.
 
+use crate::profile::BrokenRule;
 use pcie_wire::ConfigurationError;
 use thiserror::Error;
 
@@ -15,16 +16,12 @@ pub enum SystemError {
         error: ConfigurationError,
     },
     /// A value is out of range.
-    #[error("system {system}: {key} is {value}: {remedy}")]
+    #[error("system {system}: {broken}")]
     Value {
         /// Name of the system.
         system: String,
-        /// Dotted key.
-        key: &'static str,
-        /// The value, as text.
-        value: String,
-        /// What would be right.
-        remedy: &'static str,
+        /// Dotted key, value and remedy.
+        broken: BrokenRule,
     },
 }
 
@@ -64,4 +61,4 @@ pub enum Unsupported {
 }
 
 /// A value that a check lets pass; or its dotted key, the value as text, and what would be right.
-pub(super) type Checked = Result<(), (&'static str, String, &'static str)>;
+pub(super) type Checked = Result<(), BrokenRule>;

@@ -251,6 +251,7 @@ impl<'a> Bus<'a> {
         }
         let access = self.requests.get(request).access;
         self.requests.take(request);
+        debug_assert!(self.tags < self.machine.tags(), "a tag comes back that was not in use");
         self.tags += 1;
         self.plan_uplink(self.now);
         self.close(access)
@@ -275,10 +276,16 @@ impl<'a> Bus<'a> {
     /// A part of an access has come to its end.
     fn close(&mut self, access: Access) -> Option<Happening> {
         let under_way = self.accesses.get_mut(access);
+        debug_assert!(under_way.open > 0, "more of access {access} comes to its end than was begun");
         under_way.open -= 1;
         if under_way.open > 0 {
             return None;
         }
+        let reads = under_way.kind == Kind::DmaRead;
+        debug_assert!(
+            reads || under_way.unsent == 0,
+            "access {access} is over, and a TLP of it has not left"
+        );
         let sent_at = under_way.sent_at.unwrap_or(self.now);
         self.accesses.take(access);
         Some(Happening::Done { access, sent_at })

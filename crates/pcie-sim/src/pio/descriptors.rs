@@ -264,6 +264,13 @@ impl<'a> DescriptorsRun<'a> {
     }
 
     fn finished(mut self) -> DescriptorsOutcome {
+        debug_assert!(
+            self.to_ring.iter().all(VecDeque::is_empty),
+            "messages are left that were not rung for"
+        );
+        debug_assert!(self.to_come.iter().all(|bytes| *bytes == 0), "bytes are left that have not come");
+        debug_assert!(self.waiting.is_empty(), "requests are left that were not sent");
+        debug_assert_eq!(self.tags, self.machine.machine.system.link.tags, "tags are left in use");
         self.outcome.elapsed =
             self.outcome.messages.iter().map(|message| message.written_back).max().unwrap_or_default();
         self.outcome
@@ -405,11 +412,16 @@ impl<'a> DescriptorsRun<'a> {
     }
 
     fn answered(&mut self, number: u32) {
+        debug_assert!(
+            self.tags < self.machine.machine.system.link.tags,
+            "a tag comes back that was not in use"
+        );
         self.tags += 1;
         let request = self.requests[number as usize];
         match request.message {
             None => {
                 let open = &mut self.groups[request.group as usize];
+                debug_assert!(open.requests > 0, "descriptors come that nobody asked for");
                 open.requests -= 1;
                 if open.requests == 0 {
                     let parsed = Picoseconds::from_ns(self.machine.times.parse_ns);
@@ -424,6 +436,7 @@ impl<'a> DescriptorsRun<'a> {
     fn payload_arrived(&mut self, request: Request, message: u32) {
         self.outcome.messages[message as usize].received = self.now;
         let to_come = &mut self.to_come[message as usize];
+        debug_assert!(*to_come >= u64::from(request.piece.length), "message {message} gets more than it has");
         *to_come -= u64::from(request.piece.length);
         if *to_come > 0 {
             return;
@@ -438,6 +451,14 @@ impl<'a> DescriptorsRun<'a> {
     /// Writes a group back, interrupts, and rings for the next.
     fn done(&mut self, group: u32) {
         let messages = self.group(group);
+        debug_assert!(
+            messages.clone().all(|message| self.to_come[message as usize] == 0),
+            "group {group} is done, and bytes of it are still to come"
+        );
+        debug_assert!(
+            messages.clone().all(|message| self.is_under_way(message)),
+            "group {group} is done a second time"
+        );
         let length = self.path.write_back_bytes * messages.len() as u32;
         let offset = u64::from(group) * 64 % PAYLOAD_OFFSET;
         let mut left = self.now;
@@ -454,6 +475,10 @@ impl<'a> DescriptorsRun<'a> {
         let queue = if self.to_ring.len() > 1 { self.groups[group as usize].core as usize } else { 0 };
         self.room[queue] += 1;
         self.ring_next(queue);
+    }
+
+    fn is_under_way(&self, message: u32) -> bool {
+        self.outcome.messages[message as usize].written_back == Picoseconds::ZERO
     }
 
     fn write(&mut self, piece: Piece, is_control: bool) -> Picoseconds {

@@ -24,7 +24,7 @@ use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
 use std::collections::VecDeque;
 
 /// Messages of all connections together; more are not taken up.
-const MOST_MESSAGES: u64 = 1 << 18;
+const MESSAGES_MAX: u64 = 1 << 18;
 
 /// A connection: what it sends, and by which way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,6 +176,10 @@ impl<'a> MuxRun<'a> {
     }
 
     fn finished(mut self) -> MuxOutcome {
+        debug_assert!(
+            self.states.iter().all(|state| state.stored.is_empty() && state.rung.is_empty()),
+            "a message is left that was not received"
+        );
         let (stores, descriptors) = (self.stores.outcome(), self.descriptors.outcome());
         self.outcome.stalls = stores.stalls;
         self.outcome.downstream_bytes = stores.wire_bytes + descriptors.downstream_bytes;
@@ -281,7 +285,7 @@ impl<'a> MuxRun<'a> {
             self.states[core].doing = Doing::Nothing;
             return;
         }
-        if self.outcome.sent >= MOST_MESSAGES {
+        if self.outcome.sent >= MESSAGES_MAX {
             self.outcome.too_many = true;
             return;
         }
@@ -331,7 +335,7 @@ impl<'a> MuxRun<'a> {
         };
         let mut places = vec![];
         let mut frames = vec![];
-        while places.len() < together && self.outcome.sent < MOST_MESSAGES {
+        while places.len() < together && self.outcome.sent < MESSAGES_MAX {
             let payload_bytes = self.next_size(core);
             if payload_bytes <= self.plans[core].stores_up_to_bytes {
                 break;

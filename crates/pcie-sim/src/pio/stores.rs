@@ -1,30 +1,25 @@
 //! The event loop of messages by stores: cores, their buffers, the link, the queues.
 
+mod core;
 #[cfg(test)]
 mod golden;
+mod lock;
+mod looped_back;
 
 use super::filter::Leaving;
-use super::frame::{Word, words};
-use super::plan::{
-    Back, Delivered, Ending, EvictionOrder, Pace, Sharing, StoreMessage, StorePlan, StoresOutcome,
-};
+use super::frame::words;
+use super::plan::{Delivered, Ending, EvictionOrder, Pace, Sharing, StoreMessage, StorePlan, StoresOutcome};
 use super::queue::{BUFFER_WORDS, TransmitQueue};
 use super::{MessageMachine, happens_unless};
 use crate::cache::history::TestKey;
 use crate::link::port::Port;
+use core::{Core, Filled, Flushed, Waiting};
+use lock::{Asked, Lock};
+use looped_back::LoopBack;
 use pcie_model::pio::{BUFFER_BYTES, WORD_BYTES};
 use pcie_time::{Draws, EventQueue, Picoseconds, Stream};
 use pcie_wire::{Piece, TlpKind};
 use std::collections::VecDeque;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    Buffer,
-    Space,
-    Lock,
-    /// For the message before to be delivered.
-    Delivery,
-}
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -46,46 +41,6 @@ enum Event {
     Idle(usize),
 }
 
-/// A buffer, or a part of one, on its way.
-#[derive(Clone, Debug)]
-struct Flushed {
-    queue: usize,
-    message: usize,
-    buffer: u64,
-    first_word: usize,
-    words: Vec<Word>,
-}
-
-#[derive(Clone, Debug)]
-struct Writing {
-    message: usize,
-    words: Vec<Word>,
-    next_word: usize,
-    first_buffer: u64,
-}
-
-#[derive(Clone, Debug)]
-struct CoreState {
-    queue: usize,
-    todo: VecDeque<(usize, Vec<u8>)>,
-    writing: Option<Writing>,
-    free_buffers: u32,
-    flushed: VecDeque<Flushed>,
-    /// When its next buffer may leave: the gap behind the one before is the core's, and the link is free in it.
-    next_send: Picoseconds,
-    waiting: Option<(Waiting, Picoseconds)>,
-    pace: Pace,
-    /// It may start a message: it holds the lock, or needs none.
-    admitted: bool,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Lock {
-    holder: Option<usize>,
-    last: Option<usize>,
-    waiting: VecDeque<usize>,
-}
-
 /// Messages by stores, to be simulated from an idle machine.
 #[derive(Debug)]
 pub struct StoresRun<'a> {
@@ -93,14 +48,14 @@ pub struct StoresRun<'a> {
     plan: StorePlan,
     events: EventQueue<Event>,
     now: Picoseconds,
-    cores: Vec<CoreState>,
+    cores: Vec<Core>,
     queues: Vec<TransmitQueue>,
     /// The messages in each queue, in order.
     in_queue: Vec<VecDeque<(usize, usize)>>,
     lock: Lock,
     port: Port,
-    /// What the device sends on.
-    uplink: Port,
+    /// What a device sends back that answers.
+    loop_back: Option<LoopBack>,
     /// When the port is looked at again.
     port_planned: Option<Picoseconds>,
     next_core: usize,
@@ -134,22 +89,13 @@ impl<'a> StoresRun<'a> {
         let cores: Vec<_> = frames
             .into_iter()
             .enumerate()
-            .map(|(core, frames)| CoreState {
-                queue: core.min(queues - 1),
-                todo: frames
-                    .into_iter()
-                    .map(|frame| {
-                        count += 1;
-                        (count - 1, frame)
-                    })
-                    .collect(),
-                writing: None,
-                free_buffers: buffers,
-                flushed: VecDeque::new(),
-                next_send: Picoseconds::ZERO,
-                waiting: None,
-                pace: plan.pace,
-                admitted: plan.sharing == Sharing::OwnQueues,
+            .map(|(core, frames)| {
+                let todo = frames.into_iter().map(|frame| {
+                    count += 1;
+                    (count - 1, frame)
+                });
+                let admitted = plan.sharing == Sharing::OwnQueues;
+                Core::new(core.min(queues - 1), todo.collect(), buffers, plan.pace, admitted)
             })
             .collect();
         let mut events = EventQueue::default();
@@ -166,7 +112,10 @@ impl<'a> StoresRun<'a> {
             in_queue: vec![VecDeque::new(); queues],
             lock: Lock::default(),
             port: machine.downlink(),
-            uplink: machine.uplink(),
+            loop_back: machine.profile.answers.as_ref().map(|answers| {
+                let piece = Piece { address: 0, length: BUFFER_BYTES as u32 };
+                LoopBack::new(answers, machine.uplink(), machine.tlp_bytes(TlpKind::MemoryWrite, piece))
+            }),
             port_planned: None,
             next_core: 0,
             order: key.draws(Stream::EvictionOrder),
@@ -222,8 +171,7 @@ impl<'a> StoresRun<'a> {
 
     /// Whether a core has written what it was given and, where it is to, has waited until that was done.
     pub(super) fn is_free(&self, core: usize) -> bool {
-        let core = &self.cores[core];
-        core.todo.is_empty() && core.writing.is_none() && core.waiting.is_none()
+        self.cores[core].is_free()
     }
 
     pub(super) fn outcome(&self) -> &StoresOutcome {
@@ -236,6 +184,9 @@ impl<'a> StoresRun<'a> {
     }
 
     fn finished(mut self) -> StoresOutcome {
+        debug_assert!(self.cores.iter().all(Core::is_idle), "a core is left in the middle of a message");
+        debug_assert!(self.in_queue.iter().all(VecDeque::is_empty), "a message is left in a queue");
+        debug_assert!(self.lock.is_idle(), "a core is left with the lock, or waiting for it");
         self.outcome.elapsed =
             self.outcome.messages.iter().map(|message| message.left).max().unwrap_or_default();
         self.outcome
@@ -250,7 +201,7 @@ impl<'a> StoresRun<'a> {
                 self.pump();
             }
             Event::Left(core) => {
-                self.cores[core].free_buffers += 1;
+                self.cores[core].free_buffer();
                 self.wake(core, Waiting::Buffer);
             }
             Event::Arrived(flushed) => {
@@ -295,7 +246,7 @@ impl<'a> StoresRun<'a> {
 
     /// A core starts a message or fills its next buffer, as far as it can.
     fn step(&mut self, core: usize) {
-        if self.cores[core].writing.is_none() {
+        if !self.cores[core].is_writing() {
             if self.cores[core].todo.is_empty() {
                 return;
             }
@@ -304,27 +255,25 @@ impl<'a> StoresRun<'a> {
             }
             self.start_message(core);
         }
-        let Some(writing) = &self.cores[core].writing else { return };
-        let buffer = writing.first_buffer + (writing.next_word / BUFFER_WORDS) as u64;
+        let Some(buffer) = self.cores[core].next_buffer() else { return };
         if !self.queues[self.cores[core].queue].has_space(buffer) {
             self.wait(core, Waiting::Space);
-        } else if self.cores[core].free_buffers == 0 {
+        } else if !self.cores[core].has_free_buffer() {
             self.wait(core, Waiting::Buffer);
         } else {
-            self.fill(core, buffer);
+            self.fill(core);
         }
     }
 
     /// Asks for the lock; false if it is held, or has to travel first.
     fn take_lock(&mut self, core: usize) -> bool {
-        if self.lock.holder.is_some_and(|holder| holder != core) {
-            self.lock.waiting.push_back(core);
+        let asked = self.lock.ask(core);
+        if asked == Asked::Waits {
             self.wait(core, Waiting::Lock);
             return false;
         }
-        self.lock.holder = Some(core);
         self.cores[core].admitted = true;
-        if self.lock.last.replace(core).is_some_and(|last| last != core) {
+        if asked == Asked::HoldsOnceTravelled {
             let travels = Picoseconds::from_ns(self.machine.profile.core.lock_ns);
             self.outcome.stalls.lock += travels;
             self.events.push(self.now + travels, Event::Step(core));
@@ -338,8 +287,7 @@ impl<'a> StoresRun<'a> {
             return;
         }
         self.cores[core].admitted = false;
-        self.lock.holder = None;
-        if let Some(next) = self.lock.waiting.pop_front() {
+        if let Some(next) = self.lock.release(core) {
             self.wake(next, Waiting::Lock);
         }
     }
@@ -355,42 +303,31 @@ impl<'a> StoresRun<'a> {
         let first_buffer = queue.next;
         queue.next += whole_buffers / BUFFER_WORDS as u64;
         self.in_queue[state.queue].push_back((message, core));
-        state.writing = Some(Writing { message, words, next_word: 0, first_buffer });
+        state.begin(message, words, first_buffer);
         self.outcome.messages[message].started = self.now;
     }
 
-    /// Fills a buffer up to where it leaves: when it is full, when the message ends, or when something else needs it.
-    fn fill(&mut self, core: usize, buffer: u64) {
-        let state = &mut self.cores[core];
-        let Some(writing) = &mut state.writing else { return };
-        let first_word = writing.next_word % BUFFER_WORDS;
-        let most = if self.plan.combine { BUFFER_WORDS - first_word } else { 1 };
-        let mut count = 0;
-        while count < most && writing.next_word < writing.words.len() {
-            count += 1;
-            writing.next_word += 1;
-            self.stored += 1;
-            if self.pressure.fraction(self.stored) < self.plan.pressure {
-                break;
-            }
-        }
-        state.free_buffers -= 1;
-        let words = writing.words[writing.next_word - count..writing.next_word].to_vec();
-        let flushed = Flushed { queue: state.queue, message: writing.message, buffer, first_word, words };
-        let by_fence = self.plan.combine
-            && writing.next_word == writing.words.len()
-            && !writing.words.len().is_multiple_of(BUFFER_WORDS);
-        let is_second = writing.next_word > count && self.outcome.messages[writing.message].tlps <= 1;
+    fn fill(&mut self, core: usize) {
+        let Self { plan, pressure, stored, .. } = self;
+        let filled = self.cores[core].fill(plan.combine, || {
+            *stored += 1;
+            pressure.fraction(*stored) < plan.pressure
+        });
+        let Some(Filled { flushed, last, follows }) = filled else { return };
+        let state = &self.cores[core];
+        let in_part = !(flushed.first_word + flushed.words.len()).is_multiple_of(BUFFER_WORDS);
+        let by_fence = self.plan.combine && last && in_part;
+        let is_second = follows && self.outcome.messages[flushed.message].tlps <= 1;
         let times = &self.machine.profile.core;
-        let mut ns = times.fill_ns * count as f64 / BUFFER_WORDS as f64;
+        let mut ns = times.fill_ns * flushed.words.len() as f64 / BUFFER_WORDS as f64;
         if by_fence {
             ns += times.fence_ns;
         }
         let mut end = self.now + Picoseconds::from_ns(ns);
         if state.pace == Pace::Alone && self.plan.combine && is_second {
             // The first two buffers of a message by itself are further apart; what holds up the second is not known.
-            let follows = state.next_send + Picoseconds::from_ns(self.machine.times.first_store_ns);
-            end = end.max(follows);
+            let apart = state.next_send + Picoseconds::from_ns(self.machine.times.first_store_ns);
+            end = end.max(apart);
         }
         self.events.push(end, Event::Written(core, flushed));
     }
@@ -398,9 +335,8 @@ impl<'a> StoresRun<'a> {
     fn written(&mut self, core: usize, flushed: Flushed) {
         self.cores[core].flushed.push_back(flushed);
         self.pump();
-        let done = |writing: &mut Writing| writing.next_word == writing.words.len();
-        if let Some(writing) = self.cores[core].writing.take_if(done) {
-            self.outcome.messages[writing.message].written = self.now;
+        if let Some(message) = self.cores[core].take_written() {
+            self.outcome.messages[message].written = self.now;
             self.release_lock(core);
             if self.cores[core].pace == Pace::Alone {
                 self.wait(core, Waiting::Delivery);
@@ -484,42 +420,20 @@ impl<'a> StoresRun<'a> {
     }
 
     fn leave(&mut self, queue: usize, leaving: Leaving) {
-        let Some((message, core)) = self.in_queue[queue].pop_front() else { return };
+        let waiting = self.in_queue[queue].pop_front();
+        debug_assert!(waiting.is_some(), "queue {queue} gives out a message that nobody wrote");
+        let Some((message, core)) = waiting else { return };
         self.outcome.messages[message].left = self.now;
         match leaving {
             Leaving::Frame(frame) => {
-                self.outcome.messages[message].back = self.loop_back(message, frame.len() as u64);
+                let stored = &self.outcome.messages[message];
+                let answered =
+                    self.loop_back.as_mut().map(|device| device.send(self.now, stored, frame.len() as u64));
+                self.outcome.messages[message].back = answered;
                 self.outcome.delivered.push(Delivered { queue: queue as u32, message, frame });
             }
             Leaving::Dropped => self.outcome.dropped += 1,
         }
         self.events.push(self.now.max(self.cores[core].next_send), Event::Idle(core));
-    }
-
-    /// The device writes a message that has left its filter back to host memory, buffer by buffer, as they were.
-    fn loop_back(&mut self, message: usize, frame_bytes: u64) -> Option<Back> {
-        let answers = self.machine.profile.answers?;
-        let [loop_back, gap, acknowledged] =
-            [answers.loop_back_ns, answers.loop_back_gap_ns, answers.store_acknowledged_ns]
-                .map(Picoseconds::from_ns);
-        let buffers = (frame_bytes.div_ceil(WORD_BYTES) + 1).div_ceil(BUFFER_WORDS as u64);
-        let piece = Piece { address: 0, length: BUFFER_BYTES as u32 };
-        let bytes = self.machine.tlp_bytes(TlpKind::MemoryWrite, piece);
-        let stored = &self.outcome.messages[message];
-        let mut back = Back {
-            first_acknowledged: stored.first_left + acknowledged,
-            last_acknowledged: stored.last_left + acknowledged,
-            ..Back::default()
-        };
-        let mut ready = self.now + loop_back;
-        for nth in 0..buffers {
-            let start = ready.max(self.uplink.free_at());
-            ready = self.uplink.send(start, bytes) + gap;
-            back.last_looped = start;
-            if nth == 0 {
-                back.first_looped = start;
-            }
-        }
-        Some(back)
     }
 }

@@ -1,9 +1,7 @@
 """The joint fit: unknown values of one or several twins from all their rows, by least squares.
 
-What is believed of a value before any row is seen (that of the base, give or take its spread) takes part like
-one more
-row. So the fit is never without a solution, and a value that the rows do not tell shows: its interval is as wide
-afterwards as it was before.
+The prior of a value (that of the base, give or take its spread) takes part like one more row. So the fit is never
+without a solution, and a value for which there is no evidence shows: its interval is as wide afterwards as before.
 """
 
 from collections.abc import Sequence
@@ -22,7 +20,7 @@ _PATIENCE = 5.0
 _TOLERANCE = 2e-3
 """A step that improves the fit by less is within the grain of the simulation."""
 _TOLD_BELOW = 0.5
-"""A value is identified if its interval is narrower than this, relative to what was believed before."""
+"""A value is identified if its interval is narrower than this, relative to its prior."""
 _ROWS_NAMED = 3
 _STANDARD_95 = 1.96
 
@@ -33,12 +31,12 @@ class Unknown:
 
     Attributes:
         parameter: What it is.
-        believed: What it is taken for before any row is seen.
+        prior: What it is taken for before any row is seen.
         twins: Numbers of the twins that share it.
     """
 
     parameter: Parameter
-    believed: float
+    prior: float
     twins: tuple[int, ...] = (0,)
 
 
@@ -50,14 +48,14 @@ class Estimate:
         parameter: The parameter.
         value: Its value.
         half_width: Half of the 95 % confidence interval.
-        rows: The rows that tell it, the most telling first: numbers among those of all twins.
-        identified: Whether the rows tell it.
+        evidence: The rows that show it most, in that order: numbers among those of all twins.
+        identified: Whether they show it.
     """
 
     parameter: Parameter
     value: float | int
     half_width: float
-    rows: tuple[int, ...]
+    evidence: tuple[int, ...]
     identified: bool
 
     @property
@@ -72,29 +70,29 @@ class Estimate:
         return self.value in (self.parameter.low, self.parameter.high)
 
 
-Answering: TypeAlias = dict[tuple[int, str], list[int]]
-"""Numbers of the rows of a twin that answer a parameter at all, by the number of the twin and the key."""
+Evidence: TypeAlias = dict[tuple[int, str], list[int]]
+"""Numbers of the rows of a twin that show a parameter at all, by the number of the twin and the key."""
 
 
 class JointFit:
     """Fits unknowns of some twins to their rows; the twins have the values found afterwards.
 
-    Every row has two residuals, in the order of twins and rows; the beliefs follow, one each.
+    Every row has two residuals, in the order of twins and rows; those of the priors follow, one each.
 
     Attributes:
-        answering: Which rows answer which parameters: found once, and good for another fit of the same twins.
+        evidence: Which rows show which parameters: found once, and good for another fit of the same twins.
     """
 
     def __init__(
-        self, twins: Sequence[Twin], unknowns: Sequence[Unknown], answering: Answering | None = None
+        self, twins: Sequence[Twin], unknowns: Sequence[Unknown], evidence: Evidence | None = None
     ) -> None:
         self._twins = tuple(twins)
         self._unknowns = tuple(unknowns)
-        self._believed = np.array([one.believed for one in unknowns], dtype=np.float64)
+        self._priors = np.array([one.prior for one in unknowns], dtype=np.float64)
         self._spreads = np.array([one.parameter.spread for one in unknowns], dtype=np.float64)
         ends = np.cumsum([0, *(2 * len(twin.rows) for twin in self._twins)])
         self._starts, self._count = ends[:-1], int(ends[-1])
-        self.answering: Answering = {} if answering is None else answering
+        self.evidence: Evidence = {} if evidence is None else evidence
         self._latest: tuple[Vector, Vector] | None = None
 
     def run(self, *, patient: bool = False) -> tuple[list[Estimate], Vector]:
@@ -111,9 +109,9 @@ class JointFit:
         found = np.clip(start, low + margin, high - margin)
         for patience in (_PATIENCE, 1.0) if patient else (1.0,):
             found = least_squares(
-                self._distance,
+                self._residuals,
                 found,
-                jac=self._slopes,
+                jac=self._jacobian,
                 bounds=(low, high),
                 x_scale=self._spreads,
                 loss="cauchy",
@@ -124,8 +122,8 @@ class JointFit:
             ).x
         for number, twin in enumerate(self._twins):
             twin.keep(self._values(found, number))
-        left = self._distance(found)[: self._count]
-        return self._estimates(found, self._slopes(found), left), left
+        left = self._residuals(found)[: self._count]
+        return self._estimates(found, self._jacobian(found), left), left
 
     def _values(self, vector: Vector, twin: int) -> dict[str, float | int]:
         return {
@@ -134,27 +132,27 @@ class JointFit:
             if twin in one.twins
         }
 
-    def _distance(self, vector: Vector) -> Vector:
+    def _residuals(self, vector: Vector) -> Vector:
         parts = []
         for number, twin in enumerate(self._twins):
             [predicted] = twin.predict([self._values(vector, number)])
             parts.append(residuals(twin.rows, predicted))
-        return np.concatenate([*parts, (vector - self._believed) / self._spreads])
+        return np.concatenate([*parts, (vector - self._priors) / self._spreads])
 
-    def _slopes(self, vector: Vector) -> Vector:
+    def _jacobian(self, vector: Vector) -> Vector:
         if self._latest is not None and np.array_equal(self._latest[0], vector):
             return self._latest[1]
-        slopes = np.zeros((self._count + len(self._unknowns), len(self._unknowns)))
-        slopes[self._count :] = np.diag(1 / self._spreads)
+        jacobian = np.zeros((self._count + len(self._unknowns), len(self._unknowns)))
+        jacobian[self._count :] = np.diag(1 / self._spreads)
         for number in range(len(self._twins)):
-            self._add_slopes(slopes, vector, number)
-        self._latest = vector.copy(), slopes
-        return slopes
+            self._add_derivatives(jacobian, vector, number)
+        self._latest = vector.copy(), jacobian
+        return jacobian
 
-    def _add_slopes(self, slopes: Vector, vector: Vector, number: int) -> None:
+    def _add_derivatives(self, jacobian: Vector, vector: Vector, number: int) -> None:
         """Derivatives of one twin's rows over the unknowns' steps, to both sides, all simulated in one call.
 
-        A row that did not answer an unknown the first time is not asked again.
+        A row that did not show an unknown the first time is not asked again.
         """
         twin = self._twins[number]
         mine = [place for place, one in enumerate(self._unknowns) if number in one.twins]
@@ -167,7 +165,7 @@ class JointFit:
             variants += [{**self._values(vector, number), parameter.key: end} for end in ends]
         everything = list(range(len(twin.rows)))
         keys = [(number, self._unknowns[place].parameter.key) for place in mine]
-        asked = [self.answering.get(key, everything) for key in keys]
+        asked = [self.evidence.get(key, everything) for key in keys]
         found = twin.predict(variants, [rows for rows in asked for _ in range(2)])
         for nth, (place, rows) in enumerate(zip(mine, asked, strict=True)):
             measured = [twin.rows[row] for row in rows]
@@ -175,19 +173,19 @@ class JointFit:
             slope = ((above - below) / widths[nth]).reshape(-1, 2)
             begin = self._starts[number]
             for row, pair in zip(rows, slope, strict=True):
-                slopes[begin + 2 * row : begin + 2 * row + 2, place] = pair
-            answering = [row for row, pair in zip(rows, slope, strict=True) if pair.any()]
-            self.answering.setdefault(keys[nth], answering)
+                jacobian[begin + 2 * row : begin + 2 * row + 2, place] = pair
+            showing = [row for row, pair in zip(rows, slope, strict=True) if pair.any()]
+            self.evidence.setdefault(keys[nth], showing)
 
-    def _estimates(self, vector: Vector, slopes: Vector, left: Vector) -> list[Estimate]:
+    def _estimates(self, vector: Vector, jacobian: Vector, left: Vector) -> list[Estimate]:
         weights = 1 / np.sqrt(1 + (left / ROBUST_FROM) ** 2)
-        weighted = slopes.copy()
+        weighted = jacobian.copy()
         weighted[: self._count] *= weights[:, None]
         covariance = np.linalg.inv(weighted.T @ weighted)
         deviations = np.sqrt(np.diag(covariance))
         freedom = max(int(np.count_nonzero(left)) - len(self._unknowns), 1)
         unit = max(1.0, float(np.sqrt(np.sum((left * weights) ** 2) / freedom)))
-        answers = np.abs(slopes[: self._count]).reshape(-1, 2, len(self._unknowns)).max(axis=1)
+        answers = np.abs(jacobian[: self._count]).reshape(-1, 2, len(self._unknowns)).max(axis=1)
         estimates = []
         for place, unknown in enumerate(self._unknowns):
             telling = np.argsort(-answers[:, place], kind="stable")[:_ROWS_NAMED]

@@ -8,7 +8,7 @@ import numpy as np
 
 from pcielab import _core
 from pcielab.analysis.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
-from pcielab.analysis.calibrate.fit import Answering, Estimate, JointFit, Unknown
+from pcielab.analysis.calibrate.fit import Estimate, Evidence, JointFit, Unknown
 from pcielab.analysis.calibrate.idle import (
     IDLE_KEYS,
     Found,
@@ -247,12 +247,12 @@ def _solved(twin: Twin, facts: Facts) -> list[Choice]:
 
 
 def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[list[Estimate], Vector]:
-    """Fits all; those that the rows do not tell go back to the base, and the others are fitted again."""
+    """Fits all; those without evidence go back to the base, and the others are fitted again."""
     unknowns = [Unknown(one, float(base[one.key])) for one in parameters]
     lost: dict[str, Estimate] = {}
-    answering: Answering = {}
+    evidence: Evidence = {}
     while unknowns:
-        estimates, left = JointFit([twin], unknowns, answering).run(patient=not lost)
+        estimates, left = JointFit([twin], unknowns, evidence).run(patient=not lost)
         untold = [one for one in estimates if not one.identified]
         if not untold:
             kept = {one.parameter.key: one for one in estimates} | lost
@@ -260,7 +260,7 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[
         for one in untold:
             value = base[one.parameter.key]
             twin.keep({one.parameter.key: value})
-            lost[one.parameter.key] = replace(one, value=value, rows=())
+            lost[one.parameter.key] = replace(one, value=value, evidence=())
         unknowns = [one for one in unknowns if one.parameter.key not in lost]
     raise InputError("no parameter is told by the rows that are there: give more rows of the suite paper")
 

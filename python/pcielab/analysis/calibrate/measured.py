@@ -1,7 +1,9 @@
 """The measured rows that a machine is calibrated from, and what is recorded of it.
 
-They come from a folder in the published format in which any rows may be missing, or from a store. A row counts if
-it is one of the suite `paper`, for its place there says what the machine had done before.
+They come from a store, or from a folder in the published format in which any rows may be missing. Such a folder
+is read with the importer's own readers and not imported: it may hold a distribution whose row is missing, as that
+of a pack does, for which a store would have no test. A row counts if it is one of the suite `paper`, for its place
+there says what the machine had done before.
 """
 
 import csv

@@ -53,8 +53,7 @@ class Parameter:
     Attributes:
         key: Dotted key of a resolved system.
         low, high: Bounds.
-        spread: How much the value differs among machines, about: the scale of the fit, and the width of what is
-            believed before any row is seen.
+        spread: How much the value differs among machines, about: the scale of the fit, and the width of the prior.
         step: Change that derivatives are taken over; large enough to stand out from the grain of the simulation.
         shown_by: Ways to solve it before the fit, of which the median is taken.
         when: Whether a system has the part that the parameter describes.

@@ -107,7 +107,7 @@ def _choice_note(calibration: "Calibration", choice: Choice) -> str:
 def _note(calibration: "Calibration", estimate: Estimate) -> str:
     if not estimate.identified:
         return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
-    rows = "; ".join(calibration.rows[row].label for row in estimate.rows)
+    rows = "; ".join(calibration.rows[row].label for row in estimate.evidence)
     if estimate.at_bound:
         low, high = estimate.interval
         return f"{NOT_IDENTIFIED} by itself: at its bound, {low:.3g} to {high:.3g} (95 %), mostly from {rows}"

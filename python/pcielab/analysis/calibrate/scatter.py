@@ -24,10 +24,10 @@ _BEFORE_TICKS, _BEHIND_TICKS = 3, 5
 _REFRESHES_TO_TICKS = 40
 _LENGTH_NS = 200.0
 """Over this, about, the refreshes behind the mode are spread: a longer refresh changes little around the mode."""
-_BELIEVED = np.array([4.5, 0.015, 30.0])
-_SPREADS = np.array([3.0, 0.01, 10.0])
+_PRIORS = np.array([4.5, 0.015, 30.0])
+_PRIOR_WIDTHS = np.array([3.0, 0.01, 10.0])
 _WEIGHT = 0.003
-"""How much a belief counts, against ticks whose shares' roots are off by as much."""
+"""How much a prior counts, against ticks whose shares' roots are off by as much."""
 _LOW, _HIGH = np.array([0.5, 0.0, 15.0]), np.array([12.0, 0.05, 60.0])
 
 SCATTER_KEYS = [f"host.root_complex.{key}" for key in ("jitter_ns", "conflict_share", "conflict_ns")]
@@ -53,16 +53,16 @@ def scatter(distribution: Sequence[tuple[int, float]]) -> Scatter | None:
     measured = np.sqrt([shares.get(int(tick), 0.0) for tick in ticks])
     further = sum(share for tick, share in shares.items() if _BEHIND_TICKS <= tick - peak <= _REFRESHES_TO_TICKS)
 
-    def distance(values: _Vector) -> _Vector:
+    def residuals(values: _Vector) -> _Vector:
         found = np.sqrt(_shares(ticks, values))
-        beliefs = _WEIGHT * (values[2:] - _BELIEVED) / _SPREADS
-        return np.concatenate([found - measured, beliefs])
+        priors = _WEIGHT * (values[2:] - _PRIORS) / _PRIOR_WIDTHS
+        return np.concatenate([found - measured, priors])
 
     low = np.concatenate([[(peak - 1) * _TICK_NS, 0.0], _LOW])
     high = np.concatenate([[(peak + 2) * _TICK_NS, 0.4], _HIGH])
-    scale = np.concatenate([[2.0, 0.01], _SPREADS])
-    starts = [np.concatenate([[(peak + place) * _TICK_NS, further], _BELIEVED]) for place in (0.1, 0.5, 0.9)]
-    fits = [least_squares(distance, start, bounds=(low, high), x_scale=scale) for start in starts]
+    scale = np.concatenate([[2.0, 0.01], _PRIOR_WIDTHS])
+    starts = [np.concatenate([[(peak + place) * _TICK_NS, further], _PRIORS]) for place in (0.1, 0.5, 0.9)]
+    fits = [least_squares(residuals, start, bounds=(low, high), x_scale=scale) for start in starts]
     best = min(fits, key=lambda fit: float(fit.cost)).x
     return Scatter(round(float(best[2]), 2), round(float(best[3]), 4), round(float(best[4]), 1))
 

@@ -51,10 +51,10 @@ def test_values_come_out_and_an_outlier_does_not_move_them() -> None:
     assert first.identified
     assert second.identified
     assert not unseen.identified
-    assert unseen.rows == ()
+    assert unseen.evidence == ()
     assert unseen.value == pytest.approx(100.0)
     assert first.half_width < 10 < unseen.half_width
-    assert set(second.rows) == {1, 2}
+    assert set(second.evidence) == {1, 2}
     assert abs(left[8]) > 100
 
 

@@ -3,11 +3,12 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from pcielab import _core
 from pcielab.analysis.calibrate.measured import Row
+from pcielab.analysis.calibrate.predictions import Effort, Prediction
 from pcielab.library.profiles.read import Table
 from pcielab.library.suites import load_suite
 from pcielab.run.running import available_cores
@@ -17,20 +18,6 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 
 Values: TypeAlias = Mapping[str, Any]
 """Values by dotted key."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How many transactions of each row are simulated."""
-
-    latency_samples: int = 4096
-    bandwidth_transactions: int = 8192
-
-    def to_json(self) -> str:
-        """As the simulator takes it."""
-        return json.dumps(
-            {"latency_samples": self.latency_samples, "bandwidth_transactions": self.bandwidth_transactions}
-        )
 
 
 @dataclass(frozen=True)
@@ -113,7 +100,7 @@ class Twin:
             [list(one) for one in wanted] if wanted is not None else [list(range(len(self.rows)))] * len(variants)
         )
         systems = json.dumps([self.with_values(values) for values in variants])
-        found = self._predictor.predict(systems, rows, effort=self.effort.to_json(), progress=self._tell)
+        found = self._predictor.predict(systems, rows, effort=json.dumps(asdict(self.effort)), progress=self._tell)
         return [[_predicted(one) for one in of_system] for of_system in json.loads(found)]
 
     def _tell(self, done: int, total: int) -> None:
@@ -121,6 +108,6 @@ class Twin:
             self._progress(done, total, self.phase)
 
 
-def _predicted(found: dict[str, Any]) -> Predicted:
-    ticks = tuple((int(tick), int(count)) for tick, count in found.get("ticks", ()))
+def _predicted(found: Prediction) -> Predicted:
+    ticks = tuple((tick, count) for tick, count in found.get("ticks", ()))
     return Predicted(found.get("bandwidth_gbps"), found.get("average_ns"), ticks)

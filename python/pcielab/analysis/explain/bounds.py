@@ -5,21 +5,18 @@ measurement, there is the link, and what the run's own latencies say of tags. Su
 does before it sends and after it received, so that a value may be above that bound.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from pcielab import _core, model
+from pcielab import model
 from pcielab.analysis.explain.facts import Facts
 from pcielab.model.addresses import with_addresses
 from pcielab.model.answers import Answer
+from pcielab.model.answers import TestBounds as SystemBounds
+from pcielab.model.questions import system_bounds
 
 _RATE_OF = {"bw-rd": "read", "bw-wr": "write", "bw-rdwr": "rdwr"}
-_ASKED = TypeAdapter(list[dict[str, Any] | None])
-_ANSWER = TypeAdapter(Answer)
 
 
 @dataclass(frozen=True)
@@ -57,13 +54,13 @@ def bounds_of_tests(
 
 
 def _of_system(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestBounds | None]:
-    found = _ASKED.validate_json(_core.test_bounds(system, json.dumps([dict(test) for test in tests])))
-    return [None if one is None else _bounds(one["answer"], one["round_trip_ns"]) for one in found]
+    def told(found: SystemBounds | None) -> TestBounds | None:
+        if found is None:
+            return None
+        held = None if found.round_trip_ns is None else RoundTrip(found.round_trip_ns, "the system's profile")
+        return TestBounds(found.answer, held)
 
-
-def _bounds(answer: Any, round_trip_ns: float | None) -> TestBounds:
-    round_trip = None if round_trip_ns is None else RoundTrip(round_trip_ns, "the system's profile")
-    return TestBounds(_ANSWER.validate_python(answer), round_trip)
+    return [told(found) for found in system_bounds(system, tests)]
 
 
 def _of_link(facts: Facts, test: Mapping[str, Any], latencies: "_Latencies") -> TestBounds:

@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from pcielab.errors import InputError
 from pcielab.library import lspci
 from pcielab.library.profiles.parts import Link
-from pcielab.library.validation import explain
+from pcielab.library.validation import checked
 from pcielab.store import Store
 from pcielab.store.setup import link_parameters
 
@@ -70,10 +68,8 @@ def _told(store: Store, device: Mapping[str, Any]) -> Link | None:
         return None
     values |= {key: parameters[key] for key in _MORE if parameters.get(key) is not None}
     tags = min(device.get("outstanding") or _MOST_TAGS, _MOST_TAGS)
-    try:
-        return Link.model_validate(values | {"tags": tags, "flit": values["generation"] >= 6})
-    except ValidationError as error:
-        raise explain(error, Link, f"{store.path}: device.link") from None
+    content = values | {"tags": tags, "flit": values["generation"] >= 6}
+    return checked(Link, content, f"{store.path}: device.link")
 
 
 def _shown(store: Store, device: Mapping[str, Any]) -> Link | None:

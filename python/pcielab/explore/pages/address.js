@@ -1,11 +1,10 @@
 // The state of the page as an address, and back: what is shared, reloaded, and gone back to.
 
-export const START = {
-  system: "hsw2620", sets: {}, bandwidth: "bw-rd", latency: "lat-rd", size: 64, window: 8192, cache: "cold",
-  pattern: "random", host_offset: 0, device_offset: 0, outstanding: null, seed: 1,
-};
-const NUMBERS = ["size", "window", "host_offset", "device_offset", "outstanding", "seed"];
+export const START = JSON.parse(document.getElementById("controls").dataset.start);
+const isNumber = (word) => word === "seed" || ["number", "range"].includes(document.getElementById(word)?.type);
 const PINS_MOST = 6;
+// What a name has elsewhere: in front, behind, or along the axes of the pictures.
+const TOLD_APART = ["system", "sets", "size", "window", "seed"];
 
 const value = (text) => {
   try {
@@ -31,7 +30,7 @@ const read = (text) => {
   for (const word of Object.keys(START)) {
     if (word === "sets" || !words.has(word)) continue;
     const given = words.get(word);
-    question[word] = NUMBERS.includes(word) ? Number(given) || START[word] : given;
+    question[word] = isNumber(word) ? Number(given) || START[word] : given;
   }
   for (const change of words.getAll("set")) {
     const at = change.indexOf("=");
@@ -60,7 +59,7 @@ export const fromAddress = (search) => {
 // What a question differs in from the unchanged system and the test that the page starts with, in a few words.
 export const named = (question) => {
   const changes = Object.entries(question.sets).map(([key, one]) => `${key.split(".").pop()}=${one}`);
-  const other = ["bandwidth", "latency", "cache", "pattern", "host_offset", "device_offset", "outstanding"]
-    .filter((word) => question[word] !== START[word]).map((word) => question[word]);
+  const other = Object.keys(START).filter((word) => !TOLD_APART.includes(word) && question[word] !== START[word])
+    .map((word) => question[word]);
   return [question.system, ...other, ...changes].join(" ");
 };

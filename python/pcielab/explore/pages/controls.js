@@ -1,4 +1,5 @@
 // The controls: every value of the system, and the words of the test. What they are comes from the server.
+import { START } from "./address.js";
 import { bytes, element } from "./session.js";
 
 const STEPS = 400;
@@ -20,6 +21,9 @@ const scaleOf = (key, own) => {
   };
 };
 
+// The words of a question whose controls are of a kind; those of the system's values come later, and are none of these.
+const asked = (kind) => Object.keys(START).filter((word) => document.getElementById(word)?.matches(kind));
+
 export class Controls {
   constructor(setting, changed) {
     this.setting = setting;
@@ -36,7 +40,7 @@ export class Controls {
   }
 
   listen(question) {
-    for (const word of ["system", "bandwidth", "latency", "cache", "pattern"]) {
+    for (const word of asked("select")) {
       document.getElementById(word).addEventListener("change", (event) => {
         const more = word === "system" ? { sets: {} } : {};
         this.changed({ ...question(), ...more, [word]: event.target.value }, true);
@@ -48,10 +52,10 @@ export class Controls {
       node.addEventListener("input", () => moved(false));
       node.addEventListener("change", () => moved(true));
     }
-    for (const word of ["host_offset", "device_offset", "outstanding"]) {
+    for (const word of asked("input[type=number]")) {
       document.getElementById(word).addEventListener("change", (event) => {
-        const value = event.target.value === "" ? null : Number(event.target.value);
-        this.changed({ ...question(), [word]: value ?? (word === "outstanding" ? null : 0) }, true);
+        const value = event.target.value === "" ? START[word] : Number(event.target.value);
+        this.changed({ ...question(), [word]: value }, true);
       });
     }
     document.getElementById("reset").addEventListener("click", () => this.changed({ ...question(), sets: {} }, true));
@@ -66,10 +70,7 @@ export class Controls {
 
   // Shows a question in the controls of the test.
   show(question, title) {
-    for (const word of ["system", "bandwidth", "latency", "cache", "pattern", "host_offset", "device_offset"]) {
-      document.getElementById(word).value = question[word];
-    }
-    document.getElementById("outstanding").value = question.outstanding ?? "";
+    for (const word of asked("select, input[type=number]")) document.getElementById(word).value = question[word] ?? "";
     for (const word of ["size", "window"]) {
       const places = this.places(word);
       const nearest = places.findIndex((place) => place >= question[word]);

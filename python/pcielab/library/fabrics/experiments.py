@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Self
 
 import pandas as pd
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
+from pcielab.errors import wrong_value
 from pcielab.library import shipped
-from pcielab.library.fabrics.files import Flow
 from pcielab.library.fabrics.flows import frame_of
+from pcielab.library.fabrics.parts import Discipline, Flow
 from pcielab.library.finding import suite_file
-from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.files import check_count
-from pcielab.library.validation import explain
+from pcielab.library.validation import read_as
 
 _MOST_FLOWS = 1_000_000
 _ALL = "*"
@@ -36,7 +36,7 @@ class Experiment(Part):
     """What varies, as `flow.key`, or `*.key` where it is the same for all flows."""
     values: list[float | int] = Field(default=[])
     """Its values."""
-    discipline: Literal["per-flow", "per-destination", "fifo"] = "per-destination"
+    discipline: Discipline = "per-destination"
     """What has credits of its own at every port."""
     warm_up_us: Microseconds = 50.0
     """What is not counted at the beginning."""
@@ -49,9 +49,9 @@ class Experiment(Part):
             return self
         flow, _, key = self.sweep.rpartition(".")
         if flow not in {_ALL, *(one.name for one in self.flows)} or key not in Flow.model_fields:
-            raise ValueError(f"sweep = {self.sweep!r}: give the name of a flow or *, a dot, and a key of flows")
+            raise wrong_value("sweep", repr(self.sweep), "give the name of a flow or *, a dot, and a key of flows")
         if not self.values:
-            raise ValueError("values: give at least one value for the sweep")
+            raise wrong_value("values", "[]", "give at least one value for the sweep")
         return self
 
     @property
@@ -128,9 +128,4 @@ def load_fabric_suite(name_or_path: str) -> FabricSuite:
     Raises:
         InputError: No such suite, or a problem in it.
     """
-    path = suite_file("fabric", name_or_path)
-    content: dict[str, Any] = read_toml(path)
-    try:
-        return FabricSuite.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, FabricSuite, str(path)) from None
+    return read_as(FabricSuite, suite_file("fabric", name_or_path))

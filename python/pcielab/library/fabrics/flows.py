@@ -17,8 +17,8 @@ import pyarrow.parquet
 from pydantic import TypeAdapter, ValidationError
 
 from pcielab.errors import InputError
-from pcielab.library.fabrics.files import Flow
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.fabrics.parts import Flow
+from pcielab.library.validation import checked, suggestion
 from pcielab.wording import named, printable, shown
 
 MOST_FLOWS = 10_000_000
@@ -74,10 +74,7 @@ def flows_of(frame: pd.DataFrame, where: str) -> list[Flow]:
     for number, row in enumerate(frame.to_dict("records"), start=1):
         filled = {str(key): value for key, value in row.items() if not _is_empty(value)}
         given = {key: _READ.get(key, _as_it_is)(value) for key, value in filled.items()}
-        try:
-            flows.append(Flow.model_validate(given))
-        except ValidationError as error:
-            raise explain(error, Flow, f"{where}: flow {number}") from None
+        flows.append(checked(Flow, given, f"{where}: flow {number}"))
     return flows
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from pydantic import ValidationError
 
 from pcielab import _core
 from pcielab.errors import InputError, found_in
@@ -13,8 +12,8 @@ from pcielab.library import shipped
 from pcielab.library.fabrics.files import FabricFile
 from pcielab.library.fabrics.flows import frame_of, read_flows
 from pcielab.library.finding import profile_file
-from pcielab.library.input_files import given_path, read_toml
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.input_files import given_path
+from pcielab.library.validation import read_as, suggestion
 from pcielab.wording import named
 
 
@@ -77,11 +76,7 @@ def load(name_or_path: str) -> Fabric:
         InputError: No such fabric, or a problem in it; the message names file, item, value and remedy.
     """
     path = profile_file("fabric", name_or_path)
-    try:
-        file = FabricFile.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise explain(error, FabricFile, str(path)) from None
-    fabric = Fabric(file, path)
+    fabric = Fabric(read_as(FabricFile, path), path)
     with found_in(path):
         _core.fabric_check(fabric.to_json())
     return fabric

@@ -4,8 +4,6 @@
 What a value does belongs to the simulator; files, defaults, units, provenance and helpful errors belong here.
 """
 
-# Loaded for what it does: rules hold wherever a part is made.
-from pcielab.library.profiles import rules  # noqa: F401
 from pcielab.library.profiles.files import KINDS, Kind, json_schema
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.read import names

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from pcielab.errors import InputError
 from pcielab.library.profiles.nested import known_keys, replaced
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.validation import checked, suggestion
 from pcielab.wording import named
 
 _SHOWN = 8
@@ -50,10 +50,7 @@ def part_with(part: _Part, changes: Mapping[str, object]) -> _Part:
     content = part.model_dump()
     for name, value in changes.items():
         content = replaced(content, key_of(name, model), value)
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, model, model.__name__.lower()) from None
+    return checked(model, content, model.__name__.lower())
 
 
 @cache

@@ -4,17 +4,14 @@ Units are the last word of a key (`walk_ns`, `llc_bytes`). A number is a number 
 written as people say them (`"15M"`).
 """
 
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.quantities import MOST_BYTES, parse_bytes
-
-RULES: dict[type, list[Callable[[Any], None]]] = {}
-"""What has to hold across the keys of a part: functions that raise `ValueError`. `rules` has those of systems."""
 
 
 class Part(BaseModel):
@@ -23,13 +20,6 @@ class Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
-
-    @model_validator(mode="after")
-    def _keeps_to_its_rules(self) -> Self:
-        for kind in reversed(type(self).__mro__):
-            for rule in RULES.get(kind, ()):
-                rule(self)
-        return self
 
     def with_(self, **changes: object) -> Self:
         """This part with changes, by any end of a key that only one key of it has: `llc_ddio_ways=4`.
@@ -41,6 +31,21 @@ class Part(BaseModel):
         from pcielab.library.profiles.naming import part_with
 
         return part_with(self, changes)
+
+
+class Ruled(Part):
+    """A part with rules across its keys, which the compiled half has."""
+
+    rule: ClassVar[str]
+    """Whose rules they are."""
+
+    @model_validator(mode="after")
+    def _keeps_to_its_rules(self) -> Self:
+        for kind in type(self).__mro__:
+            if "rule" in vars(kind):
+                keys = set(cast(type[BaseModel], kind).model_fields)
+                _core.check_part(vars(kind)["rule"], self.model_dump_json(include=keys))
+        return self
 
 
 def _size(value: object) -> object:
@@ -70,6 +75,12 @@ def _credits(most: int) -> BeforeValidator:
     )
 
 
+def _step_bytes(value: object) -> object:
+    if value == "packet" or (type(value) is int and value > 0):
+        return value
+    raise PydanticCustomError("step_bytes", 'give a number above 0, or "packet"')
+
+
 INFINITE: Literal["infinite"] = "infinite"
 """Credits without a limit; a count of all ones, as tools may show them, is none that a receiver advertises."""
 MOST_COUNT = 2**32 - 1
@@ -77,6 +88,8 @@ PAGE_BYTES = 4096
 
 Name = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=200)]
 Title = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=1000)]
+Label = Annotated[str, AfterValidator(plain), Field(max_length=200)]
+"""A name that may be left out."""
 Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
 StepTime = Annotated[float, Field(ge=0, le=1e5)]
 """What a transaction waits for, in ns: microseconds, so that times add up in the simulator's whole numbers."""
@@ -91,5 +104,10 @@ Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str)
 Quantum = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=4096)]
 HeaderCredits = Annotated[int | Literal["infinite"], _credits(1 << 16)]
 DataCredits = Annotated[int | Literal["infinite"], _credits(1 << 20)]
+Amount64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
+Bytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str)]
+"""A size whose key says its range."""
+StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
+"""What a step of a NIC moves."""
 Socket = Annotated[int, Field(ge=0, le=63)]
 Address = Annotated[int, Field(ge=0, le=2**63 - 1, multiple_of=PAGE_BYTES)]

@@ -1,15 +1,15 @@
 """The parts of a system as the simulator takes them: keys, ranges, defaults and what they mean.
 
-Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there. Rules across keys are in
-`pcielab.library.profiles.rules`.
+Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from pcielab.library.profiles.part import (
     Address,
+    Bytes,
     Count,
     DataCredits,
     HeaderCredits,
@@ -18,6 +18,7 @@ from pcielab.library.profiles.part import (
     Padding,
     Part,
     Quantum,
+    Ruled,
     Share,
     Size,
     Size32,
@@ -27,8 +28,10 @@ from pcielab.library.profiles.part import (
 )
 
 
-class Link(Part):
+class Link(Ruled):
     """What the two ends agreed on, and what the card's configuration registers say."""
+
+    rule: ClassVar[str] = "Link"
 
     generation: Literal[1, 2, 3, 4, 5, 6, 7]
     """PCIe generation."""
@@ -109,8 +112,10 @@ class RootComplex(Part):
     """From a TLP's arrival until its credits are back at the card."""
 
 
-class LastLevelCache(Part):
+class LastLevelCache(Ruled):
     """The last-level cache of a socket, and the part of it that DDIO may fill."""
+
+    rule: ClassVar[str] = "LastLevelCache"
 
     llc_bytes: Size
     """Capacity."""
@@ -199,8 +204,10 @@ class Iommu(Part):
     last-level page table translates; 0: walks of all pages overlap."""
 
 
-class WakeCluster(Part):
+class WakeCluster(Ruled):
     """A group of slow wake-ups: they take longer than a plain one by anything between two times."""
+
+    rule: ClassVar[str] = "WakeCluster"
 
     share: Share
     """Share of the transactions that are not fast."""
@@ -226,8 +233,10 @@ class Stalls(Part):
     """How long a stall lasts."""
 
 
-class IdleStates(Part):
+class IdleStates(Ruled):
     """Idle states that a machine falls into when no read keeps it awake."""
+
+    rule: ClassVar[str] = "IdleStates"
 
     gap_ns: Nanoseconds
     """A time without traffic longer than this lets the machine go to sleep."""
@@ -314,7 +323,7 @@ class DmaPath(Part):
     """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
     transfer_bytes_most: Size32
     """Longest transfer."""
-    transfer_multiple_bytes: int = Field(default=1, ge=1, le=4_096)
+    transfer_multiple_bytes: Bytes = Field(default=1, ge=1, le=4_096)
     """Transfers are multiples of so many bytes: others are not supported."""
     tags: int | None = Field(default=None, ge=1, le=16_384)
     """Tags that the card uses, of those that the link gives it; absent: all."""
@@ -418,8 +427,10 @@ class Card(Part):
     """The command path, where the card has one."""
 
 
-class Placement(Part):
+class Placement(Ruled):
     """What a system says itself, besides the link, host and device that it names."""
+
+    rule: ClassVar[str] = "Placement"
 
     name: Name
     """Short name, such as `ib-011-nosp`."""

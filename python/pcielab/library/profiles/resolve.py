@@ -18,7 +18,7 @@ from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.titles import changed_title
-from pcielab.library.validation import explain
+from pcielab.library.validation import explain, place_of
 
 _PART_KINDS: tuple[Kind, ...] = ("link", "host", "device")
 _FILE_ONLY = ("aliases", "base", "provenance", "set")
@@ -211,7 +211,7 @@ def _validated(
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        wrong = {".".join(str(step) for step in detail["loc"]) for detail in error.errors()}
+        wrong = {".".join(str(step) for step in place_of(detail)) for detail in error.errors()}
         where = str(path)
         if changed:
             where = "--set" if wrong <= set(changed) else f"{path} with --set"

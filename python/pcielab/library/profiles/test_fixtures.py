@@ -6,7 +6,7 @@ import pytest
 
 from pcielab.library.profiles import resolve
 
-CRATES = Path(__file__).parents[3] / "crates"
+CRATES = Path(__file__).parents[4] / "crates"
 FIXTURES = CRATES / "pcie-sim" / "tests" / "fixtures"
 RTL_FIXTURES = CRATES / "pcie-rtl" / "tests" / "fixtures"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pcielab.errors import InputError
-from pcielab.library.profiles import resolve
+from pcielab.library.profiles import check_file, resolve
 
 SOURCE = '[provenance]\nsource = "me"\n'
 
@@ -111,7 +111,8 @@ def test_whole_numbers_and_decimals_give_identical_bytes() -> None:
         ("device_socket=1", "snb-e5-2630 has sockets 0 to 0"),
         ("iommu=on", "'off', 'super-pages' or 'four-kib-pages'"),
         ("chunk_bytes=3M", "a power of two"),
-        ("chunk_addresses=[4096, 8192]", "overlap"),
+        ("chunk_addresses=[4096, 8192]", "give multiples of chunk_bytes, which is 4194304"),
+        ("chunk_addresses=[0, 0]", "0x0 twice"),
         ("chunk_addresses=[]", "at least 1 item"),
         ("host=hsw2620", "did you mean hsw-e5-2620v3?"),
     ],
@@ -120,6 +121,27 @@ def test_a_wrong_change_is_explained(change: str, expected: str) -> None:
     message = refused("snb", change)
     assert expected in message
     assert "--set" in message or change.startswith("host=")
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "value", "remedy"),
+    [
+        ("host.llc.ddio_ways=21", "host.llc.ddio_ways", "21", "give at most ways, which is 20"),
+        ("chunk_bytes=5000", "chunk_bytes", "5000", "give a power of two, 4096 to 2^30"),
+        ("memory_socket=3", "memory_socket", "3", "snb-e5-2630 has sockets 0 to 0"),
+    ],
+)
+def test_a_rule_across_keys_says_what_it_is_about(change: str, key: str, value: str, remedy: str) -> None:
+    with pytest.raises(InputError) as caught:
+        resolve("snb", [change])
+    assert (caught.value.key, caught.value.value, caught.value.remedy) == (key, value, remedy)
+
+
+def test_a_rule_holds_in_a_file_of_a_part_alone(tmp_path: Path) -> None:
+    text = f'name = "big"\ntitle = "Big"\nbase = "snb-e5-2630"\n[llc]\nddio_ways = 21\n{SOURCE}'
+    with pytest.raises(InputError, match=r"llc\.ddio_ways = 21: give at most ways, which is 20") as caught:
+        check_file("host", Path(written(tmp_path, "big", text)))
+    assert caught.value.key == "llc.ddio_ways"
 
 
 def test_an_index_beyond_a_list_is_explained() -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from pcielab.errors import wrong_value
 from pcielab.library.profiles.part import Count, Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_transactions
@@ -66,13 +67,13 @@ def check_loop(loop: Sequence[str], axes: dict[Any, list[Any]]) -> None:
     """Refuse a loop that names a list twice, or leaves out one with several entries; and too many tests.
 
     Raises:
-        ValueError: Says which.
+        InputError: Says which.
     """
     if len(set(loop)) < len(loop):
-        raise ValueError(f"loop = {shown(loop)}: each entry once")
+        raise wrong_value("loop", shown(loop), "each entry once")
     unnamed = [axis for axis, values in axes.items() if len(values) > 1 and axis not in loop]
     if unnamed:
-        raise ValueError(f"loop = {shown(loop)}: add {', '.join(unnamed)}, of which there is more than one")
+        raise wrong_value("loop", shown(loop), f"add {', '.join(unnamed)}, of which there is more than one")
     check_count(count(axes))
 
 

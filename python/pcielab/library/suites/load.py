@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
@@ -16,10 +14,8 @@ from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.benchmark import Test
 from pcielab.library.suites.files import Group, SuiteFile
-from pcielab.library.validation import explain, suggestion
+from pcielab.library.validation import checked, suggestion
 from pcielab.wording import named, shown
-
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -74,14 +70,7 @@ def load_suite(name_or_path: str) -> Suite:
     groups = content.get("group")
     for index, group in enumerate(groups if isinstance(groups, list) else []):
         family = group.get("family", "no family") if isinstance(group, dict) else "not a table"
-        _validated(Group, group, f"{path}: group {index + 1} ({named(str(family))})")
-    file = _validated(SuiteFile, content, str(path))
+        checked(Group, group, f"{path}: group {index + 1} ({named(str(family))})")
+    file = checked(SuiteFile, content, str(path))
     entries = tuple(test for group in file.group for test in group.unfold())
     return Suite(file.name, file.title, entries, file.provenance)
-
-
-def _validated(model: type[_Model], content: object, where: str) -> _Model:
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        raise explain(error, model, where) from None

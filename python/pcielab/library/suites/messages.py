@@ -8,25 +8,30 @@ from functools import cached_property
 from itertools import product
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab import _core
-from pcielab.errors import found_in
+from pcielab.errors import found_in, wrong_value
 from pcielab.library import shipped
 from pcielab.library.finding import suite_file
-from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.part import Count, Name, Part, Share, SizeOrNone, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.files import check_count, check_loop, count
+from pcielab.library.suites.message_parameters import (
+    Eviction,
+    MessageConnection,
+    MessageParameters,
+    Pace,
+    QueueSharing,
+    StoreKind,
+    Way,
+)
 from pcielab.library.suites.ranges import Sizes
-from pcielab.library.validation import explain
+from pcielab.library.validation import read_as
+from pcielab.wording import shown
 
-Way: TypeAlias = Literal["uncached", "write-combined", "write-combined-fenced", "descriptors", "mux"]
-Pace: TypeAlias = Literal["alone", "stream"]
 StoreBytes: TypeAlias = Literal[4, 8, 16, 32, 64]
-StoreKind: TypeAlias = Literal["plain", "non-temporal", "direct"]
-Eviction: TypeAlias = Literal["in-order", "random"]
 Axis: TypeAlias = Literal[
     "way", "size", "link", "cores", "sharing", "eviction", "pressure", "store-bytes", "store-kind", "stores-up-to"
 ]
@@ -74,7 +79,7 @@ class Connection(Part):
     """The longest payload that goes by stores, longer ones by descriptors: 0 for none by stores; as the group,
     where absent."""
 
-    def asked(self, pace: Pace) -> dict[str, Any]:
+    def asked(self, pace: Pace) -> MessageConnection:
         """It as the simulator takes it."""
         return {
             "name": self.name,
@@ -103,7 +108,7 @@ class MessageGroup(Part):
     """Links, such as `gen3-x8`; without any, the one of the profile's system."""
     cores: list[Count] = Field(default=[1], min_length=1)
     """Cores that send."""
-    sharing: list[Literal["own-queues", "one-queue"]] = Field(default=["own-queues"], min_length=1)
+    sharing: list[QueueSharing] = Field(default=["own-queues"], min_length=1)
     """A queue for each core, or one and a lock."""
     evictions: list[Eviction] = Field(default=[])
     """Order in which full buffers leave, of a simulated core; without any, `in-order` there, and a real core's
@@ -126,29 +131,25 @@ class MessageGroup(Part):
         self._check_mux()
         check_loop(self.loop, self._axes())
         if "descriptors" in self.ways and max(len(self.store_bytes), len(self.store_kinds)) > 1:
-            raise ValueError(
-                "ways = descriptors with several store_bytes or store_kinds: they have no stores of their own: "
-                "give them a group of their own"
-            )
+            remedy = "they have no several store_bytes or store_kinds: give them a group of their own"
+            raise wrong_value("ways", "descriptors", remedy)
         return self
 
     def _check_mux(self) -> None:
         """Refuse what only a mux has in a group without one, and the other way round."""
         if "mux" not in self.ways:
             if self.connections or self.stores_up_to:
-                raise ValueError('connections and stores_up_to: are of a mux: give ways = ["mux"]')
+                raise wrong_value(
+                    "ways", shown(self.ways), 'connections and stores_up_to are of a mux: give ["mux"]'
+                )
             if self.sizes is None:
-                raise ValueError('sizes: is missing: give payloads, such as [64, "4K"]')
+                raise wrong_value("sizes", "none", 'give payloads, such as [64, "4K"]')
             return
         if len(self.ways) > 1 or not self.connections:
-            raise ValueError("ways = mux: give it a group of its own, with connections")
+            raise wrong_value("ways", shown(self.ways), "a mux has connections: give it a group of its own")
         if self.sizes is not None or self.cores != [1] or self.sharing != ["own-queues"]:
-            raise ValueError("sizes, cores, sharing: are those of the connections of a mux: leave them out")
-        undecided = [connection.name for connection in self.connections if connection.stores_up_to is None]
-        if undecided and not self.stores_up_to:
-            raise ValueError(
-                f"stores_up_to: is missing for {', '.join(undecided)}: give it there, or to the group"
-            )
+            remedy = "sizes, cores and sharing of a mux are those of the connections: leave them out"
+            raise wrong_value("ways", shown(self.ways), remedy)
 
     @property
     def count(self) -> int:
@@ -185,7 +186,7 @@ class MessageGroup(Part):
             link = _LINK.fullmatch(at["link"]) if at["link"] else None
             stores = at["way"] != "descriptors"
             connections = [connection.asked(self.pace) for connection in self.connections]
-            parameters = {
+            parameters: MessageParameters = {
                 "connections": json.dumps(connections, separators=(",", ":")) if connections else None,
                 "cores": len(connections) or at["cores"],
                 "eviction": at["eviction"],
@@ -261,10 +262,7 @@ def load_message_suite(name_or_path: str) -> MessageSuite:
         InputError: No such suite, or a problem in it; the message names file, key, value and remedy.
     """
     path = suite_file("messages", name_or_path)
-    try:
-        file = MessageSuiteFile.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise explain(error, MessageSuiteFile, str(path)) from None
+    file = read_as(MessageSuiteFile, path)
     suite = MessageSuite(file.name, file.title, tuple(file.group), file.provenance)
     with found_in(path):
         _core.check_message_suite(suite.to_json())

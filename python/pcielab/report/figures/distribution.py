@@ -75,14 +75,7 @@ def latency_histogram(
 ) -> Figure:
     """The share of transactions at each tick of the card's timer, logarithmic: what makes up figure 6.
 
-    Args:
-        sources: the runs to draw.
-        path: `dma` or `command`.
-        size_bytes: transfer size.
-        measured: a run to draw beside them.
-
-    Raises:
-        MissingDataError: no run has such a distribution.
+    It is asked for as `latency_cdf` is, and refused as that is.
     """
     curve = _Curve(
         title=f"Latency histogram, {size_bytes} B {PATH_TITLES[path]}",
@@ -105,14 +98,7 @@ def latency_tail(
 ) -> Figure:
     """The share of transactions that take each latency or longer, logarithmic: the tail of figure 6.
 
-    Args:
-        sources: the runs to draw.
-        path: `dma` or `command`.
-        size_bytes: transfer size.
-        measured: a run to draw beside them.
-
-    Raises:
-        MissingDataError: no run has such a distribution.
+    It is asked for as `latency_cdf` is, and refused as that is.
     """
     curve = _Curve(
         title=f"Figure 6 (tail): the slowest transactions, {size_bytes} B {PATH_TITLES[path]}",

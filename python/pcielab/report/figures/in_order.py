@@ -19,11 +19,7 @@ def latencies_in_order(
 ) -> Figure:
     """The latencies of a test one after the other, as far as the store keeps them.
 
-    Args:
-        sources: the runs to draw.
-        path: `dma` or `command`.
-        size_bytes: transfer size.
-        measured: a run to draw beside them.
+    It is asked for as `latency_cdf` is.
 
     Raises:
         MissingDataError: no run keeps latencies in order.

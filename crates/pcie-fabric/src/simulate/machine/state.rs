@@ -69,7 +69,7 @@ impl State {
         is_stream || (request.to_start == 0 && request.to_arrive == 0)
     }
 
-    /// The next TLP that an engine sends, if it has room for one, and the completion that follows the data of a D2H.
+    /// The next TLP that an engine sends, if it has room for one, and the status that follows the data of a D2H.
     pub(super) fn next_transfer(&mut self, place: usize) -> Option<(Tlp, Option<Tlp>)> {
         let engine = self.engines[place].as_mut()?;
         let (requests, flows) = (&mut self.requests, &mut self.flows);
@@ -87,7 +87,7 @@ impl State {
         let completes = request.to_start == 0 && flow.primitive == Primitive::D2h;
         let bytes = bytes as u16;
         let tlp = if writes { self.data(number, bytes) } else { self.ask(number, bytes) };
-        Some((tlp, completes.then(|| self.completion(number))))
+        Some((tlp, completes.then(|| self.status(number))))
     }
 
     /// When what a read asks for has come out of its memory.
@@ -164,9 +164,9 @@ impl State {
         Tlp::new(self.flow(request).paths.acknowledgement, request, Message::Acknowledgement, 0)
     }
 
-    pub(super) fn completion(&self, request: u32) -> Tlp {
+    pub(super) fn status(&self, request: u32) -> Tlp {
         let flow = self.flow(request);
-        let length = flow.completion_bytes;
-        Tlp::new(flow.paths.completion, request, Message::Completion, length)
+        let length = flow.status_bytes;
+        Tlp::new(flow.paths.status, request, Message::Status, length)
     }
 }

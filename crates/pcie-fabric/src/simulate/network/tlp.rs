@@ -36,7 +36,7 @@ impl Tlp {
             0 => Message::Command,
             1 => Message::Ask,
             2 => Message::Data,
-            3 => Message::Completion,
+            3 => Message::Status,
             _ => Message::Acknowledgement,
         }
     }
@@ -66,7 +66,7 @@ impl Tlp {
     #[inline]
     pub(super) fn payload(self) -> u64 {
         match self.message() {
-            Message::Data | Message::Completion => self.length().into(),
+            Message::Data | Message::Status => self.length().into(),
             Message::Command | Message::Ask | Message::Acknowledgement => 0,
         }
     }
@@ -82,7 +82,7 @@ pub(in crate::simulate) enum Message {
     /// Data: posted, or the answer to a read request.
     Data = 2,
     /// The note that a command is done.
-    Completion = 3,
+    Status = 3,
     /// The note of another device that it has the last of the data.
     Acknowledgement = 4,
 }

@@ -1,13 +1,13 @@
 //! DMAs ahead of their time: addresses depend on nothing but the number of the transaction, so they are made in blocks.
 
-use super::shapes::{Alike, Shapes};
+use super::layouts::{Alike, TlpLayouts};
 use pcie_workload::{AddressList, Offsets};
 use std::ops::Range;
 
 /// The DMAs of a test, one after the other, where all are reads or all are writes.
 #[derive(Debug)]
 pub(super) struct Planned<'a> {
-    pub(super) shapes: Shapes<'a>,
+    pub(super) layouts: TlpLayouts<'a>,
     list: &'a AddressList,
     offsets: Offsets<'a>,
     writes: bool,
@@ -15,15 +15,15 @@ pub(super) struct Planned<'a> {
 
 impl<'a> Planned<'a> {
     /// From transaction `first` on.
-    pub(super) fn new(shapes: Shapes<'a>, list: &'a AddressList, first: u64, writes: bool) -> Self {
-        Self { shapes, list, offsets: Offsets::new(list, first), writes }
+    pub(super) fn new(layouts: TlpLayouts<'a>, list: &'a AddressList, first: u64, writes: bool) -> Self {
+        Self { layouts, list, offsets: Offsets::new(list, first), writes }
     }
 
-    /// Where the next DMA starts, and its TLPs: a range of the requests or writes that the shapes know.
+    /// Where the next DMA starts, and its TLPs: a range of the requests or writes that the layouts know.
     #[inline(always)]
     pub(super) fn next(&mut self) -> (u64, Range<u32>) {
         let offset = self.offsets.next_offset();
-        (offset, self.shapes.parts(offset, self.writes))
+        (offset, self.layouts.parts(offset, self.writes))
     }
 
     /// Where the next DMA starts.
@@ -36,9 +36,9 @@ impl<'a> Planned<'a> {
     pub(super) fn alike(&mut self) -> Option<Alike> {
         let mut alike = None;
         for offset in self.list.units().places_in_page() {
-            for offset in self.shapes.with_both_lengths_of_address(offset) {
-                let Range { start, end } = self.shapes.parts(offset, false);
-                let one = (end - start == 1).then(|| self.shapes.alone(start))?;
+            for offset in self.layouts.with_both_lengths_of_address(offset) {
+                let Range { start, end } = self.layouts.parts(offset, false);
+                let one = (end - start == 1).then(|| self.layouts.alone(start))?;
                 if alike.get_or_insert_with(|| one.clone()) != &one {
                     return None;
                 }

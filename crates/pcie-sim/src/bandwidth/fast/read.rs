@@ -10,7 +10,7 @@ mod free;
 mod path;
 mod waiting;
 
-use super::shapes::Alike;
+use super::layouts::Alike;
 use crate::bandwidth::start::{Finished, Start};
 use path::ReadPath;
 use pcie_time::Picoseconds;

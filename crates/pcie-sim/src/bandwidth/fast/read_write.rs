@@ -8,7 +8,7 @@ mod root_port;
 mod waiting;
 
 use super::NEVER;
-use super::shapes::Shapes;
+use super::layouts::TlpLayouts;
 use crate::bandwidth::start::{Finished, Start};
 use crate::root_complex::under_load::Complex;
 use card::{Card, Outgoing, Step};
@@ -21,7 +21,7 @@ use waiting::Waiting;
 /// A test that reads and writes, going on.
 #[derive(Debug)]
 pub(crate) struct ReadWriteRun<'a> {
-    shapes: Shapes<'a>,
+    layouts: TlpLayouts<'a>,
     card: Card<'a>,
     root_port: RootPort,
     complex: Complex<'a>,
@@ -77,7 +77,7 @@ impl<'a> ReadWriteRun<'a> {
         let system = &machine.system;
         let root = &system.host.root_complex;
         Self {
-            shapes: Shapes::new(machine, test, uplink.clone(), downlink.clone()),
+            layouts: TlpLayouts::new(machine, test, uplink.clone(), downlink.clone()),
             card: Card::new(machine, test, list, uplink, first),
             root_port: RootPort::new(machine, key, downlink, first),
             complex: Complex::new(machine.system(), machine.lines(), key, state, first),
@@ -113,7 +113,7 @@ impl<'a> ReadWriteRun<'a> {
         // No completion that is not sent yet arrives before this.
         let answer = self.root_port.next_answer();
         let horizon = if answer == NEVER { NEVER } else { answer + self.flight };
-        let (time, step) = self.card.next_step(&self.shapes);
+        let (time, step) = self.card.next_step(&self.layouts);
         if time <= horizon && time != NEVER {
             self.go_on(time, step);
             return time;
@@ -130,7 +130,7 @@ impl<'a> ReadWriteRun<'a> {
     fn go_on(&mut self, now: Picoseconds, step: Step) {
         match step {
             Step::Issue => {
-                if let Some(tlp) = self.card.issue(now, &mut self.shapes) {
+                if let Some(tlp) = self.card.issue(now, &mut self.layouts) {
                     self.offer(tlp.ready, tlp);
                 }
             }
@@ -150,7 +150,7 @@ impl<'a> ReadWriteRun<'a> {
     /// A TLP is ready: it is sent at once if it can be, or stands in line.
     #[inline]
     fn offer(&mut self, now: Picoseconds, tlp: Outgoing) {
-        if self.card.outgoing.is_empty() && self.card.send_time(&tlp, &self.shapes) <= now {
+        if self.card.outgoing.is_empty() && self.card.send_time(&tlp, &self.layouts) <= now {
             self.send(now, tlp);
         } else {
             self.card.outgoing.push_back(tlp);
@@ -160,10 +160,10 @@ impl<'a> ReadWriteRun<'a> {
     /// Sends a TLP, through the root complex to where its data are there or it is written.
     #[inline]
     fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
-        let left = self.card.send(now, &tlp, &self.shapes);
+        let left = self.card.send(now, &tlp, &self.layouts);
         let arrival = left + self.flight;
         if let Some(tag) = tlp.tag {
-            let request = &self.shapes.requests[tlp.shape as usize];
+            let request = &self.layouts.requests[tlp.layout as usize];
             let piece = Piece { address: tlp.offset + request.start, length: request.length };
             let (credit_back, data) = self.complex.admit(piece, arrival);
             if let Some(credits) = &mut self.card.non_posted {
@@ -172,7 +172,7 @@ impl<'a> ReadWriteRun<'a> {
             self.root_port.ready.add(data, Waiting::new(tag, request.small));
             return;
         }
-        let write = &self.shapes.writes[tlp.shape as usize];
+        let write = &self.layouts.writes[tlp.layout as usize];
         let piece = Piece { address: tlp.offset + write.start, length: write.length };
         self.root_port.write_arrives(arrival);
         let credits_back = self.complex.write(piece, arrival);
@@ -185,11 +185,11 @@ impl<'a> ReadWriteRun<'a> {
     /// Sends the next completion at `now`, if it can be sent then.
     #[inline]
     fn answer(&mut self, now: Picoseconds) {
-        let Some(answer) = self.root_port.answer(now, &self.card, &self.shapes) else { return };
+        let Some(answer) = self.root_port.answer(now, &self.card, &self.layouts) else { return };
         let arrival = answer.left + self.flight;
         self.card.completion_arrives(arrival);
         if answer.last
-            && let Some(done) = self.card.answered(answer.tag, arrival, &self.shapes)
+            && let Some(done) = self.card.answered(answer.tag, arrival, &self.layouts)
         {
             self.completed.reads.push_back(done);
         }

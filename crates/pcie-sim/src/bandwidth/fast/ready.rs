@@ -22,7 +22,7 @@ const REQUEST: Key = (1 << REQUEST_BITS) - 1;
 /// The latest time of a key.
 const LATEST: u64 = Key::MAX >> REQUEST_BITS;
 /// With its base so far back, the list counts from a later one.
-const BASE_AGE_MOST: Picoseconds = Picoseconds(LATEST / 4);
+const BASE_AGE_MAX: Picoseconds = Picoseconds(LATEST / 4);
 const NO_KEY: Key = Key::MAX;
 
 /// Keys by which a new one moves forward without a look at whether it has to.
@@ -156,7 +156,7 @@ impl Ready {
         order.put_back(keys, first, self.end);
         (self.first, self.looked, self.small_ones) = (first, looked, small_ones);
         let now = at.min(limit);
-        if first > self.gone_most || now.since(self.base) > BASE_AGE_MOST {
+        if first > self.gone_most || now.since(self.base) > BASE_AGE_MAX {
             self.clear_away(now);
         }
         at

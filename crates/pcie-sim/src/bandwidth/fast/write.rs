@@ -2,9 +2,9 @@
 
 use super::NEVER;
 use super::credits::DataCredits;
+use super::layouts::TlpLayouts;
 use super::planned::Planned;
 use super::ring::Ring;
-use super::shapes::Shapes;
 use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::start::{Finished, Start};
 use crate::link::credits::data_credits;
@@ -58,7 +58,7 @@ struct Outgoing {
     /// When its data have come out of the card's memory.
     ready: Picoseconds,
     offset: u64,
-    shape: u32,
+    layout: u32,
     /// The transaction that it ends.
     ends: Option<u64>,
 }
@@ -69,13 +69,13 @@ impl<'a> WriteRun<'a> {
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let (device, root) = (&system.device, &system.host.root_complex);
-        let shapes = Shapes::new(machine, test, uplink.clone(), downlink);
+        let layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink);
         let workers = test.outstanding.unwrap_or(u32::MAX).min(device.dma.outstanding);
         let longest = test.size_bytes.min(u64::from(system.link.mps_bytes)) as u32;
         let data_bind = u64::from(root.posted_header_credits.at_most()) * u64::from(data_credits(longest))
             > u64::from(root.posted_data_credits.at_most());
         Self {
-            planned: Planned::new(shapes, list, first, true),
+            planned: Planned::new(layouts, list, first, true),
             left: test.transactions.saturating_sub(first),
             next: first,
             head: Head::default(),
@@ -144,7 +144,7 @@ impl<'a> WriteRun<'a> {
         match &self.data {
             None => time,
             Some(data) => {
-                let length = self.planned.shapes.writes[tlp.shape as usize].length;
+                let length = self.planned.layouts.writes[tlp.layout as usize].length;
                 time.max(data.ready(data_credits(length)))
             }
         }
@@ -166,12 +166,12 @@ impl<'a> WriteRun<'a> {
             self.next += 1;
             self.workers.take();
         }
-        let shape = self.head.tlps.start;
+        let layout = self.head.tlps.start;
         self.head.tlps.start += 1;
         self.issues_at = now + self.clock;
-        self.engine_free = now + self.planned.shapes.writes[shape as usize].pull_time;
+        self.engine_free = now + self.planned.layouts.writes[layout as usize].pull_time;
         let ends = self.head.tlps.is_empty().then_some(self.next - 1);
-        let tlp = Outgoing { ready: self.engine_free, offset: self.head.offset, shape, ends };
+        let tlp = Outgoing { ready: self.engine_free, offset: self.head.offset, layout, ends };
         if self.outgoing.is_empty() && self.send_time(&tlp) <= tlp.ready {
             self.send(tlp.ready, tlp);
         } else {
@@ -182,7 +182,7 @@ impl<'a> WriteRun<'a> {
     /// Sends a TLP, through the root complex to where it is written.
     #[inline(always)]
     fn send(&mut self, now: Picoseconds, tlp: Outgoing) {
-        let write = &self.planned.shapes.writes[tlp.shape as usize];
+        let write = &self.planned.layouts.writes[tlp.layout as usize];
         self.sent_at = now;
         let left = self.uplink.send_units(now, write.uplink_bytes);
         self.uplink.leave_unit(write.gap_bytes);

@@ -1,14 +1,14 @@
 //! The times of a profile, refused where they would not add up in whole numbers of picoseconds.
 
 use crate::machine::error::Checked;
-use crate::profile::System;
+use crate::profile::{BrokenRule, System};
 
 /// The longest time that a profile may give for a step that a transaction waits for, ns. Steps take nanoseconds to
 /// microseconds; that times add up in whole numbers of 64 bits, whatever waits for what, hangs on it.
-const TRANSACTION_NS_MOST: f64 = 1e5;
+const TRANSACTION_NS_MAX: f64 = 1e5;
 const TRANSACTION_TIME: &str = "give ns, 0 to 100000";
 /// The same of what comes between transactions, and of idle states: a second.
-const PAUSE_NS_MOST: f64 = 1e9;
+const PAUSE_NS_MAX: f64 = 1e9;
 const PAUSE_TIME: &str = "give ns, 0 to 1000000000";
 
 /// Refuses a timer whose ticks cannot be counted, and times that are none, or too long.
@@ -19,14 +19,14 @@ pub(super) fn times(system: &System) -> Checked {
     if parts.iter().any(|part| !(1..=u64::from(u32::MAX)).contains(part)) || !(1e-3..=1e9).contains(&tick) {
         let value = format!("{}/{} ns, {} cycles", timer.numerator_ns, timer.denominator, timer.cycles);
         let remedy = "give a tick of 1 ps to 1 s in whole numbers of 32 bits above 0";
-        return Err(("device.timer", value, remedy));
+        return Err(BrokenRule::new("device.timer", value, remedy));
     }
     for (most, remedy, times) in [
-        (TRANSACTION_NS_MOST, TRANSACTION_TIME, transaction_times(system)),
-        (PAUSE_NS_MOST, PAUSE_TIME, pauses(system)),
+        (TRANSACTION_NS_MAX, TRANSACTION_TIME, transaction_times(system)),
+        (PAUSE_NS_MAX, PAUSE_TIME, pauses(system)),
     ] {
         if let Some((key, ns)) = times.into_iter().find(|(_, ns)| !(0.0..=most).contains(ns)) {
-            return Err((key, ns.to_string(), remedy));
+            return Err(BrokenRule::new(key, ns, remedy));
         }
     }
     Ok(())

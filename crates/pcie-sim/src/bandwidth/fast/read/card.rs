@@ -56,7 +56,7 @@ pub(super) struct Head {
 /// A request in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InFlight {
-    pub(super) shape: u32,
+    pub(super) layout: u32,
     /// Its read among those in flight; `ALONE` if it is the only request of it.
     pub(super) read: u32,
     pub(super) transaction: u64,
@@ -69,7 +69,7 @@ pub(super) const ALONE: u32 = u32::MAX;
 pub(super) struct Outgoing {
     pub(super) issued: Picoseconds,
     pub(super) offset: u64,
-    pub(super) shape: u32,
+    pub(super) layout: u32,
     pub(super) tag: u32,
 }
 
@@ -168,12 +168,13 @@ impl Card {
             }
             self.begin_read();
         }
-        let shape = self.head.requests.start;
+        let layout = self.head.requests.start;
         self.head.requests.start += 1;
         let tag = self.tags.take();
-        self.in_flight[tag as usize] = InFlight { shape, read: self.read, transaction: self.transaction - 1 };
+        self.in_flight[tag as usize] =
+            InFlight { layout, read: self.read, transaction: self.transaction - 1 };
         self.issues_at = now + self.clock;
-        Outgoing { issued: now, offset: self.head.offset, shape, tag }
+        Outgoing { issued: now, offset: self.head.offset, layout, tag }
     }
 
     /// Notes how many requests the head has, if it has several.

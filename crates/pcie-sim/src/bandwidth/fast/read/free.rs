@@ -7,7 +7,7 @@ use super::card::InFlight;
 use super::path::ReadPath;
 use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::fast::NEVER;
-use crate::bandwidth::fast::shapes::Alike;
+use crate::bandwidth::fast::layouts::Alike;
 use crate::bandwidth::start::Finished;
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
@@ -32,8 +32,8 @@ impl ReadPath<'_> {
             let (completions, move_time) = if ALIKE {
                 (&alike.completion_bytes[..], alike.move_time)
             } else {
-                let request = planned.shapes.request(in_flight.shape);
-                (planned.shapes.completions(request), request.move_time)
+                let request = planned.layouts.request(in_flight.layout);
+                (planned.layouts.completions(request), request.move_time)
             };
             let mut left = now.max(card.buffers.next());
             for bytes in completions {
@@ -109,11 +109,11 @@ impl ReadPath<'_> {
                 self.ready.add(data, tag, alike.small);
             } else {
                 let request = self.card.issue(time, &mut self.planned);
-                let shape = self.planned.shapes.request(request.shape);
-                let left = uplink.send_units(time, shape.uplink_bytes);
-                let piece = Piece { address: request.offset + shape.start, length: shape.length };
+                let layout = self.planned.layouts.request(request.layout);
+                let left = uplink.send_units(time, layout.uplink_bytes);
+                let piece = Piece { address: request.offset + layout.start, length: layout.length };
                 let (_, data) = self.complex.admit(piece, left + self.flight);
-                self.ready.add(data, request.tag, shape.small);
+                self.ready.add(data, request.tag, layout.small);
             }
         }
         self.uplink = uplink;

@@ -1,9 +1,9 @@
 //! What the reads of a test go through: the card, the uplink, the root complex, the downlink; and how far they have come.
 
 use super::card::Card;
+use crate::bandwidth::fast::layouts::TlpLayouts;
 use crate::bandwidth::fast::planned::Planned;
 use crate::bandwidth::fast::ready::Ready;
-use crate::bandwidth::fast::shapes::Shapes;
 use crate::bandwidth::start::{Finished, Start};
 use crate::link::port::Port;
 use crate::root_complex::under_load::Complex;
@@ -35,12 +35,12 @@ impl<'a> ReadPath<'a> {
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;
-        let shapes = Shapes::new(machine, test, uplink.clone(), downlink.clone());
+        let layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink.clone());
         let complex = Complex::new(machine.system(), machine.lines(), key, state, first);
         let order = key.draws(Stream::CompletionOrder);
         let flight = Picoseconds::from_ns(root.flight_ns);
         let card = Card::new(machine, test, first, complex.least_read());
-        let planned = Planned::new(shapes, list, first, false);
+        let planned = Planned::new(layouts, list, first, false);
         Self {
             planned,
             card,

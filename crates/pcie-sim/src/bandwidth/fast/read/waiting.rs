@@ -22,10 +22,10 @@ impl ReadPath<'_> {
         let mut engine_free = card.engine_free;
         let limit = card.next_send().saturating_add(lookahead);
         let answer = |now: Picoseconds, tag: u32, mut limit: Picoseconds| {
-            let InFlight { shape, read, transaction } = card.in_flight[tag as usize];
-            let request = planned.shapes.request(shape);
+            let InFlight { layout, read, transaction } = card.in_flight[tag as usize];
+            let request = planned.layouts.request(layout);
             let mut left = now.max(card.buffers.next());
-            for bytes in planned.shapes.completions(request) {
+            for bytes in planned.layouts.completions(request) {
                 left = downlink.send_units(left, *bytes);
                 if card.dllp_bytes > 0 {
                     card.arrivals.push(left + flight);
@@ -105,13 +105,13 @@ impl ReadPath<'_> {
     #[inline(always)]
     fn send(&mut self, now: Picoseconds, request: Outgoing) {
         self.card.sent_at = now;
-        let shape = self.planned.shapes.request(request.shape);
-        let left = self.uplink.send_units(now, shape.uplink_bytes);
-        let piece = Piece { address: request.offset + shape.start, length: shape.length };
+        let layout = self.planned.layouts.request(request.layout);
+        let left = self.uplink.send_units(now, layout.uplink_bytes);
+        let piece = Piece { address: request.offset + layout.start, length: layout.length };
         let (credit_back, data) = self.complex.admit(piece, left + self.flight);
         if let Some(credits) = &mut self.card.credits {
             credits.take_until(credit_back);
         }
-        self.ready.add(data, request.tag, shape.small);
+        self.ready.add(data, request.tag, layout.small);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::NEVER;
 use super::super::credits::{DataCredits, HeaderCredits};
-use super::super::shapes::{RequestShape, Shapes};
+use super::super::layouts::{RequestLayout, TlpLayouts};
 use super::super::tags::Tags;
 use crate::bandwidth::card::UPLINK_BACKLOG;
 use crate::bandwidth::start::Finished;
@@ -30,7 +30,7 @@ struct Head {
     transaction: u64,
     offset: u64,
     writes: bool,
-    /// Its TLPs that were not issued yet: a range of the shapes' requests or writes.
+    /// Its TLPs that were not issued yet: a range of the layouts' requests or writes.
     next: u32,
     end: u32,
 }
@@ -38,7 +38,7 @@ struct Head {
 /// A read request in flight, by tag.
 #[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
-    shape: u32,
+    layout: u32,
     dma: u32,
 }
 
@@ -57,8 +57,8 @@ pub(super) struct Outgoing {
     pub(super) ready: Picoseconds,
     /// Where its DMA starts.
     pub(super) offset: u64,
-    /// The place of its shape among the shapes' requests or writes.
-    pub(super) shape: u32,
+    /// The place of its layout among the layouts' requests or writes.
+    pub(super) layout: u32,
     /// The tag of a request.
     pub(super) tag: Option<u32>,
     /// The transaction that a write ends.
@@ -149,10 +149,10 @@ impl<'a> Card<'a> {
 
     /// What the card does next of what is known, and when: never if it has to wait for a completion that was not sent yet.
     #[inline]
-    pub(super) fn next_step(&self, shapes: &Shapes<'_>) -> (Picoseconds, Step) {
+    pub(super) fn next_step(&self, layouts: &TlpLayouts<'_>) -> (Picoseconds, Step) {
         let mut first = (self.issue_time(), Step::Issue);
         if let Some(outgoing) = self.outgoing.front() {
-            let time = self.send_time(outgoing, shapes);
+            let time = self.send_time(outgoing, layouts);
             if time <= first.0 {
                 first = (time, Step::Send);
             }
@@ -186,11 +186,11 @@ impl<'a> Card<'a> {
 
     /// When the TLP that is first in line can be sent.
     #[inline]
-    pub(super) fn send_time(&self, outgoing: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
+    pub(super) fn send_time(&self, outgoing: &Outgoing, layouts: &TlpLayouts<'_>) -> Picoseconds {
         let credit = match outgoing.tag {
             Some(_) => self.non_posted.as_ref().map_or(Picoseconds::ZERO, HeaderCredits::ready),
             None => {
-                let length = shapes.writes[outgoing.shape as usize].length;
+                let length = layouts.writes[outgoing.layout as usize].length;
                 let header = self.posted.as_ref().map_or(Picoseconds::ZERO, HeaderCredits::ready);
                 let data = self
                     .posted_data
@@ -214,7 +214,7 @@ impl<'a> Card<'a> {
 
     /// Takes the head a TLP further, if not too much waits for the uplink; returns the TLP that this makes ready.
     #[inline]
-    pub(super) fn issue(&mut self, now: Picoseconds, shapes: &mut Shapes<'_>) -> Option<Outgoing> {
+    pub(super) fn issue(&mut self, now: Picoseconds, layouts: &mut TlpLayouts<'_>) -> Option<Outgoing> {
         self.send_dllps(now);
         let wait = self.uplink.free_at().since(UPLINK_BACKLOG);
         self.issues_at = now.max(wait);
@@ -222,34 +222,34 @@ impl<'a> Card<'a> {
             return None;
         }
         if self.head.next == self.head.end {
-            self.take_dma(shapes);
+            self.take_dma(layouts);
         }
         let head = &mut self.head;
-        let shape = head.next;
+        let layout = head.next;
         head.next += 1;
         self.issues_at = now + self.clock;
         if head.writes {
-            self.write_engine_free = now + shapes.writes[shape as usize].pull_time;
+            self.write_engine_free = now + layouts.writes[layout as usize].pull_time;
             let ends = (head.next == head.end).then_some(head.transaction);
             let ready = self.write_engine_free;
-            self.pulled = Some(Outgoing { ready, offset: head.offset, shape, tag: None, ends });
+            self.pulled = Some(Outgoing { ready, offset: head.offset, layout, tag: None, ends });
             None
         } else {
             let tag = self.tags.take();
-            self.in_flight[tag as usize] = InFlight { shape, dma: self.read_place };
-            Some(Outgoing { ready: now, offset: head.offset, shape, tag: Some(tag), ends: None })
+            self.in_flight[tag as usize] = InFlight { layout, dma: self.read_place };
+            Some(Outgoing { ready: now, offset: head.offset, layout, tag: Some(tag), ends: None })
         }
     }
 
     #[inline]
-    fn take_dma(&mut self, shapes: &mut Shapes<'_>) {
+    fn take_dma(&mut self, layouts: &mut TlpLayouts<'_>) {
         let transaction = self.next;
         self.next += 1;
         self.workers.take();
         let offset = self.next_offset;
         self.next_offset = self.list.offset(self.next);
         let writes = self.is_write(transaction);
-        let parts = shapes.parts(offset, writes);
+        let parts = layouts.parts(offset, writes);
         if !writes {
             self.read_place = self.vacant.pop().unwrap_or_else(|| {
                 self.reads.push(Read::default());
@@ -262,13 +262,13 @@ impl<'a> Card<'a> {
 
     /// Sends a TLP; its credits are taken once it is known when they are back. Returns when its last byte has left.
     #[inline]
-    pub(super) fn send(&mut self, now: Picoseconds, tlp: &Outgoing, shapes: &Shapes<'_>) -> Picoseconds {
+    pub(super) fn send(&mut self, now: Picoseconds, tlp: &Outgoing, layouts: &TlpLayouts<'_>) -> Picoseconds {
         self.send_dllps(now);
         self.sent_at = now;
         let (bytes, gap_bytes) = match tlp.tag {
-            Some(_) => (shapes.requests[tlp.shape as usize].uplink_bytes, 0),
+            Some(_) => (layouts.requests[tlp.layout as usize].uplink_bytes, 0),
             None => {
-                let write = &shapes.writes[tlp.shape as usize];
+                let write = &layouts.writes[tlp.layout as usize];
                 (write.uplink_bytes, write.gap_bytes)
             }
         };
@@ -291,10 +291,10 @@ impl<'a> Card<'a> {
         }
     }
 
-    /// The shape of the request that has a tag.
+    /// The layout of the request that has a tag.
     #[inline]
-    pub(super) fn request<'s>(&self, tag: u32, shapes: &'s Shapes<'_>) -> &'s RequestShape {
-        &shapes.requests[self.in_flight[tag as usize].shape as usize]
+    pub(super) fn request<'s>(&self, tag: u32, layouts: &'s TlpLayouts<'_>) -> &'s RequestLayout {
+        &layouts.requests[self.in_flight[tag as usize].layout as usize]
     }
 
     /// When there is room for the data of another request.
@@ -318,11 +318,11 @@ impl<'a> Card<'a> {
         &mut self,
         tag: u32,
         arrival: Picoseconds,
-        shapes: &Shapes<'_>,
+        layouts: &TlpLayouts<'_>,
     ) -> Option<Finished> {
-        let InFlight { shape, dma } = self.in_flight[tag as usize];
+        let InFlight { layout, dma } = self.in_flight[tag as usize];
         self.tags.free(tag, arrival);
-        let moved = self.read_engine_free.max(arrival) + shapes.requests[shape as usize].move_time;
+        let moved = self.read_engine_free.max(arrival) + layouts.requests[layout as usize].move_time;
         self.read_engine_free = moved;
         self.buffers[self.buffer] = moved;
         self.buffer = if self.buffer + 1 == self.buffers.len() { 0 } else { self.buffer + 1 };

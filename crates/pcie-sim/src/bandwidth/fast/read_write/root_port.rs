@@ -1,7 +1,7 @@
 //! The root port's side of the link: which completion is sent next, and when.
 
 use super::super::NEVER;
-use super::super::shapes::Shapes;
+use super::super::layouts::TlpLayouts;
 use super::card::Card;
 use super::waiting::Ready;
 use crate::cache::history::TestKey;
@@ -27,7 +27,7 @@ pub(super) struct RootPort {
 #[derive(Clone, Copy, Debug)]
 struct Answering {
     tag: u32,
-    /// Its completions that were not sent yet: a range of the shapes' completions.
+    /// Its completions that were not sent yet: a range of the layouts' completions.
     next: u32,
     end: u32,
 }
@@ -80,7 +80,7 @@ impl RootPort {
         &mut self,
         now: Picoseconds,
         card: &Card<'_>,
-        shapes: &Shapes<'_>,
+        layouts: &TlpLayouts<'_>,
     ) -> Option<Answer> {
         while self.writes.front().is_some_and(|arrival| *arrival <= now) {
             let arrival = self.writes.pop_front()?;
@@ -94,7 +94,7 @@ impl RootPort {
             Some(answering) => answering,
             None => {
                 let tag = self.ready.choose(now);
-                let (next, end) = card.request(tag, shapes).completions;
+                let (next, end) = card.request(tag, layouts).completions;
                 let chosen = Answering { tag, next, end };
                 let room = card.room_at();
                 if room > now {
@@ -105,7 +105,7 @@ impl RootPort {
                 chosen
             }
         };
-        let left = self.downlink.send_units(now, shapes.completion_bytes[next as usize]);
+        let left = self.downlink.send_units(now, layouts.completion_bytes[next as usize]);
         let last = next + 1 == end;
         self.looks_at = left;
         self.answering = (!last).then_some(Answering { tag, next: next + 1, end });

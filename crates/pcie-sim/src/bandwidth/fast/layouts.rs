@@ -3,7 +3,7 @@
 //! Splitting depends on where in a page a DMA starts and on how long its addresses are, and a test starts its DMAs at few
 //! places of a page. So each kind of DMA is worked out once.
 
-use crate::link::alignment::{Place, Places};
+use crate::link::alignment::{AlignmentClass, AlignmentClasses};
 use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_time::Picoseconds;
@@ -24,7 +24,7 @@ pub(super) struct Alike {
 
 /// A read request of a DMA.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RequestShape {
+pub(super) struct RequestLayout {
     /// Where it starts, from the start of the DMA.
     pub(super) start: u64,
     pub(super) length: u32,
@@ -34,13 +34,13 @@ pub(super) struct RequestShape {
     pub(super) small: bool,
     /// What the data engine takes to move its data.
     pub(super) move_time: Picoseconds,
-    /// The completions that answer it: a range of [`Shapes::completion_bytes`].
+    /// The completions that answer it: a range of [`TlpLayouts::completion_bytes`].
     pub(super) completions: (u32, u32),
 }
 
 /// A write TLP of a DMA.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct WriteShape {
+pub(super) struct WriteLayout {
     /// Where it starts, from the start of the DMA.
     pub(super) start: u64,
     pub(super) length: u32,
@@ -51,14 +51,14 @@ pub(super) struct WriteShape {
     pub(super) pull_time: Picoseconds,
 }
 
-/// The parts of a DMA: ranges of [`Shapes::requests`] and [`Shapes::writes`].
+/// The parts of a DMA: ranges of [`TlpLayouts::requests`] and [`TlpLayouts::writes`].
 #[derive(Clone, Copy, Debug)]
-struct Shape {
+struct TlpLayout {
     requests: (u32, u32),
     writes: (u32, u32),
 }
 
-impl Shape {
+impl TlpLayout {
     /// The requests of a read, or the TLPs of a write.
     #[inline]
     fn parts(&self, of_write: bool) -> Range<u32> {
@@ -67,30 +67,30 @@ impl Shape {
     }
 }
 
-/// The shapes met so far.
+/// The layouts met so far.
 #[derive(Debug)]
-pub(super) struct Shapes<'a> {
+pub(super) struct TlpLayouts<'a> {
     machine: &'a Machine,
     test: &'a Test,
     uplink: Port,
     downlink: Port,
-    places: Places,
-    shapes: Vec<Shape>,
-    pub(super) requests: Vec<RequestShape>,
-    pub(super) writes: Vec<WriteShape>,
+    classes: AlignmentClasses,
+    layouts: Vec<TlpLayout>,
+    pub(super) requests: Vec<RequestLayout>,
+    pub(super) writes: Vec<WriteLayout>,
     /// What completions occupy on the downlink.
     pub(super) completion_bytes: Vec<u64>,
 }
 
-impl<'a> Shapes<'a> {
+impl<'a> TlpLayouts<'a> {
     pub(super) fn new(machine: &'a Machine, test: &'a Test, uplink: Port, downlink: Port) -> Self {
         Self {
             machine,
             test,
             uplink,
             downlink,
-            places: Places::new(&machine.system),
-            shapes: Vec::new(),
+            classes: AlignmentClasses::new(&machine.system),
+            layouts: Vec::new(),
             requests: Vec::new(),
             writes: Vec::new(),
             completion_bytes: Vec::new(),
@@ -100,29 +100,29 @@ impl<'a> Shapes<'a> {
     /// The parts of a DMA at an offset of the buffer: a range of the requests, or of the writes.
     #[inline]
     pub(super) fn parts(&mut self, offset: u64, of_write: bool) -> Range<u32> {
-        let place = self.places.of(offset);
-        match self.places.number(place) {
-            Some(number) => self.shapes[number].parts(of_write),
-            None => self.work_out(offset, place).parts(of_write),
+        let class = self.classes.of(offset);
+        match self.classes.number(class) {
+            Some(number) => self.layouts[number].parts(of_write),
+            None => self.work_out(offset, class).parts(of_write),
         }
     }
 
-    /// The shape of a read request.
+    /// The layout of a read request.
     #[inline]
-    pub(super) fn request(&self, shape: u32) -> &RequestShape {
-        &self.requests[shape as usize]
+    pub(super) fn request(&self, layout: u32) -> &RequestLayout {
+        &self.requests[layout as usize]
     }
 
     /// What the completions that answer a request occupy on the downlink.
     #[inline]
-    pub(super) fn completions(&self, request: &RequestShape) -> &[u64] {
+    pub(super) fn completions(&self, request: &RequestLayout) -> &[u64] {
         let (first, end) = request.completions;
         &self.completion_bytes[first as usize..end as usize]
     }
 
     /// What is to be known of a request that is all of its read.
-    pub(super) fn alone(&self, shape: u32) -> Alike {
-        let request = self.request(shape);
+    pub(super) fn alone(&self, layout: u32) -> Alike {
+        let request = self.request(layout);
         Alike {
             length: request.length,
             small: request.small,
@@ -134,11 +134,11 @@ impl<'a> Shapes<'a> {
 
     /// The offsets at a place of a page in the first chunk of the buffer with short addresses and the first with long ones.
     pub(super) fn with_both_lengths_of_address(&self, place: u64) -> impl Iterator<Item = u64> + use<> {
-        self.places.with_both_lengths_of_address(place)
+        self.classes.with_both_lengths_of_address(place)
     }
 
     #[cold]
-    fn work_out(&mut self, offset: u64, place: Place) -> Shape {
+    fn work_out(&mut self, offset: u64, class: AlignmentClass) -> TlpLayout {
         let (machine, size) = (self.machine, self.test.size_bytes);
         let first_request = self.requests.len() as u32;
         for piece in machine.read_requests(offset, size) {
@@ -148,7 +148,7 @@ impl<'a> Shapes<'a> {
         let first_write = self.writes.len() as u32;
         for piece in machine.write_tlps(offset, size) {
             let start = piece.address - offset;
-            self.writes.push(WriteShape {
+            self.writes.push(WriteLayout {
                 start,
                 length: piece.length,
                 uplink_bytes: self.uplink.in_units(machine.tlp_bytes(TlpKind::MemoryWrite, piece)),
@@ -156,16 +156,16 @@ impl<'a> Shapes<'a> {
                 pull_time: machine.pull_time(self.test, start, u64::from(piece.length)),
             });
         }
-        let shape = Shape {
+        let layout = TlpLayout {
             requests: (first_request, self.requests.len() as u32),
             writes: (first_write, self.writes.len() as u32),
         };
-        self.places.set_number(place, self.shapes.len());
-        self.shapes.push(shape);
-        shape
+        self.classes.set_number(class, self.layouts.len());
+        self.layouts.push(layout);
+        layout
     }
 
-    fn cut(&mut self, offset: u64, piece: Piece) -> RequestShape {
+    fn cut(&mut self, offset: u64, piece: Piece) -> RequestLayout {
         let machine = self.machine;
         let first = self.completion_bytes.len() as u32;
         let mut completions = machine.completions(piece);
@@ -173,7 +173,7 @@ impl<'a> Shapes<'a> {
             let last = completions.is_done();
             self.completion_bytes.push(machine.completion_units(&self.downlink, piece, completion, last));
         }
-        RequestShape {
+        RequestLayout {
             start: piece.address - offset,
             length: piece.length,
             uplink_bytes: machine.request_units(&self.uplink, piece),

@@ -1,15 +1,14 @@
-//! The simulator as a device and a host.
+//! The simulator as a device.
 //!
-//! The two share one simulated machine. Sampling is honest about the history within a test: batches start at places
+//! Sampling is honest about the history within a test: batches start at places
 //! spread over the whole published run, each with the machine in the state in which the transactions before it leave it.
 
+use crate::host::{SharedMachine, SimulatedHost};
 use pcie_bench::{
-    BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, Host, HostFacts, LatencySlice, Samples, Start,
-    TimerFacts,
+    BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, LatencySlice, Samples, Start, TimerFacts,
 };
-use pcie_sim::profile::System;
-use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
-use pcie_time::{Picoseconds, Stream};
+use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State};
+use pcie_time::Picoseconds;
 use pcie_workload::{AddressList, Test};
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -27,56 +26,30 @@ const BANDWIDTH_WARM_UP: u64 = 2048;
 /// Places of the run that each round of sampling looks at.
 const PLACES: u64 = 4;
 
+/// The simulated card.
 #[derive(Debug)]
-struct Shared {
-    machine: Arc<Machine>,
-    state: State,
-    key: TestKey,
+struct SimulatedDevice {
+    shared: Rc<RefCell<SharedMachine>>,
     samples: Samples,
     engine: Engine,
 }
 
-/// The simulated card.
-#[derive(Debug)]
-struct SimulatedDevice {
-    bench: Rc<RefCell<Shared>>,
-}
-
-/// The simulated host.
-#[derive(Debug)]
-struct SimulatedHost {
-    bench: Rc<RefCell<Shared>>,
-}
-
 /// A device and a host on one simulated machine, after boot.
 pub(crate) fn simulated_bench(machine: Arc<Machine>, samples: Samples, engine: Engine) -> Bench {
-    let state = machine.boot();
-    let key = TestKey { seed: 0, test: 0 };
-    let bench = Rc::new(RefCell::new(Shared { machine, state, key, samples, engine }));
+    let shared = Rc::new(RefCell::new(SharedMachine::after_boot(machine)));
     Bench {
-        device: Box::new(SimulatedDevice { bench: Rc::clone(&bench) }),
-        host: Box::new(SimulatedHost { bench }),
+        device: Box::new(SimulatedDevice { shared: Rc::clone(&shared), samples, engine }),
+        host: Box::new(SimulatedHost::new(shared)),
     }
 }
 
-impl Shared {
-    /// The test as the card carries it out: its journal or counter may hold fewer transactions than asked for.
-    fn carried_out(&self, test: &Test) -> Result<Test, DeviceError> {
-        self.machine.supports(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
-        Ok(Test { transactions: self.machine.transactions(test), ..test.clone() })
-    }
+/// The test as the card carries it out: its journal or counter may hold fewer transactions than asked for.
+fn carried_out(machine: &Machine, test: &Test) -> Result<Test, DeviceError> {
+    machine.supports(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
+    Ok(Test { transactions: machine.transactions(test), ..test.clone() })
+}
 
-    fn list(&self, test: &Test) -> AddressList {
-        AddressList::new(test, self.key.draws(Stream::Addresses))
-    }
-
-    /// Leaves the machine as the whole test leaves it, as far as the next test can see.
-    fn complete(&mut self, test: &Test, list: &AddressList) {
-        if self.machine.is_stateful() && self.machine.leaves_traces(test) {
-            self.machine.advance(&mut self.state, test, list, 0..test.transactions);
-        }
-    }
-
+impl SimulatedDevice {
     /// Calls `batch` with the state at, and the number of, the first transaction of each batch to simulate, and with the
     /// number that count, until it breaks off. A batch simulates `lead` transactions more, before those that count.
     ///
@@ -84,6 +57,7 @@ impl Shared {
     /// before, and all together never more than the test asks for.
     fn for_each_batch(
         &self,
+        shared: &SharedMachine,
         test: &Test,
         list: &AddressList,
         (least, lead): (u64, u64),
@@ -93,7 +67,7 @@ impl Shared {
         let stratum = total / PLACES;
         let shortest = least.next_multiple_of(list.pass());
         if self.samples == Samples::Full || 2 * shortest + lead >= stratum {
-            let _ = batch(self.state.clone(), 0, total);
+            let _ = batch(shared.state().clone(), 0, total);
             return;
         }
         let mut left = total;
@@ -105,13 +79,13 @@ impl Shared {
             }
             left -= PLACES * length;
             let shift = (f64::from(round + 1) * 0.618_033_988_749_894_9).fract();
-            let mut state = self.state.clone();
+            let mut state = shared.state().clone();
             let mut at = 0;
             for place in 0..PLACES {
                 // Even, so that the batches of a read-write test start alike.
                 let start = (place * stratum + ((stratum - lead - length) as f64 * shift) as u64) & !1;
-                if self.machine.leaves_traces(test) {
-                    self.machine.advance(&mut state, test, list, at..start);
+                if shared.machine().leaves_traces(test) {
+                    shared.machine().advance(&mut state, test, list, at..start);
                     at = start;
                 }
                 if batch(state.clone(), start, length).is_break() {
@@ -124,8 +98,8 @@ impl Shared {
 
 impl Device for SimulatedDevice {
     fn facts(&self) -> DeviceFacts {
-        let bench = self.bench.borrow();
-        let card = &bench.machine.system().device;
+        let shared = self.shared.borrow();
+        let card = &shared.machine().system().device;
         let timer = card.timer;
         DeviceFacts {
             name: card.name.clone(),
@@ -145,18 +119,16 @@ impl Device for SimulatedDevice {
     }
 
     fn begin(&mut self, start: Start<'_>) {
-        self.bench.borrow_mut().key = TestKey { seed: start.seed, test: start.position };
+        self.shared.borrow_mut().begin(start);
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
-        let bench = &mut *self.bench.borrow_mut();
-        bench.machine.thrash_from_device(&mut bench.state, bench.key);
+        self.shared.borrow_mut().thrash_from_device();
         Ok(())
     }
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
-        let bench = &mut *self.bench.borrow_mut();
-        bench.machine.warm_from_device(&mut bench.state, window_bytes);
+        self.shared.borrow_mut().warm_from_device(window_bytes);
         Ok(())
     }
 
@@ -165,16 +137,16 @@ impl Device for SimulatedDevice {
         test: &Test,
         sink: &mut dyn FnMut(&LatencySlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
-        let bench = &mut *self.bench.borrow_mut();
-        let test = bench.carried_out(test)?;
-        let list = bench.list(&test);
-        let slice_length = match bench.samples {
+        let shared = &mut *self.shared.borrow_mut();
+        let test = carried_out(shared.machine(), test)?;
+        let list = shared.list(&test);
+        let slice_length = match self.samples {
             Samples::Full => FULL_SLICE,
             Samples::Adaptive => LATENCY_BATCH.next_multiple_of(list.pass()),
         };
         let mut uncounted = None;
-        bench.for_each_batch(&test, &list, (LATENCY_BATCH, 0), |state, first, count| {
-            let mut run = LatencyRun::new(&bench.machine, &test, &list, bench.key, state, first);
+        self.for_each_batch(shared, &test, &list, (LATENCY_BATCH, 0), |state, first, count| {
+            let mut run = LatencyRun::new(shared.machine(), &test, &list, shared.key(), state, first);
             let mut left = count;
             while left > 0 {
                 let length = left.min(slice_length);
@@ -196,7 +168,7 @@ impl Device for SimulatedDevice {
             }
             ControlFlow::Continue(())
         });
-        bench.complete(&test, &list);
+        shared.complete(&test, &list);
         match uncounted {
             Some(latency) => Err(DeviceError::Failed(format!(
                 "a latency of {latency} is more than 2^32 ticks of the timer: give device.timer a longer tick"
@@ -210,14 +182,14 @@ impl Device for SimulatedDevice {
         test: &Test,
         sink: &mut dyn FnMut(BandwidthSlice) -> ControlFlow<()>,
     ) -> Result<(), DeviceError> {
-        let bench = &mut *self.bench.borrow_mut();
-        let test = bench.carried_out(test)?;
-        let list = bench.list(&test);
+        let shared = &mut *self.shared.borrow_mut();
+        let test = carried_out(shared.machine(), test)?;
+        let list = shared.list(&test);
         let adaptive_slice = BANDWIDTH_BATCH.next_multiple_of(list.pass());
-        let lead = BANDWIDTH_WARM_UP.max(bench.machine.transactions_to_fill(&test));
-        bench.for_each_batch(&test, &list, (BANDWIDTH_BATCH, lead), |state, first, count| {
+        let lead = BANDWIDTH_WARM_UP.max(shared.machine().transactions_to_fill(&test));
+        self.for_each_batch(shared, &test, &list, (BANDWIDTH_BATCH, lead), |state, first, count| {
             let mut run =
-                BandwidthRun::new(bench.engine, &bench.machine, &test, &list, bench.key, state, first);
+                BandwidthRun::new(self.engine, shared.machine(), &test, &list, shared.key(), state, first);
             let whole = count == test.transactions;
             let (slice_length, mut before) = match whole {
                 true => (FULL_SLICE, Picoseconds::ZERO),
@@ -233,50 +205,19 @@ impl Device for SimulatedDevice {
             }
             ControlFlow::Continue(())
         });
-        bench.complete(&test, &list);
+        shared.complete(&test, &list);
         Ok(())
     }
 
     fn is_stateful(&self) -> bool {
-        self.bench.borrow().machine.is_stateful()
+        self.shared.borrow().machine().is_stateful()
     }
 
     fn replay_state(&mut self, test: &Test) {
-        let bench = &mut *self.bench.borrow_mut();
-        if let Ok(test) = bench.carried_out(test) {
-            let list = bench.list(&test);
-            bench.complete(&test, &list);
+        let shared = &mut *self.shared.borrow_mut();
+        if let Ok(test) = carried_out(shared.machine(), test) {
+            let list = shared.list(&test);
+            shared.complete(&test, &list);
         }
-    }
-}
-
-/// What a simulated host says of itself.
-pub(crate) fn host_facts(system: &System) -> HostFacts {
-    HostFacts {
-        name: system.host.name.clone(),
-        sockets: Some(system.host.sockets),
-        llc_bytes: Some(system.host.llc.llc_bytes),
-        buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
-        device_socket: Some(system.device_socket),
-        memory_socket: Some(system.memory_socket),
-        program_socket: Some(system.program_socket),
-        hardware: None,
-    }
-}
-
-impl Host for SimulatedHost {
-    fn facts(&self) -> HostFacts {
-        host_facts(self.bench.borrow().machine.system())
-    }
-
-    fn thrash(&mut self) -> Result<(), DeviceError> {
-        self.bench.borrow_mut().state.thrash_from_host();
-        Ok(())
-    }
-
-    fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
-        let bench = &mut *self.bench.borrow_mut();
-        bench.machine.warm_from_host(&mut bench.state, window_bytes, bench.key);
-        Ok(())
     }
 }

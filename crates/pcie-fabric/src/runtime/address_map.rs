@@ -19,14 +19,14 @@ const UNSEEN_REGION_BITS: u32 = 48;
 
 /// Hosts and initialised devices.
 #[derive(Debug)]
-pub(super) struct Places {
-    hosts: BTreeMap<NodeId, HostPlace>,
+pub(super) struct AddressMap {
+    hosts: BTreeMap<NodeId, HostMap>,
     devices: BTreeMap<NodeId, Vec<Region>>,
 }
 
 /// A host: its memory, and what is mapped into its addresses.
 #[derive(Debug)]
-pub(super) struct HostPlace {
+pub(super) struct HostMap {
     name: String,
     sockets: u32,
     pub memory: Segments,
@@ -52,7 +52,7 @@ impl Region {
     }
 }
 
-impl HostPlace {
+impl HostMap {
     pub fn check_socket(&self, socket: u32) -> Result<(), RuntimeError> {
         if socket < self.sockets {
             return Ok(());
@@ -62,19 +62,19 @@ impl HostPlace {
     }
 }
 
-impl Places {
+impl AddressMap {
     pub fn new(topology: &Topology) -> Self {
         let hosts = (0..).zip(topology.nodes()).filter_map(|(id, node)| {
             let host = node.host?;
             let label = format!("memory of {}", node.name);
             let memory = Segments::new(label, HOST_MEMORY, host.memory_bytes, Some(HUGE_PAGE_BYTES));
             let (name, sockets) = (node.name.clone(), host.sockets);
-            Some((id, HostPlace { name, sockets, memory, mapped: vec![] }))
+            Some((id, HostMap { name, sockets, memory, mapped: vec![] }))
         });
         Self { hosts: hosts.collect(), devices: BTreeMap::new() }
     }
 
-    pub fn host(&mut self, topology: &Topology, name: &str) -> Result<&mut HostPlace, RuntimeError> {
+    pub fn host(&mut self, topology: &Topology, name: &str) -> Result<&mut HostMap, RuntimeError> {
         let host = topology.node(name).and_then(|id| self.hosts.get_mut(&id));
         host.ok_or_else(|| unknown("host", name, topology, |node| node.host.is_some()))
     }

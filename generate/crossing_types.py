@@ -1,0 +1,125 @@
+"""What the compiled half is asked and what it answers: shapes that cross as JSON, from their Rust types."""
+
+from generate.models import Models, schemas, tables_below
+
+_LINK = '''\
+"""A link as its two ends negotiated it: what the closed form and profiles of messages have of it.
+
+Written by `make generate` from `crates/pcie-wire/src/link.rs`: change the type there.
+"""
+
+from dataclasses import dataclass
+'''
+_ASKED = '''\
+"""What questions are about besides a link: what else bounds the device on it, the Ethernet line behind it.
+
+Written by `make generate` from `crates/pcie-model/src`: change the types there.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+'''
+_ANSWERS = '''\
+"""What the model answers.
+
+Written by `make generate` from `crates/pcie-model/src`: change the types there.
+"""
+
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+'''
+_BASE = """\
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+"""
+_QUESTIONS = '''\
+"""Questions as the compiled half takes them.
+
+Written by `make generate` from `crates/pcie-python/src/model.rs`: change the types there.
+"""
+
+from typing import Any, TypedDict
+'''
+_NIC_TEST = '''\
+"""A test of a NIC as the simulator takes it.
+
+Written by `make generate` from `crates/pcie-sim/src/nic.rs`: change the types there.
+"""
+
+from typing import Any, Literal, TypeAlias, TypedDict
+'''
+_FABRICS = '''\
+"""What the compiled half answers about flows on a fabric, as it comes out of JSON.
+
+Written by `make generate` from `crates/pcie-python/src/fabric.rs`: change the types there.
+"""
+
+from typing import TypedDict
+'''
+_PREDICTIONS = '''\
+"""What is asked for and answered when rows of a suite are predicted, as it comes out of JSON.
+
+Written by `make generate` from `crates/pcie-bench-sim/src/prediction.rs`: change the types there.
+"""
+
+from dataclasses import dataclass
+from typing import TypedDict
+'''
+_CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
+_WORDS = ("Accounting", "InterpacketGap", "Bound")
+_ANSWERED = ("Bandwidth", "NicThroughput", "Sizing", "Messages", "Crossings", "Loopback", "TestBounds")
+
+
+def link() -> str:
+    """The module of the link."""
+    models = Models(schemas("model questions"), renamed=_CALLED)
+    return "\n\n".join([_LINK, models.record("LinkParameters")])
+
+
+def asked() -> str:
+    """The module of what else a question is about."""
+    models = Models(schemas("model questions"), named=_WORDS, renamed=_CALLED)
+    enumerations = [models.enumeration(name) for name in ("Accounting", "InterpacketGap")]
+    return "\n\n".join([_ASKED, *enumerations, *(models.record(name) for name in ("Limits", "Ethernet"))])
+
+
+def answers() -> str:
+    """The module of answers."""
+    kinds = schemas("model answers")
+    models = Models(kinds, named=_WORDS)
+    classes = [models.answer(name, "_Answer") for name in tables_below(kinds, *_ANSWERED)]
+    return "\n".join([_ANSWERS, models.words("Bound"), "\n", _BASE, "\n", *classes])
+
+
+def fabrics() -> str:
+    """The module of answers about fabrics."""
+    kinds = schemas("fabric answers")
+    models = Models(kinds)
+    tables = tables_below(kinds, "EdgeRow", "RoundTables", "InfluenceRow")
+    return "\n\n".join([_FABRICS, *map(models.typed, tables)])
+
+
+def predictions() -> str:
+    """The module of predictions."""
+    models = Models(schemas("predictions"))
+    return "\n\n".join([_PREDICTIONS, models.record("Effort"), models.typed("Prediction")])
+
+
+def questions() -> str:
+    """The module of whole questions; what they are about comes as mappings."""
+    kinds = schemas("model questions")
+    names = ("BandwidthQuestion", "NicQuestion", "SizingQuestion", "MessagesQuestion")
+    models = Models({name: kinds[name] for name in names})
+    return "\n\n".join([_QUESTIONS, *map(models.typed, names)])
+
+
+def nic_test() -> str:
+    """The module of tests of NICs."""
+    kinds = schemas("nic test")
+    models = Models(
+        {name: kinds[name] for name in ("Direction", "Traffic")},
+        named=("Direction",),
+        renamed={"Traffic": "NicTest"},
+    )
+    return "\n".join([_NIC_TEST, models.words("Direction"), "\n", models.typed("Traffic")])

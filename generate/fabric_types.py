@@ -1,0 +1,53 @@
+"""The Python models of fabrics and their flows (`pcielab.library.fabrics.parts`), from the types of `pcie-fabric`.
+
+A file names the kinds of its hosts and devices, and says at the node where BARs are; the description has them
+in place.
+"""
+
+from generate.models import Models, schemas
+
+_HEAD = '''\
+"""Fabrics and flows as the estimators and the simulator take them: keys, ranges, defaults and what they mean.
+
+Written by `make generate` from `crates/pcie-fabric/src/description.rs` and `simulate/traffic.rs`: change the types
+there.
+"""
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from pcielab.library.profiles.part import {imports}
+'''
+_CALLED = {
+    "EngineParameters": "Engine",
+    "HostParameters": "Host",
+    "LinkParameters": "FabricLink",
+    "PaceParameters": "Pace",
+    "Traffic": "Flow",
+}
+_WORDS = ("NodeKind", "Primitive", "Arrivals", "Discipline")
+_OF_FILES = {
+    "MemoryParameters": ["bar"],
+    "NodeParameters": ["host", "device"],
+    "FabricParameters": ["nodes", "links"],
+}
+"""Keys that files say in another way."""
+_TABLES = (
+    "HostParameters",
+    "MemoryParameters",
+    "PaceParameters",
+    "EngineParameters",
+    "NodeParameters",
+    "LinkParameters",
+    "FabricParameters",
+    "Traffic",
+)
+
+
+def module() -> str:
+    """The module."""
+    models = Models(schemas("fabric"), named=_WORDS, renamed=_CALLED)
+    aliases = [models.words(name) for name in _WORDS]
+    tables = [models.table(name, without=_OF_FILES.get(name, ())) for name in _TABLES]
+    return "\n".join([_HEAD.format(imports=", ".join(sorted(models.imports))), *aliases, *tables])

@@ -1,0 +1,32 @@
+"""What a page asks for is what a test has: a parameter that a test gets later has its control there, too."""
+
+from typing import get_args
+
+import pytest
+
+from pcielab.explore.question import ASKED, START, Question, Systems
+from pcielab.explore.taking_out import taken_out
+from pcielab.library.suites.parameter import Parameter
+from pcielab.library.suites.parameters import PARAMETERS
+
+DECIDED = {"test", "path", "transactions", "details"}
+"""What a page decides by itself."""
+
+
+def test_a_page_asks_for_every_parameter_that_it_does_not_decide() -> None:
+    assert {one.word for one in PARAMETERS} - {one.word for one in ASKED} == DECIDED
+
+
+@pytest.mark.parametrize("one", ASKED, ids=lambda one: one.word)
+def test_a_page_begins_with_what_a_test_is_where_nothing_is_said(one: Parameter) -> None:
+    assert getattr(START, one.word) == one.default
+    if one.kind == "word":
+        assert get_args(Question.model_fields[one.word].annotation) == one.choices
+
+
+def test_what_was_asked_is_taken_out_whole() -> None:
+    question = Question(pattern="strided", stride=3, window=1 << 20, outstanding=4)
+    out = taken_out(question, Systems())
+    assert "--pattern strided --size 64 --window 1048576 --stride 3 --outstanding 4" in out["run"]
+    assert out["suite"].count("strides = [\n    3,\n]") == 3
+    assert "stride = 3" in out["sweep"]

@@ -1,0 +1,126 @@
+"""How messages go from a core to a device, as model and simulator take it: keys, ranges and what they mean.
+
+Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change the types there.
+"""
+
+from pydantic import Field
+
+from pcielab.library.profiles.part import Bytes, Name, Nanoseconds, Part, Size32
+
+
+class Core(Part):
+    """A core and its write-combining buffers."""
+
+    write_combining_buffers: int = Field(ge=1, le=4_096)
+    """Write-combining buffers."""
+    fill_ns: Nanoseconds
+    """Filling one buffer of 64 B with stores."""
+    fence_ns: Nanoseconds
+    """A fence: it flushes the buffers that are not full."""
+    lock_ns: Nanoseconds
+    """Taking a lock that another core held."""
+
+
+class StoreTimes(Part):
+    """When full buffers follow each other on the link."""
+
+    first_interval_ns: Nanoseconds
+    """From the first to the second buffer of a message sent alone."""
+    stream_interval_ns: Nanoseconds
+    """From one buffer to the next in a stream."""
+
+
+class TransmitQueue(Part):
+    """The transmit queue of the device, which buffers are written to."""
+
+    capacity_bytes: Bytes = Field(ge=64, le=67_108_864)
+    """Its space, in whole buffers of 64 B."""
+    drain_ns: Nanoseconds
+    """The device takes 64 B out of it in this time."""
+    credit_return_ns: Nanoseconds
+    """From the space being free on the device to the core knowing it."""
+
+
+class DescriptorPath(Part):
+    """Descriptor DMA: what crosses the link for a message, and when."""
+
+    doorbell_bytes: Bytes = Field(ge=1, le=4_096)
+    """The doorbell's store."""
+    descriptor_bytes: Bytes = Field(ge=1, le=4_096)
+    """A descriptor."""
+    write_back_bytes: Bytes = Field(ge=1, le=4_096)
+    """What the device writes back of a descriptor."""
+    interrupt_bytes: Bytes = Field(ge=1, le=4_096)
+    """An interrupt's write."""
+    messages_per_doorbell: int = Field(ge=1, le=4_096)
+    """Messages that one doorbell, one descriptor read and one write-back are for."""
+    messages_per_interrupt: int = Field(ge=1, le=4_096)
+    """Messages that one interrupt is for."""
+    messages_in_flight: int = Field(ge=1, le=4_096)
+    """Messages between their doorbell and their payload at one time."""
+    descriptor_ns: Nanoseconds
+    """From the doorbell to the descriptor's completion, packet start to packet start."""
+    payload_request_ns: Nanoseconds
+    """From the doorbell to the request of the payload."""
+    payload_ns: Nanoseconds
+    """From the doorbell to the payload's completion."""
+    measured_payload_bytes: Bytes = Field(ge=1, le=4_096)
+    """Payload of the message that these times are of."""
+    cpu_ns: Nanoseconds
+    """What the core does for a message: the descriptor, the fence behind it, the doorbell."""
+
+
+class LoopbackTimes(Part):
+    """A loopback through the device, measured at one size.
+
+    What the link, the stores and the line take of it grows with the size, the rest stays.
+    """
+
+    measured_packet_bytes: Size32
+    """Size of the packet measured."""
+    total_ns: Nanoseconds
+    """From the first store until the packet is back in memory."""
+    pcie_ns: Nanoseconds
+    """PCIe's part of it."""
+    line_gbps: float = Field(gt=0)
+    """The line that the packet crosses."""
+
+
+class Answers(Part):
+    """What comes back on the link: acknowledgements, and messages by stores that the device loops back."""
+
+    store_acknowledged_ns: Nanoseconds
+    """From the end of a store at the device that takes stores to its acknowledgement."""
+    descriptor_acknowledged_ns: Nanoseconds
+    """The same of a packet for the device that takes descriptors."""
+    request_acknowledged_ns: Nanoseconds
+    """The same of a request at the root complex."""
+    loop_back_ns: Nanoseconds
+    """From a message leaving the filter to the first write of its buffers to host memory."""
+    loop_back_gap_ns: Nanoseconds
+    """Between these writes, beyond what each takes on the link."""
+
+
+class MessageTimes(Part):
+    """How messages go from a core to a device: by stores, and by descriptors.
+
+    Times are those of one machine on one link. What the link took of them is taken off and put back for another
+    link; the rest belongs to the core, the root complex and the device, and stays.
+    """
+
+    name: Name
+    """Short name."""
+    header_bytes: Bytes = Field(ge=8, le=1_024)
+    """Bytes of headers in front of the payload of every message, at least 8."""
+    core: Core
+    """The core."""
+    stores: StoreTimes
+    """Stores on the link."""
+    queue: TransmitQueue
+    """The device's transmit queue."""
+    descriptors: DescriptorPath
+    """The descriptor path."""
+    loopback: LoopbackTimes | None = None
+    """A loopback through the device, where one was measured."""
+    answers: Answers | None = None
+    """What comes back on the link, where traces show it: steps of simulated messages that hold nothing up."""
