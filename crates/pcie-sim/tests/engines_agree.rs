@@ -124,7 +124,11 @@ fn when_a_step_takes_as_long_as_a_profile_may_say() {
         vec![("host.root_complex.request_interval_ns", longest_ns.clone())],
         vec![("host.root_complex.busy_read_ns", longest_ns.clone())],
         vec![("iommu", json!("four-kib-pages")), ("host.iommu.walker_busy_ns", longest_ns.clone())],
-        vec![("iommu", json!("four-kib-pages")), ("host.iommu.walk_region_bytes", json!(1 << 14)), ("host.iommu.walker_busy_ns", longest_ns.clone())],
+        vec![
+            ("iommu", json!("four-kib-pages")),
+            ("host.iommu.walk_region_bytes", json!(1 << 14)),
+            ("host.iommu.walker_busy_ns", longest_ns.clone()),
+        ],
         // A fifth of a second for each DMA: what is answered first and last of those in flight are minutes apart.
         vec![("device.dma.engine.segment_bytes", json!(1)), ("device.dma.engine.segment_ns", longest_ns)],
     ] {

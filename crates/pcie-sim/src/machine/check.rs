@@ -10,6 +10,7 @@ const HEADER_CREDITS_MAX: u32 = 1 << 16;
 const DATA_CREDITS_MAX: u32 = 1 << 20;
 /// Ports count what a TLP takes, padding included, in 32 bits; no padding comes near a page.
 const PADDING_BYTES_MAX: u32 = 4096;
+const WALK_REGION_BYTES_MAX: u64 = 1 << 30;
 const CLUSTERS_MAX: usize = 64;
 /// Of a longest stall, over the time served between two.
 const STALLED_MAX: f64 = 1000.0;
@@ -78,6 +79,10 @@ fn sizes(system: &System) -> Checked {
         ("host.root_complex.downlink_dllp_bytes", complex.downlink_dllp_bytes, 0, "give 4096 at most"),
     ] {
         within(key, bytes, least, PADDING_BYTES_MAX, remedy)?;
+    }
+    let region_bytes = system.host.iommu.walk_region_bytes;
+    if region_bytes > WALK_REGION_BYTES_MAX {
+        return Err(BrokenRule::new("host.iommu.walk_region_bytes", region_bytes, "give 1073741824 at most"));
     }
     Ok(())
 }

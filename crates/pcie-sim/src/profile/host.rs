@@ -231,7 +231,7 @@ pub struct Iommu {
     pub pending_walks: u32,
     /// Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one last-level
     /// page table translates; 0: walks of all pages overlap.
-    #[schemars(extend("default" = 0))]
+    #[schemars(range(min = 0, max = 1073741824), extend("default" = 0))]
     pub walk_region_bytes: u64,
 }
 

@@ -199,7 +199,7 @@ class Iommu(Part):
     find all or nothing of what it needs in the caches."""
     pending_walks: int = Field(ge=1, le=65_536)
     """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
-    walk_region_bytes: Size = 0
+    walk_region_bytes: Bytes = Field(default=0, ge=0, le=1_073_741_824)
     """Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one
     last-level page table translates; 0: walks of all pages overlap."""
 
