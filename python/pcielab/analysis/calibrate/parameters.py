@@ -291,8 +291,8 @@ WALKERS = Structure(
     ],
     lambda name, test: name in ("BW_DMA_RD", "BW_DMA_WR") and test["window_bytes"] >= _MIB,
 )
-"""How many page walks go on at the same time, and whether those of one region do not; it is as large as on the host
-that is known to have such regions."""
+"""How many page walks go on at the same time, and whether those of one region do not. It is as large as on the
+host that is known to have such regions."""
 
 WALKS_UNDER_LOAD = ("host.iommu.walker_busy_ns",)
 """What belongs to each number of walkers."""
