@@ -66,7 +66,7 @@ def refreshes(distribution: Sequence[tuple[int, float]], interval_ns: float) -> 
     duration_ns = min(_LENGTHS_NS, key=lambda length: abs(length - (edge - middle) * tick_ns))
     later = [(tick, share) for tick, share in waits if tick - edge in _LATER_TICKS]
     made_again = sum(share for _, share in later)
-    share = round((met - made_again) * interval_ns / (duration_ns - hidden_ns), 4)
+    share = (met - made_again) * interval_ns / (duration_ns - hidden_ns)
     if made_again < _LEAST_LATER:
         return Refreshes(duration_ns, share)
     caught_ns = made_again * interval_ns / share
