@@ -70,3 +70,15 @@ pub enum IommuMode {
     /// Translation with 4 KiB pages only.
     FourKibPages,
 }
+
+impl IommuMode {
+    /// Bytes of a page; none without translation.
+    pub(crate) fn page_bytes(self) -> Option<u64> {
+        const SUPER_PAGE_BYTES: u64 = 2 << 20;
+        match self {
+            Self::Off => None,
+            Self::SuperPages => Some(SUPER_PAGE_BYTES),
+            Self::FourKibPages => Some(pcie_workload::PAGE_BYTES),
+        }
+    }
+}

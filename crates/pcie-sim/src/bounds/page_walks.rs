@@ -1,10 +1,7 @@
 //! How many transfers have their page walked, at least, and how fast walks follow one another, at most.
 
 use crate::machine::Machine;
-use crate::profile::IommuMode;
-use pcie_workload::{PAGE_BYTES, Pattern, Test};
-
-const SUPER_PAGE_BYTES: u64 = 2 << 20;
+use pcie_workload::{Pattern, Test};
 
 impl Machine {
     /// The least time from walk to walk: as many go on as there are walkers, room, and regions in the window.
@@ -20,11 +17,7 @@ impl Machine {
 
     /// The share of DMAs whose page the IO-TLB cannot hold, at least: a page that is being walked is found, too.
     pub(super) fn io_tlb_miss_share(&self, test: &Test) -> f64 {
-        let page_bytes = match self.system.iommu {
-            IommuMode::Off => return 0.0,
-            IommuMode::SuperPages => SUPER_PAGE_BYTES,
-            IommuMode::FourKibPages => PAGE_BYTES,
-        };
+        let Some(page_bytes) = self.system.iommu.page_bytes() else { return 0.0 };
         // Other patterns come back to a page while it is held.
         if test.pattern != Pattern::Random {
             return 0.0;

@@ -1,7 +1,7 @@
 //! The IO-TLB: which translations the IOMMU holds, least recently used out first.
 
 use crate::cache::lines::Line;
-use crate::profile::{IommuMode, System};
+use crate::profile::System;
 use pcie_workload::LINE_BYTES;
 
 const NOTHING: u32 = u32::MAX;
@@ -30,13 +30,7 @@ impl IoTlb {
     /// An empty IO-TLB for the lines of a system.
     #[must_use]
     pub fn new(system: &System, line_count: u32) -> Self {
-        const SUPER_PAGE_BYTES: u64 = 2 << 20;
-        let page_bytes = match system.iommu {
-            IommuMode::Off => None,
-            IommuMode::SuperPages => Some(SUPER_PAGE_BYTES),
-            IommuMode::FourKibPages => Some(pcie_workload::PAGE_BYTES),
-        };
-        let lines_per_page = page_bytes.map(|bytes| (bytes / LINE_BYTES) as u32);
+        let lines_per_page = system.iommu.page_bytes().map(|bytes| (bytes / LINE_BYTES) as u32);
         let pages = lines_per_page.map_or(0, |lines| line_count.div_ceil(lines)) as usize;
         Self {
             lines_per_page,
