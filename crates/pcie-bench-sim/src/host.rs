@@ -92,7 +92,7 @@ pub(crate) fn host_facts(system: &System) -> HostFacts {
         name: system.host.name.clone(),
         sockets: Some(system.host.sockets),
         llc_bytes: Some(system.host.llc.llc_bytes),
-        buffer_bytes: system.chunk_bytes * system.chunk_addresses.len() as u64,
+        buffer_bytes: system.buffer_bytes(),
         device_socket: Some(system.device_socket),
         memory_socket: Some(system.memory_socket),
         program_socket: Some(system.program_socket),

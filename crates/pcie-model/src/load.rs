@@ -68,11 +68,19 @@ impl Load {
         let mut load = Self::default();
         for piece in link.writes(address, length, SplitAt::TransferSize) {
             load.upstream_bytes += tlp_bytes(link, accounting, TlpKind::MemoryWrite, piece);
-            load.write_tlps += 1.0;
-            load.write_data_credits += f64::from(piece.padded_bytes().div_ceil(DATA_CREDIT_BYTES));
-            load.write_lines += lines_of(piece);
+            load = load + Self::received(piece);
         }
         load
+    }
+
+    /// What a write TLP costs the root complex that receives it; its bytes on the link not included.
+    pub fn received(piece: Piece) -> Self {
+        Self {
+            write_tlps: 1.0,
+            write_data_credits: f64::from(piece.padded_bytes().div_ceil(DATA_CREDIT_BYTES)),
+            write_lines: lines_of(piece),
+            ..Self::default()
+        }
     }
 
     /// The host reads a device register.

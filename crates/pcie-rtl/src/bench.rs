@@ -44,7 +44,7 @@ pub(crate) fn bench(machine: Arc<Machine>, process: Process, program: PathBuf) -
 }
 
 fn supports(system: &System, test: &Test) -> Result<(), DeviceError> {
-    let buffer_bytes = system.chunk_bytes * system.chunk_addresses.len() as u64;
+    let buffer_bytes = system.buffer_bytes();
     if test.window_bytes > buffer_bytes {
         return Err(DeviceError::NotSupported(format!("the host buffer has {buffer_bytes} bytes")));
     }

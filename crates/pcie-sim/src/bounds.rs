@@ -7,6 +7,7 @@
 mod cost;
 mod held;
 mod page_walks;
+mod sampled;
 
 use crate::machine::Machine;
 use cost::Cost;
@@ -43,7 +44,9 @@ impl Machine {
             return Ok(None);
         }
         let cost = Cost::of(self, test);
-        let round_trip_ns = (test.operation != Operation::BwWr).then(|| self.round_trip_ns(test, &cost));
+        let reads = test.operation != Operation::BwWr;
+        let round_trip_ns =
+            reads.then(|| self.round_trip_ns(test, &cost, self.requests_in_flight(test, &cost)));
         let limits = self.limits(test, &cost, round_trip_ns);
         let answer = Model::new(*self.link(), Accounting::Spec, limits)?.answer(&cost.load, test.size_bytes);
         Ok(answer.map(|answer| TestBounds { answer, round_trip_ns }))
@@ -68,15 +71,26 @@ impl Machine {
         (to_fill * FILLED_FOR_SURE).min(FILLING_MAX).ceil() as u64
     }
 
+    /// DMAs of a test that the device keeps in flight.
+    fn dmas_in_flight(&self, test: &Test) -> u32 {
+        test.outstanding.unwrap_or(u32::MAX).min(self.system.device.dma.outstanding)
+    }
+
+    /// Read requests of a test that can be on their way at once.
+    fn requests_in_flight(&self, test: &Test, cost: &Cost) -> f64 {
+        let reads = if test.operation == Operation::BwRdwr { cost.load.dmas / 2.0 } else { cost.load.dmas };
+        let of_dmas = f64::from(self.dmas_in_flight(test)) * (cost.load.read_requests / reads).ceil();
+        of_dmas.min(f64::from(self.tags()))
+    }
+
     fn limits(&self, test: &Test, cost: &Cost, round_trip_ns: Option<f64>) -> Limits {
         let (card, complex) = (&self.system.device, &self.system.host.root_complex);
         let dmas = cost.load.dmas;
-        let in_flight = test.outstanding.unwrap_or(u32::MAX).min(card.dma.outstanding);
         let walk_interval_ns = self.walk_interval_ns(test);
         Limits {
             round_trip_ns,
             tags: round_trip_ns.map(|_| self.tags()),
-            dmas_in_flight: Some(in_flight),
+            dmas_in_flight: Some(self.dmas_in_flight(test)),
             dma_ns: some_time(self.dma_ns(test, cost, round_trip_ns)),
             posted_header_credits: complex.posted_header_credits.count(),
             posted_data_credits: complex.posted_data_credits.count(),
@@ -84,7 +98,8 @@ impl Machine {
             credit_return_ns: some_time(complex.flight_ns + complex.credit_return_ns),
             device_mdmas_per_s: some_time(self.card_interval(test).as_ns()).map(|ns| 1_000.0 * dmas / ns),
             device_port_ns: some_time(cost.device_port_ns / dmas),
-            root_port_ns: some_time(cost.root_port_ns / dmas),
+            // DLLPs alone hold nothing up: a root port that falls behind sends one for several writes.
+            root_port_ns: round_trip_ns.and(some_time(cost.root_port_ns / dmas)),
             request_interval_ns: some_time(complex.request_interval_ns),
             write_interval_ns: some_time(complex.write_interval_ns),
             write_line_ns: some_time(complex.write_line_ns),

@@ -119,7 +119,7 @@ impl Machine {
     /// Says what is missing.
     pub fn supports(&self, test: &Test) -> Result<(), Unsupported> {
         let card = &self.system.device;
-        let buffer = self.system.chunk_bytes * self.system.chunk_addresses.len() as u64;
+        let buffer = self.system.buffer_bytes();
         let (path, most) = match (test.path, &card.command) {
             (Path::Dma, _) => ("DMA", card.dma.transfer_bytes_most),
             (Path::Command, Some(command)) => ("command", command.transfer_bytes_most),

@@ -116,8 +116,7 @@ impl<'a> NicRun<'a> {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         check_queues(nic, traffic.frame_bytes, packet_bytes)?;
         let system = machine.system();
-        let buffer_bytes = system.chunk_bytes * system.chunk_addresses.len() as u64;
-        let layout = Layout::new(nic, buffer_bytes)?;
+        let layout = Layout::new(nic, system.buffer_bytes())?;
         let wanted = match traffic.direction {
             Direction::Both => [true, true],
             Direction::Tx => [true, false],

@@ -59,6 +59,14 @@ pub struct System {
     pub chunk_addresses: Vec<u64>,
 }
 
+impl System {
+    /// Size of the host buffer.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> u64 {
+        self.chunk_bytes * self.chunk_addresses.len() as u64
+    }
+}
+
 /// Whether and how the IOMMU translates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

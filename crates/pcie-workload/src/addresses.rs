@@ -3,6 +3,7 @@
 //! The published program draws unit indices once into a list of 2^20 and replays it. Here the list is never stored: an
 //! entry is a function of its place, so that any part of a test can be looked at without the rest.
 
+use crate::units::greatest_common_divisor;
 use crate::{Operation, Pattern, Test, Units};
 use pcie_time::Draws;
 
@@ -116,11 +117,8 @@ impl AddressList {
             Pattern::Sequential => self.units.usable_count().min(LIST_LENGTH),
             Pattern::Strided => {
                 let usable = self.units.usable_count();
-                let mut divisor = (usable, self.stride % usable.max(1));
-                while divisor.1 != 0 {
-                    divisor = (divisor.1, divisor.0 % divisor.1);
-                }
-                (usable / divisor.0.max(1)).clamp(1, LIST_LENGTH)
+                let divisor = greatest_common_divisor(usable, self.stride % usable.max(1));
+                (usable / divisor.max(1)).clamp(1, LIST_LENGTH)
             }
             Pattern::Fixed | Pattern::Random => 1,
         }

@@ -20,4 +20,4 @@ pub use test::{
     CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, TRANSFER_BYTES_MOST, Test, TestError,
     TestRecord,
 };
-pub use units::Units;
+pub use units::{Units, greatest_common_divisor};

@@ -20,7 +20,9 @@ pub struct Units {
     usable_count: u64,
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
+/// The largest number that divides both.
+#[must_use]
+pub fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 

@@ -1,15 +1,12 @@
 //! What the transfers of a test cost the link and its two ports, on average over the units that it visits.
 
+use super::sampled::sampled_offsets;
 use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_model::Load;
 use pcie_time::Picoseconds;
 use pcie_wire::{Accounting, CompletionPolicy, Piece, TlpKind};
-use pcie_workload::{Operation, Pattern, Test, Units};
-
-/// Units are looked at as neighbours, as their alignments repeat, at several places of the window.
-const NEIGHBOURS: u64 = 64;
-const PLACES: u64 = 16;
+use pcie_workload::{Operation, Test};
 
 /// What an average transfer costs; a pair of a read and a write, where the test does both.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,15 +27,13 @@ pub(super) struct Cost {
 impl Cost {
     pub(super) fn of(machine: &Machine, test: &Test) -> Self {
         let mut ports = machine.ports();
-        let units = Units::new(test);
         let (mut total, mut count) = (Self::default(), 0.0);
-        for nth in visited(test, &units) {
-            let offset = units.address(units.nth_usable(nth));
+        for (read, written) in sampled_offsets(test) {
             if test.operation != Operation::BwWr {
-                total.add_read(machine, &mut ports, offset, test);
+                total.add_read(machine, &mut ports, read, test);
             }
             if test.operation.writes() {
-                total.add_write(machine, &mut ports, offset, test);
+                total.add_write(machine, &mut ports, written, test);
             }
             count += 1.0;
         }
@@ -75,7 +70,7 @@ impl Cost {
                 let bytes = machine.tlp_bytes(TlpKind::CompletionWithData, piece);
                 root_port.send(Picoseconds::ZERO, bytes);
                 alone.send(Picoseconds::ZERO, bytes);
-                device_port.send_dllps(Picoseconds::ZERO, machine.system.device.uplink_dllp_bytes);
+                device_port.send_dllps(Picoseconds::ZERO, machine.uplink_dllp_bytes());
             }
             self.answers_ns += alone.free_at().as_ns();
         }
@@ -85,16 +80,25 @@ impl Cost {
     fn add_write(&mut self, machine: &Machine, ports: &mut (Port, Port), offset: u64, test: &Test) {
         let (device_port, root_port) = ports;
         let mut last_tlp_ns = 0.0;
+        // The wire's bound is that of the fewest TLPs that the specification allows; all others are of those that this
+        // device makes.
+        let fewest = Load::dma_write(machine.link_at(offset), Accounting::Spec, offset, test.size_bytes);
+        self.load.dmas += 1.0;
+        self.load.upstream_bytes += fewest.upstream_bytes;
         for tlp in machine.write_tlps(offset, test.size_bytes) {
+            self.load = self.load + Load::received(tlp);
             device_port.send(Picoseconds::ZERO, machine.tlp_bytes(TlpKind::MemoryWrite, tlp));
-            device_port.leave_unit(machine.write_gap_bytes(offset..offset + test.size_bytes, tlp));
-            root_port.send_dllps(Picoseconds::ZERO, machine.system.host.root_complex.downlink_dllp_bytes);
+            let gap_bytes = machine.write_gap_bytes(offset..offset + test.size_bytes, tlp);
+            match test.operation {
+                Operation::BwWr => device_port.leave_unit(gap_bytes),
+                // How far the requests in between are off a whole unit depends on how many come together.
+                _ => device_port.send_dllps(Picoseconds::ZERO, gap_bytes),
+            }
+            root_port.send_dllps(Picoseconds::ZERO, machine.downlink_dllp_bytes());
             last_tlp_ns = machine.sent_alone(TlpKind::MemoryWrite, tlp);
         }
         self.last_tlp_ns += last_tlp_ns;
         self.pulled_ns += machine.pull_time(test, 0, test.size_bytes).as_ns();
-        let load = Load::dma_write(machine.link_at(offset), Accounting::Spec, offset, test.size_bytes);
-        self.load = self.load + load;
     }
 }
 
@@ -104,17 +108,4 @@ impl Machine {
         let (mut port, _) = self.ports();
         port.send(Picoseconds::ZERO, self.tlp_bytes(kind, piece)).as_ns()
     }
-}
-
-/// The places among the usable units that stand for all that a test visits.
-fn visited(test: &Test, units: &Units) -> impl Iterator<Item = u64> + use<> {
-    let usable = units.usable_count();
-    let (pattern, stride) = (test.pattern, test.stride_units % usable);
-    let places = (usable / NEIGHBOURS).clamp(1, PLACES);
-    let neighbours = usable.min(NEIGHBOURS);
-    (0..places * neighbours).map(move |nth| match pattern {
-        Pattern::Fixed => 0,
-        Pattern::Strided => nth * stride % usable,
-        Pattern::Sequential | Pattern::Random => nth / neighbours * (usable / places) + nth % neighbours,
-    })
 }

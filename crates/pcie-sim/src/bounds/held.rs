@@ -4,18 +4,33 @@ use super::cost::Cost;
 use crate::cache::last_level::Found;
 use crate::machine::Machine;
 use crate::root_complex::line_costs::read_cost;
-use pcie_workload::{CacheState, Operation, Test};
+use pcie_workload::{CacheState, LINE_BYTES, Operation, Pattern, Test};
+
+/// Standard deviations by which chance is not thought to go beyond what it does on average.
+const BY_CHANCE: f64 = 5.0;
 
 impl Machine {
-    /// How long a read request holds its tag: until its last completion is there.
-    pub(super) fn round_trip_ns(&self, test: &Test, cost: &Cost) -> f64 {
+    /// How long a read request holds its tag on average, at least, while `in_flight` of them are on their way.
+    ///
+    /// A request that finds the root complex idle may be answered sooner than one that finds it busy
+    /// (`read_ns` and `busy_read_ns`), but the accesses of those that find it idle do not overlap: one comes after the data
+    /// of the other. So at most one in `read_ns` is such, and what few requests in flight gain by it, many hardly do.
+    pub(super) fn round_trip_ns(&self, test: &Test, cost: &Cost, in_flight: f64) -> f64 {
         let complex = &self.system.host.root_complex;
-        // Few requests in flight may find the root complex idle.
-        let may_be_idle = test.outstanding.is_some() && complex.read_ns < complex.busy_read_ns;
-        let access_ns = if may_be_idle { complex.read_ns } else { complex.busy_read_ns };
-        let walk_ns = self.io_tlb_miss_share(test) * self.system.host.iommu.walk_ns;
+        // The requests of a transfer are to one page, and share its walk.
+        let reads = if test.operation == Operation::BwRdwr { cost.load.dmas / 2.0 } else { cost.load.dmas };
+        let walks = self.io_tlb_miss_share(test) * reads / cost.load.read_requests;
+        let walk_ns = walks * self.system.host.iommu.walk_ns;
         let port_ns = (cost.requests_ns + cost.answers_ns) / cost.load.read_requests;
-        port_ns + 2.0 * complex.flight_ns + walk_ns + access_ns + self.line_ns(test, !may_be_idle)
+        let way_ns = port_ns + 2.0 * complex.flight_ns + walk_ns;
+        let busy_ns = complex.busy_read_ns + self.line_ns(test, true);
+        let idle_ns = complex.read_ns + self.line_ns(test, false);
+        if idle_ns >= busy_ns {
+            return way_ns + busy_ns;
+        }
+        let find_idle_per_ns = f64::min(1.0 / idle_ns, in_flight / (way_ns + idle_ns));
+        let find_busy_per_ns = (in_flight - find_idle_per_ns * (way_ns + idle_ns)) / (way_ns + busy_ns);
+        in_flight / (find_idle_per_ns + find_busy_per_ns)
     }
 
     /// From the departure of a request's first completion until the card has moved all of its data on.
@@ -35,8 +50,8 @@ impl Machine {
         }
     }
 
-    /// What a line costs over one that the card wrote and that is in the cache, with as many of the test's lines in the
-    /// cache as fit there.
+    /// What a line costs over one that the device wrote and that is still in the cache, with as many of the test's lines in
+    /// the cache as may be there.
     fn line_ns(&self, test: &Test, busy: bool) -> f64 {
         if test.operation.writes() {
             return 0.0;
@@ -44,16 +59,50 @@ impl Machine {
         let cost_ns = |found| read_cost(&self.system.host.memory, found, busy).as_ns();
         let remote = self.system.memory_socket != self.system.device_socket;
         let memory_ns = cost_ns(Found::Memory { remote, untouched: false });
-        let cache = &self.system.host.llc;
-        let (cached_ns, share) = match test.cache {
-            CacheState::Cold | CacheState::DeviceThrash => (memory_ns, 0.0),
-            CacheState::DeviceWarm => (0.0, f64::from(cache.ddio_ways) / f64::from(cache.ways)),
-            CacheState::HostWarm if self.system.host.sockets > 1 => {
-                (cost_ns(Found::HostLine).min(cost_ns(Found::RemoteHostLine)), cache.host_share)
-            }
-            CacheState::HostWarm => (cost_ns(Found::HostLine), cache.host_share),
+        let host_ns = match self.thrash_reaches_device_lines() {
+            true => cost_ns(Found::HostLine),
+            false => cost_ns(Found::RemoteHostLine),
         };
-        let kept = (cache.llc_bytes as f64 * share / test.window_bytes as f64).min(1.0);
-        kept * cached_ns.min(memory_ns) + (1.0 - kept) * memory_ns
+        let lines_bytes = visited_bytes(test) as f64;
+        let device_share = (self.device_lines_bytes(test) / lines_bytes).min(1.0);
+        let cache = &self.system.host.llc;
+        let host_share = match test.cache {
+            CacheState::HostWarm => {
+                (cache.llc_bytes as f64 * cache.host_share / lines_bytes).min(1.0 - device_share)
+            }
+            CacheState::Cold | CacheState::DeviceThrash | CacheState::DeviceWarm => 0.0,
+        };
+        host_share * host_ns.min(memory_ns) + (1.0 - device_share - host_share) * memory_ns
+    }
+
+    /// Bytes of lines that the device wrote and that may be in the cache when the test begins, of those that it visits.
+    fn device_lines_bytes(&self, test: &Test) -> f64 {
+        let cache = &self.system.host.llc;
+        let held_bytes = cache.llc_bytes as f64 * f64::from(cache.ddio_ways) / f64::from(cache.ways);
+        match test.cache {
+            // What earlier tests left there may be some of it.
+            _ if !self.thrash_reaches_device_lines() => held_bytes,
+            CacheState::DeviceWarm => held_bytes,
+            CacheState::DeviceThrash => {
+                // Random lines of the buffer: of few lines that are visited, more may be among them than of many.
+                let share = (held_bytes / self.system.buffer_bytes() as f64).min(1.0);
+                let lines = visited_bytes(test) as f64 / LINE_BYTES as f64;
+                LINE_BYTES as f64 * (lines * share + BY_CHANCE * (lines * share).sqrt() + BY_CHANCE)
+            }
+            CacheState::Cold | CacheState::HostWarm => 0.0,
+        }
+    }
+
+    /// Whether the program that thrashes the caches before a test runs on the socket whose cache the device writes to.
+    fn thrash_reaches_device_lines(&self) -> bool {
+        self.system.program_socket == self.system.device_socket
+    }
+}
+
+/// Bytes of the lines that a test visits, at most.
+fn visited_bytes(test: &Test) -> u64 {
+    match test.pattern {
+        Pattern::Fixed => test.unit_bytes(),
+        Pattern::Sequential | Pattern::Strided | Pattern::Random => test.window_bytes,
     }
 }

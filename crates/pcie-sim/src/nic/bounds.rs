@@ -30,7 +30,7 @@ impl LinkBound {
     pub fn of(machine: &Machine, nic: &Interactions, traffic: &Traffic) -> Result<Self, NicError> {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         let system = machine.system();
-        let layout = Layout::new(nic, system.chunk_bytes * system.chunk_addresses.len() as u64)?;
+        let layout = Layout::new(nic, system.buffer_bytes())?;
         let at = |rate| Self::at_rate(machine, &layout, nic, traffic.direction, packet_bytes, rate);
         Ok(at(settled_rate(|rate| at(rate).packets_per_s())))
     }

@@ -44,15 +44,16 @@ impl PendingWalks {
     #[inline]
     pub(super) fn take_place(&mut self, page: u32, at: Picoseconds) -> (usize, Picoseconds) {
         let (mut place, free_at) = earliest(&self.done);
-        let mut room = at;
+        // What is asked for at `at` may be asked for after what comes later: its walk waits for the place all the same.
+        let mut room = at.max(free_at);
         if free_at > self.now {
             if self.done.len() < self.most {
                 place = self.done.len();
                 self.done.push(Picoseconds::ZERO);
                 self.pages.push(NO_PAGE);
+                room = at;
             } else {
                 self.now = free_at;
-                room = free_at;
             }
         }
         self.pages[place] = page;
