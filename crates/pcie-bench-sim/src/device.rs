@@ -1,15 +1,14 @@
 //! The simulator as a device.
-//!
-//! Sampling is honest about the history within a test: batches start at places
-//! spread over the whole published run, each with the machine in the state in which the transactions before it leave it.
 
 use crate::host::{SharedMachine, SimulatedHost};
+use crate::sampling::{Batch, Plan, in_pages};
 use pcie_bench::{
-    BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, LatencySlice, Samples, Start, TimerFacts,
+    BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, LatencySlice, Remarks, Samples, Start,
+    TimerFacts,
 };
 use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State};
 use pcie_time::Picoseconds;
-use pcie_workload::{AddressList, Test};
+use pcie_workload::Test;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -21,10 +20,6 @@ const FULL_SLICE: u64 = 1 << 16;
 const LATENCY_BATCH: u64 = 512;
 /// Bandwidth transactions in a batch, at least.
 const BANDWIDTH_BATCH: u64 = 4096;
-/// Transactions before each batch that fill the pipeline and are not counted, at least.
-const BANDWIDTH_WARM_UP: u64 = 2048;
-/// Places of the run that each round of sampling looks at.
-const PLACES: u64 = 4;
 
 /// The simulated card.
 #[derive(Debug)]
@@ -32,13 +27,15 @@ struct SimulatedDevice {
     shared: Rc<RefCell<SharedMachine>>,
     samples: Samples,
     engine: Engine,
+    /// Of the test that was done last.
+    between_runs: Option<(f64, f64)>,
 }
 
 /// A device and a host on one simulated machine, after boot.
 pub(crate) fn simulated_bench(machine: Arc<Machine>, samples: Samples, engine: Engine) -> Bench {
     let shared = Rc::new(RefCell::new(SharedMachine::after_boot(machine)));
     Bench {
-        device: Box::new(SimulatedDevice { shared: Rc::clone(&shared), samples, engine }),
+        device: Box::new(SimulatedDevice { shared: Rc::clone(&shared), samples, engine, between_runs: None }),
         host: Box::new(SimulatedHost::new(shared)),
     }
 }
@@ -47,53 +44,6 @@ pub(crate) fn simulated_bench(machine: Arc<Machine>, samples: Samples, engine: E
 fn carried_out(machine: &Machine, test: &Test) -> Result<Test, DeviceError> {
     machine.supports(test).map_err(|error| DeviceError::NotSupported(error.to_string()))?;
     Ok(Test { transactions: machine.transactions(test), ..test.clone() })
-}
-
-impl SimulatedDevice {
-    /// Calls `batch` with the state at, and the number of, the first transaction of each batch to simulate, and with the
-    /// number that count, until it breaks off. A batch simulates `lead` transactions more, before those that count.
-    ///
-    /// Batches are whole passes over the window, at least `least` long. Each round of them takes twice as many as the one
-    /// before, and all together never more than the test asks for.
-    fn for_each_batch(
-        &self,
-        shared: &SharedMachine,
-        test: &Test,
-        list: &AddressList,
-        (least, lead): (u64, u64),
-        mut batch: impl FnMut(State, u64, u64) -> ControlFlow<()>,
-    ) {
-        let total = test.transactions;
-        let stratum = total / PLACES;
-        let shortest = least.next_multiple_of(list.pass());
-        if self.samples == Samples::Full || 2 * shortest + lead >= stratum {
-            let _ = batch(shared.state().clone(), 0, total);
-            return;
-        }
-        let mut left = total;
-        for round in 0u32.. {
-            let most = (left / PLACES).min(stratum - lead);
-            let length = (shortest << round.min(32)).min(most) / list.pass() * list.pass();
-            if length == 0 {
-                return;
-            }
-            left -= PLACES * length;
-            let shift = (f64::from(round + 1) * 0.618_033_988_749_894_9).fract();
-            let mut state = shared.state().clone();
-            let mut at = 0;
-            for place in 0..PLACES {
-                // Even, so that the batches of a read-write test start alike.
-                let start = (place * stratum + ((stratum - lead - length) as f64 * shift) as u64) & !1;
-                if shared.machine().leaves_traces(test) {
-                    shared.machine().advance(&mut state, test, list, at..start);
-                    at = start;
-                }
-                if batch(state.clone(), start, length).is_break() {
-                    return;
-                }
-            }
-        }
-    }
 }
 
 impl Device for SimulatedDevice {
@@ -119,6 +69,7 @@ impl Device for SimulatedDevice {
     }
 
     fn begin(&mut self, start: Start<'_>) {
+        self.between_runs = None;
         self.shared.borrow_mut().begin(start);
     }
 
@@ -141,13 +92,13 @@ impl Device for SimulatedDevice {
         let test = carried_out(shared.machine(), test)?;
         let list = shared.list(&test);
         let slice_length = match self.samples {
-            Samples::Full => FULL_SLICE,
-            Samples::Adaptive => LATENCY_BATCH.next_multiple_of(list.pass()),
+            Samples::Full => in_pages(FULL_SLICE, &test),
+            Samples::Adaptive => in_pages(LATENCY_BATCH, &test).next_multiple_of(list.pass()),
         };
         let mut uncounted = None;
-        self.for_each_batch(shared, &test, &list, (LATENCY_BATCH, 0), |state, first, count| {
-            let mut run = LatencyRun::new(shared.machine(), &test, &list, shared.key(), state, first);
-            let mut left = count;
+        let mut simulate = |state: State, batch: Batch| {
+            let mut run = LatencyRun::new(shared.machine(), &test, &list, shared.key(), state, batch.first);
+            let mut left = batch.count;
             while left > 0 {
                 let length = left.min(slice_length);
                 left -= length;
@@ -166,8 +117,13 @@ impl Device for SimulatedDevice {
                 }
                 sink(&LatencySlice { ticks, elapsed_ns: elapsed.as_ns() })?;
             }
-            ControlFlow::Continue(())
-        });
+            ControlFlow::Continue(Vec::new())
+        };
+        let plan = Plan { least: in_pages(LATENCY_BATCH, &test), lead: 0, starts_over: false };
+        match self.samples {
+            Samples::Full => Plan::whole(shared, &test, &mut simulate),
+            Samples::Adaptive => plan.for_each_batch(shared, &test, &list, &mut simulate),
+        }
         shared.complete(&test, &list);
         match uncounted {
             Some(latency) => Err(DeviceError::Failed(format!(
@@ -185,28 +141,47 @@ impl Device for SimulatedDevice {
         let shared = &mut *self.shared.borrow_mut();
         let test = carried_out(shared.machine(), test)?;
         let list = shared.list(&test);
-        let adaptive_slice = BANDWIDTH_BATCH.next_multiple_of(list.pass());
-        let lead = BANDWIDTH_WARM_UP.max(shared.machine().transactions_to_fill(&test));
-        self.for_each_batch(shared, &test, &list, (BANDWIDTH_BATCH, lead), |state, first, count| {
+        let least = in_pages(BANDWIDTH_BATCH, &test);
+        let mut between_runs = None;
+        let mut simulate = |state: State, batch: Batch| {
+            let key = shared.key();
             let mut run =
-                BandwidthRun::new(self.engine, shared.machine(), &test, &list, shared.key(), state, first);
-            let whole = count == test.transactions;
-            let (slice_length, mut before) = match whole {
-                true => (FULL_SLICE, Picoseconds::ZERO),
-                false => (adaptive_slice, run.run(lead)),
-            };
-            let mut left = count;
+                BandwidthRun::new(self.engine, shared.machine(), &test, &list, key, state, batch.first);
+            between_runs = run.between_runs();
+            let whole = batch.count == test.transactions;
+            let slice_length =
+                if whole { in_pages(FULL_SLICE, &test) } else { least.next_multiple_of(list.pass()) };
+            let mut before = if batch.lead > 0 { run.run(batch.lead) } else { Picoseconds::ZERO };
+            let (mut left, mut times_ns) = (batch.count, Vec::new());
             while left > 0 {
-                let length = left.min(slice_length);
-                left -= length;
-                let now = run.run(length);
-                sink(BandwidthSlice { transactions: length, elapsed_ns: (now - before).as_ns() })?;
+                let transactions = left.min(slice_length);
+                let now = run.run(transactions);
+                let elapsed_ns = (now - before).as_ns();
+                let anew = batch.anew && left == batch.count;
+                sink(BandwidthSlice { transactions, elapsed_ns, anew })?;
+                times_ns.push(elapsed_ns / transactions as f64);
                 before = now;
+                left -= transactions;
             }
-            ControlFlow::Continue(())
-        });
+            ControlFlow::Continue(times_ns)
+        };
+        match self.samples {
+            Samples::Full => Plan::whole(shared, &test, &mut simulate),
+            Samples::Adaptive => {
+                let state = shared.state().clone();
+                let key = shared.key();
+                let lead = BandwidthRun::warm_up_transactions(shared.machine(), &test, &list, key, state, 0);
+                let plan = Plan { least, lead, starts_over: true };
+                plan.for_each_batch(shared, &test, &list, &mut simulate);
+            }
+        }
         shared.complete(&test, &list);
+        self.between_runs = between_runs;
         Ok(())
+    }
+
+    fn remarks(&mut self) -> Remarks {
+        Remarks { between_runs: self.between_runs, ..Remarks::default() }
     }
 
     fn is_stateful(&self) -> bool {

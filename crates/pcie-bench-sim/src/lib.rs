@@ -6,6 +6,7 @@ mod host;
 mod messages;
 mod nic;
 mod prediction;
+mod sampling;
 
 pub use backend::{Simulated, SimulatedMessages};
 pub use host::{SharedMachine, SimulatedHost};

@@ -79,7 +79,9 @@ impl Device for Idle {
     ) -> Result<(), DeviceError> {
         let transactions = self.slice.ticks.len() as u64;
         for _ in 0..test.transactions / transactions {
-            if sink(BandwidthSlice { transactions, elapsed_ns: self.slice.elapsed_ns }).is_break() {
+            if sink(BandwidthSlice { transactions, elapsed_ns: self.slice.elapsed_ns, anew: false })
+                .is_break()
+            {
                 break;
             }
         }

@@ -189,7 +189,8 @@ impl OpenBench {
         } else {
             let mut gatherer = BandwidthGatherer::new(self.samples);
             device.bandwidth(test, &mut |slice: BandwidthSlice| unless_stopped(gatherer.take(slice)))?;
-            Ok(gatherer.outcome(test)?.with_remarks(device.remarks()))
+            let remarks = device.remarks();
+            Ok(gatherer.outcome(test, remarks.between_runs)?.with_remarks(remarks))
         }
     }
 }

@@ -118,12 +118,14 @@ pub struct LatencySlice {
 }
 
 /// Some transactions of a bandwidth test.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BandwidthSlice {
     /// How many.
     pub transactions: u64,
     /// The time that they took, ns.
     pub elapsed_ns: f64,
+    /// Whether the slices before it count no longer: the device has found that they were not of its steady state.
+    pub anew: bool,
 }
 
 /// Why a device did not run a test.

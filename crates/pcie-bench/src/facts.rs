@@ -99,6 +99,10 @@ pub struct Remarks {
     /// Numbers about parts of what was timed, each with the part as its subject.
     #[serde(default)]
     pub parts: Vec<Scalar>,
+    /// The factors by which the time of this bandwidth test may be shorter and longer in other runs, at 95 %, where the
+    /// device knows that runs differ by more than parts of one do.
+    #[serde(default)]
+    pub between_runs: Option<(f64, f64)>,
 }
 
 /// What a host is.

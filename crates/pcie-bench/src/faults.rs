@@ -227,7 +227,7 @@ impl Device for FaultyDevice {
         self.faults.go_wrong(self.next)?;
         if self.next == Some(Fault::WrongCount) {
             let transactions = test.transactions.saturating_add(1);
-            let _ = sink(BandwidthSlice { transactions, elapsed_ns: transactions as f64 });
+            let _ = sink(BandwidthSlice { transactions, elapsed_ns: transactions as f64, anew: false });
         }
         self.device.bandwidth(test, sink)
     }

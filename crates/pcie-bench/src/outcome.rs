@@ -3,7 +3,7 @@
 use crate::device::{BandwidthSlice, DeviceError, LatencySlice};
 use crate::facts::{Condition, Remarks, TimerFacts};
 use crate::sampling::{
-    Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
+    ALIKE, Samples, average_is_settled, bandwidth_is_settled, bandwidth_is_stable, latency_is_stable,
 };
 use pcie_statistics::{BatchMeans, Histogram};
 use pcie_store::{Distribution, Scalar, Series, Status};
@@ -197,6 +197,9 @@ impl BandwidthGatherer {
     }
 
     pub(crate) fn take(&mut self, slice: BandwidthSlice) -> ControlFlow<()> {
+        if slice.anew {
+            *self = Self::new(self.samples);
+        }
         self.transactions += slice.transactions;
         self.elapsed_ns += slice.elapsed_ns;
         self.times.add(slice.elapsed_ns / slice.transactions.max(1) as f64);
@@ -209,7 +212,12 @@ impl BandwidthGatherer {
         }
     }
 
-    pub(crate) fn outcome(self, test: &Test) -> Result<Outcome, DeviceError> {
+    /// The numbers of the test; `between_runs` are the factors of [`Remarks::between_runs`].
+    pub(crate) fn outcome(
+        self,
+        test: &Test,
+        between_runs: Option<(f64, f64)>,
+    ) -> Result<Outcome, DeviceError> {
         if self.transactions == 0 || self.transactions > test.transactions {
             return Err(refused(&format!("{} transactions of {}", self.transactions, test.transactions)));
         }
@@ -228,10 +236,11 @@ impl BandwidthGatherer {
             scalar("bandwidth", "Gb/s", bandwidth(self.elapsed_ns)),
             scalar("rate", "1/s", counted as f64 * 1e9 / self.elapsed_ns),
         ];
-        let uncertainty = self.times.half_width() / self.times.mean();
+        let uncertainty = (self.times.half_width() / self.times.mean()).max(ALIKE);
         // Slices of a real device may differ by more than there is: then nothing is known of the interval.
         if uncertainty < 1.0 {
-            let (longest, shortest) = (1.0 + uncertainty, 1.0 - uncertainty);
+            let (sooner, later) = between_runs.unwrap_or((1.0, 1.0));
+            let (longest, shortest) = ((1.0 + uncertainty) * later, (1.0 - uncertainty) * sooner);
             scalars.push(scalar("bandwidth_low", "Gb/s", bandwidth(self.elapsed_ns * longest)));
             scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(self.elapsed_ns * shortest)));
         }
@@ -251,11 +260,29 @@ mod tests {
         let test = Test::random_dma(Operation::BwRd, 64, 8192, 2_000);
         let mut gatherer = BandwidthGatherer::new(Samples::Full);
         for elapsed_ns in [1e3, 1e9] {
-            let _ = gatherer.take(BandwidthSlice { transactions: 1_000, elapsed_ns });
+            let _ = gatherer.take(BandwidthSlice { transactions: 1_000, elapsed_ns, anew: false });
         }
-        let scalars = gatherer.outcome(&test).map(|outcome| outcome.scalars).unwrap_or_default();
+        let scalars = gatherer.outcome(&test, None).map(|outcome| outcome.scalars).unwrap_or_default();
         assert_eq!(scalars.len(), 5);
         assert!(scalars.iter().all(|scalar| scalar.value.is_finite() && !scalar.metric.ends_with("_high")));
+    }
+
+    #[test]
+    fn an_interval_is_as_wide_as_what_is_known_of_other_runs() {
+        let test = Test::random_dma(Operation::BwRd, 64, 8192, 4_000);
+        let interval = |between_runs| {
+            let mut gatherer = BandwidthGatherer::new(Samples::Full);
+            for _ in 0..4 {
+                let _ = gatherer.take(BandwidthSlice { transactions: 1_000, elapsed_ns: 1e6, anew: false });
+            }
+            let outcome = gatherer.outcome(&test, between_runs).unwrap();
+            let value = |name| outcome.scalars.iter().find(|scalar| scalar.metric == name).unwrap().value;
+            ["bandwidth_low", "bandwidth_high"].map(|name| value(name) / value("bandwidth"))
+        };
+        let [low, high] = interval(None);
+        assert!((1.0 - low - ALIKE).abs() < 1e-6 && (high - 1.0 - ALIKE).abs() < 1e-6, "{low} {high}");
+        let [low, high] = interval(Some((0.5, 4.0)));
+        assert!((low * 4.0 - 1.0).abs() < 0.001 && (high / 2.0 - 1.0).abs() < 0.001, "{low} {high}");
     }
 
     #[test]
@@ -302,8 +329,8 @@ mod tests {
         let test = Test::random_dma(Operation::BwRd, 64, 8192, 1_000);
         for (transactions, elapsed_ns) in [(0, 1.0), (1_001, 1.0), (10, 0.0), (10, f64::NAN), (10, -1.0)] {
             let mut gatherer = BandwidthGatherer::new(Samples::Full);
-            let _ = gatherer.take(BandwidthSlice { transactions, elapsed_ns });
-            assert!(gatherer.outcome(&test).is_err(), "{transactions} in {elapsed_ns}");
+            let _ = gatherer.take(BandwidthSlice { transactions, elapsed_ns, anew: false });
+            assert!(gatherer.outcome(&test, None).is_err(), "{transactions} in {elapsed_ns}");
         }
         let gatherer = LatencyGatherer::new(&test, Samples::Full);
         let timer = TimerFacts { numerator_ns: 1, denominator: 1, cycles: 1 };

@@ -24,8 +24,9 @@ const LATENCY_HALF_WIDTH_TICKS: f64 = 0.05;
 const BATCHES_LEAST: usize = 4;
 /// The same for bandwidths that are not all alike: so few tell little of how far they spread.
 const SCATTERED_BATCHES_LEAST: usize = 8;
-/// Batches that differ by less than this are alike.
-const ALIKE: f64 = 0.0002;
+/// Batches that differ by less than this are alike, and no interval is narrower: what is in flight when a batch begins and
+/// ends is not the same.
+pub(crate) const ALIKE: f64 = 0.0002;
 /// From so many samples on, a stable median is enough: an average that is not settled by then hangs on stalls that are
 /// too rare and too long to be told from a part of the run.
 const HEAVY_TAIL_SAMPLES: u64 = 1 << 18;

@@ -114,8 +114,12 @@ impl Device for Tracer {
     ) -> Result<(), DeviceError> {
         let (file, position, mut written) = (&self.file, self.position, Ok(()));
         self.device.bandwidth(test, &mut |slice| {
-            let BandwidthSlice { transactions, elapsed_ns } = slice;
-            let line = json!({"position": position, "elapsed_ns": elapsed_ns, "transactions": transactions});
+            let BandwidthSlice { transactions, elapsed_ns, anew } = slice;
+            let mut line =
+                json!({"position": position, "elapsed_ns": elapsed_ns, "transactions": transactions});
+            if anew {
+                line["anew"] = json!(true);
+            }
             written = write(file, &line);
             if written.is_err() { ControlFlow::Break(()) } else { sink(slice) }
         })?;

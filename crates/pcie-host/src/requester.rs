@@ -199,7 +199,7 @@ impl Device for Requester {
                 }
             }
             let elapsed_ns = self.clock.ns(self.clock.now() - started);
-            if sink(BandwidthSlice { transactions: length, elapsed_ns }).is_break() {
+            if sink(BandwidthSlice { transactions: length, elapsed_ns, anew: false }).is_break() {
                 break;
             }
             first += length;

@@ -244,7 +244,7 @@ impl Device for PythonDevice {
         self.begun.clone()?;
         let read = |_: Python<'_>, slice: &Bound<'_, PyAny>| {
             let (transactions, elapsed_ns) = slice.extract()?;
-            Ok(BandwidthSlice { transactions, elapsed_ns })
+            Ok(BandwidthSlice { transactions, elapsed_ns, anew: false })
         };
         self.bench.slices("bandwidth", test, read, sink)
     }

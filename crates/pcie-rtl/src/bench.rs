@@ -152,6 +152,7 @@ impl Device for RtlDevice {
                 sink(BandwidthSlice {
                     transactions: now.transactions - since.transactions,
                     elapsed_ns: (now.clocks - since.clocks) as f64 * clock_ns,
+                    anew: false,
                 })
             })
         })

@@ -9,6 +9,7 @@ pub(crate) mod card;
 mod fast;
 mod reference;
 mod start;
+mod warm_up;
 
 use crate::cache::history::{State, TestKey};
 use crate::machine::Machine;
@@ -78,6 +79,20 @@ impl<'a> BandwidthRun<'a> {
         Self { run, stalls }
     }
 
+    /// Transactions that a run which starts at `first` takes to fill the queues of the machine, at least; those behind them
+    /// show the steady state. At most half a million, and no more than the test has left.
+    #[must_use]
+    pub fn warm_up_transactions(
+        machine: &'a Machine,
+        test: &'a Test,
+        list: &'a AddressList,
+        key: TestKey,
+        state: State,
+        first: u64,
+    ) -> u64 {
+        warm_up::warm_up_transactions(Start { machine, test, list, key, state, first })
+    }
+
     /// Simulates until `count` more transactions are complete, or all are; returns the time of the last completion,
     /// counted from the start of the run.
     pub fn run(&mut self, count: u64) -> Picoseconds {
@@ -96,6 +111,13 @@ impl<'a> BandwidthRun<'a> {
             finished.time = self.with_stalls(finished.time);
         }
         noted
+    }
+
+    /// The factors by which the test may take shorter and longer under other seeds, at 95 %, where that is more than chance
+    /// within a run shows: on a machine whose stalls come more or less often from test to test.
+    #[must_use]
+    pub fn between_runs(&self) -> Option<(f64, f64)> {
+        self.stalls.map(StallsOfTest::between_runs)
     }
 
     fn with_stalls(&self, served: Picoseconds) -> Picoseconds {

@@ -11,18 +11,11 @@ mod sampled;
 
 use crate::machine::Machine;
 use cost::Cost;
-use pcie_model::{Answer, Bound, Limits, Model, ModelError};
+use pcie_model::{Answer, Limits, Model, ModelError};
 use pcie_wire::Accounting;
 use pcie_workload::{Operation, Test};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// A card that outruns the root complex by less than this share is as fast as it, for all that a bandwidth tells.
-const NOT_NOTICED: f64 = 0.001;
-/// What is taken for sure, over what the bounds say.
-const FILLED_FOR_SURE: f64 = 1.25;
-/// More than that is never waited for.
-const FILLING_MAX: f64 = 131_072.0;
 
 /// What bounds a test.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -50,25 +43,6 @@ impl Machine {
         let limits = self.limits(test, &cost, round_trip_ns);
         let answer = Model::new(*self.link(), Accounting::Spec, limits)?.answer(&cost.load, test.size_bytes);
         Ok(answer.map(|answer| TestBounds { answer, round_trip_ns }))
-    }
-
-    /// Transactions after which the root complex's queue of writes is full, where the root complex is what binds: it fills the
-    /// slower the less the card outruns it, and until it is full the card does not notice. 0 where something else binds.
-    #[must_use]
-    pub fn transactions_to_fill(&self, test: &Test) -> u64 {
-        let Ok(Some(bounds)) = self.bounds(test) else { return 0 };
-        let behind = |bound| matches!(bound, Bound::WriteRate | Bound::PageWalks);
-        let mut ceilings = bounds.answer.ceilings.iter();
-        let outrun = match ceilings.next() {
-            Some(binding) if test.operation.writes() && behind(binding.bound) => {
-                ceilings.find(|ceiling| !behind(ceiling.bound)).map_or(f64::INFINITY, |ceiling| ceiling.slack)
-            }
-            _ => return 0,
-        };
-        let complex = &self.system.host.root_complex;
-        let held = complex.posted_header_credits.at_most().min(complex.posted_data_credits.at_most());
-        let to_fill = f64::from(held) * (1.0 + 1.0 / outrun.max(NOT_NOTICED));
-        (to_fill * FILLED_FOR_SURE).min(FILLING_MAX).ceil() as u64
     }
 
     /// DMAs of a test that the device keeps in flight.
@@ -105,7 +79,7 @@ impl Machine {
             write_line_ns: some_time(complex.write_line_ns),
             receive_buffers: round_trip_ns.map(|_| card.dma.receive_buffers),
             receive_ns: round_trip_ns.map(|_| self.receive_ns(cost)),
-            walks_per_dma: some_time(walk_interval_ns).and(some_time(self.io_tlb_miss_share(test))),
+            walks_per_dma: some_time(walk_interval_ns).and(some_time(self.walks_of_a_transfer(test))),
             walk_interval_ns: some_time(walk_interval_ns),
             ..Limits::default()
         }

@@ -114,18 +114,18 @@ impl<'a> LatencyRun<'a> {
         let passage = Passage { offset, first_line: self.footprint.lines_at(offset).start, chance };
         let moved_in = self.window.as_mut().and_then(|window| window.move_to(offset));
         let (plan, times) = self.plans.at(offset);
-        let written = match plan.written {
+        let written = match &plan.written {
             Some(write) => self.host.write(passage, write, self.test.size_bytes),
             None => Picoseconds::ZERO,
         };
-        let arrived = self.host.read(passage, &plan.requests, times, written);
+        let arrived = self.host.read(passage, plan, times, written);
         let on_card = if moved_in.is_some() { plan.on_card_moved } else { plan.on_card };
         let loop_time = moved_in.unwrap_or(self.loop_time);
         let fast = arrived + on_card;
         let latency = match &self.sleeper {
             Some(sleeper) => {
                 // The read of a DMA's pair is enqueued when the write is long done with.
-                let behind_write = match (plan.written, self.test.path) {
+                let behind_write = match (&plan.written, self.test.path) {
                     (Some(write), Path::Command) => written.since(write.arrived),
                     _ => Picoseconds::ZERO,
                 };

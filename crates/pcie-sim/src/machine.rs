@@ -16,8 +16,11 @@ use crate::profile::{IommuMode, System};
 use crate::root_complex::cuts::Cuts;
 use pcie_time::TickLength;
 use pcie_wire::{LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
-use pcie_workload::{AddressList, Operation, PAGE_BYTES, Path, Test};
+use pcie_workload::{AddressList, Operation, Path, Test};
 use std::sync::{Arc, OnceLock};
+
+/// The longest transfer that is simulated: every TLP of it is.
+const TRANSFER_BYTES_SIMULATED: u64 = 16 << 20;
 
 /// A system, ready to be simulated.
 #[derive(Clone, Debug)]
@@ -125,10 +128,11 @@ impl Machine {
             (Path::Command, Some(command)) => ("command", command.transfer_bytes_most),
             (Path::Command, None) => return Err(Unsupported::NoCommandPath(card.name.clone())),
         };
-        // The machine is made for transfers that stay within a page.
-        let most = most.min(PAGE_BYTES as u32);
         if test.size_bytes > u64::from(most) {
             return Err(Unsupported::TooLong { card: card.name.clone(), path, most });
+        }
+        if test.size_bytes > TRANSFER_BYTES_SIMULATED {
+            return Err(Unsupported::NotSimulated(test.size_bytes));
         }
         let multiple = card.dma.transfer_multiple_bytes;
         if test.path == Path::Dma && !test.size_bytes.is_multiple_of(u64::from(multiple)) {

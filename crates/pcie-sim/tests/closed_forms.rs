@@ -2,8 +2,10 @@
 
 mod machines;
 
-use machines::{dma, ideal, latency_ns, stalling, transaction_ns};
-use pcie_workload::{Operation, Test};
+use machines::{KEY, dma, ideal, latency_ns, stalling, transaction_ns};
+use pcie_sim::{BandwidthRun, Engine, Machine};
+use pcie_time::Stream;
+use pcie_workload::{AddressList, Operation, Test};
 use serde_json::json;
 
 /// Gen3 x8: 8 lanes of 8 GT/s, 128b/130b, less the SKPs that no profile can do without.
@@ -150,4 +152,66 @@ fn stalls_take_their_share_of_time_unless_reads_keep_the_machine_awake() {
         latency_ns(machine, &dma(Operation::LatRd, 64, 8192), machine.boot(), 100_000) + loop_ns
     });
     assert_close(with / without, 1.5, 0.02);
+}
+
+/// What completions of `bytes` take on the downlink, each with MPS of data.
+fn completions_ns(bytes: u64) -> f64 {
+    bytes as f64 * (256.0 + 20.0) / 256.0 / BYTES_PER_NS
+}
+
+#[test]
+fn transfers_above_a_page_fill_the_link_as_many_small_ones_do() {
+    let machine = ideal(&[("device.dma.transfer_bytes_most", json!(16 << 20))]);
+    for (operation, size, expected) in [
+        (Operation::BwRd, 8 << 10, completions_ns(8 << 10) + 16.0 / BYTES_PER_NS),
+        (Operation::BwRd, 1 << 20, completions_ns(1 << 20) + 2048.0 / BYTES_PER_NS),
+        (Operation::BwWr, 1 << 20, 4096.0 * 280.0 / BYTES_PER_NS),
+        (Operation::BwRd, 16 << 20, completions_ns(16 << 20) + 32_768.0 / BYTES_PER_NS),
+    ] {
+        // The addresses of the first chunk are all long.
+        let window = if operation == Operation::BwWr { 4 << 20 } else { 64 << 20 };
+        let test = dma(operation, size, window);
+        let list = AddressList::new(&test, KEY.draws(Stream::Addresses));
+        let mut run = BandwidthRun::new(Engine::Fast, &machine, &test, &list, KEY, machine.boot(), 0);
+        // The pipeline is 384 KiB deep: a part of the first transfer, or many.
+        let lead = ((1 << 20) / size).max(1);
+        let count = ((64 << 20) / size).max(4);
+        let start = run.run(lead);
+        let simulated = (run.run(count) - start).as_ns() / count as f64;
+        assert_close(simulated, expected, 2e-3);
+    }
+}
+
+#[test]
+fn a_read_above_a_page_takes_a_round_trip_and_the_time_of_its_data() {
+    let long = || ("device.dma.transfer_bytes_most", json!(16 << 20));
+    let round_trip_ns = 24.0 / BYTES_PER_NS + 400.0 + 2.0 * 20.0;
+    for size in [8 << 10, 1 << 20, 16 << 20] {
+        let machine = ideal(&[long()]);
+        let simulated = latency_ns(&machine, &dma(Operation::LatRd, size, 64 << 20), machine.boot(), 3);
+        assert_close(simulated, round_trip_ns + completions_ns(size), 1e-4);
+    }
+    // A tag allows a request of 512 B at a time.
+    let machine = ideal(&[long(), ("link.tags", json!(1))]);
+    for size in [4 << 10, 64 << 10] {
+        let expected = (size / 512) as f64 * (round_trip_ns + completions_ns(512));
+        let simulated = latency_ns(&machine, &dma(Operation::LatRd, size, 1 << 20), machine.boot(), 3);
+        assert_close(simulated, expected, 1e-4);
+    }
+}
+
+#[test]
+fn each_page_of_a_transfer_is_translated() {
+    let machine = ideal(&[
+        ("device.dma.transfer_bytes_most", json!(1 << 20)),
+        ("iommu", json!("four-kib-pages")),
+        ("host.iommu.tlb.entries", json!(1)),
+        ("host.iommu.walk_ns", json!(3_000.0)),
+        ("link.tags", json!(1)),
+    ]);
+    let base = ideal(&[("device.dma.transfer_bytes_most", json!(1 << 20)), ("link.tags", json!(1))]);
+    let ns = |machine: &Machine| {
+        latency_ns(machine, &dma(Operation::LatRd, 64 << 10, 16 << 20), machine.boot(), 20)
+    };
+    assert_close(ns(&machine) - ns(&base), 16.0 * 3_000.0, 1e-3);
 }

@@ -90,6 +90,31 @@ fn when_transfers_are_split_unevenly() {
 }
 
 #[test]
+fn when_transfers_are_longer_than_a_page() {
+    let long = ("device.dma.transfer_bytes_most", json!(16 << 20));
+    for (name, iommu) in [("snb", "off"), ("ib-011-nosp", "four-kib-pages"), ("gen5-x16", "super-pages")] {
+        let machine = system(name, &[long.clone(), ("iommu", json!(iommu))]);
+        for operation in OPERATIONS {
+            for (size, window, transactions, count) in [
+                (8 << 10, 1 << 20, 1 << 23, 500),
+                (96 << 10, 8 << 20, 1 << 20, 40),
+                (1 << 20, 32 << 20, 40, 4),
+            ] {
+                let test = Test::random_dma(operation, size, window, transactions);
+                let list = AddressList::new(&test, KEY.draws(Stream::Addresses));
+                let finished = |engine| {
+                    BandwidthRun::new(engine, &machine, &test, &list, KEY, machine.boot(), 5).finished(count)
+                };
+                let (mut fast, mut reference) = (finished(Engine::Fast), finished(Engine::Reference));
+                fast.sort_unstable();
+                reference.sort_unstable();
+                assert_eq!(fast, reference, "{name}, IOMMU {iommu}: {operation:?} {size} B");
+            }
+        }
+    }
+}
+
+#[test]
 fn when_a_single_resource_is_short() {
     for (key, value) in [
         ("device.dma.receive_buffers", json!(1)),

@@ -106,7 +106,8 @@ pub(crate) fn many<E: Engine>(
         patience = Patience::new(stop);
         let elapsed_ns = clock.ns(clock.now() - started);
         if elapsed_ns >= SLICE.as_nanos() as f64 || done == end {
-            let enough = sink(BandwidthSlice { transactions: done - told, elapsed_ns }).is_break();
+            let enough =
+                sink(BandwidthSlice { transactions: done - told, elapsed_ns, anew: false }).is_break();
             told = done;
             started = clock.now();
             if enough || stop.is_requested() || wrong.is_some() {

@@ -4,7 +4,7 @@ use crate::machine::Machine;
 use crate::profile::{CardKind, DataEngine, System, TagOrder};
 use pcie_time::Picoseconds;
 use pcie_wire::Piece;
-use pcie_workload::{Operation, Test};
+use pcie_workload::{Operation, PAGE_BYTES, Test, greatest_common_divisor};
 use std::ops::Range;
 
 /// Work that may wait for the uplink before the card stops adding to it: about two full TLPs.
@@ -106,6 +106,12 @@ impl Machine {
     /// word that holds the transfer's first byte.
     fn boundaries_inside_segments(&self, offset: u64, bytes: u64) -> u64 {
         let segment = u64::from(self.system.device.dma.engine.segment_bytes);
+        if bytes > PAGE_BYTES {
+            // Whole pages: all requests are alike, and every so many of them end where a segment does.
+            let request = u64::from(self.system.link.mrrs_bytes).min(PAGE_BYTES);
+            let both = request / greatest_common_divisor(request, segment) * segment;
+            return (bytes - 1) / request - (bytes - 1) / both;
+        }
         let starts = self.read_requests(offset, bytes).skip(1).map(|piece| piece.address - offset);
         starts.filter(|start| !start.is_multiple_of(segment)).count() as u64
     }
@@ -220,6 +226,22 @@ mod tests {
         assert_eq!(gaps(0, 768), [false, false, true]);
         // Parts of 128 and 384 B: one TLP, then two.
         assert_eq!(gaps(384, 512), [true, false, false]);
+    }
+
+    #[test]
+    fn boundaries_of_long_transfers_are_counted_as_those_of_short_ones() {
+        let system: System = serde_json::from_str(include_str!("../../tests/fixtures/snb.json")).unwrap();
+        for (segment_bytes, mrrs_bytes) in [(128, 512), (1000, 512), (96, 256), (4096, 128), (3, 4096)] {
+            let mut system = system.clone();
+            system.device.dma.engine.segment_bytes = segment_bytes;
+            system.link.mrrs_bytes = mrrs_bytes;
+            let machine = Machine::new(system).unwrap();
+            let bytes = 7 * PAGE_BYTES;
+            let starts = machine.read_requests(0, bytes).skip(1).map(|piece| piece.address);
+            let counted =
+                starts.filter(|start| !start.is_multiple_of(u64::from(segment_bytes))).count() as u64;
+            assert_eq!(machine.boundaries_inside_segments(0, bytes), counted, "{segment_bytes} {mrrs_bytes}");
+        }
     }
 
     #[test]

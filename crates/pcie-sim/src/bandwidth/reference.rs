@@ -135,6 +135,7 @@ pub(super) struct ReferenceRun<'a> {
 impl<'a> ReferenceRun<'a> {
     pub(super) fn new(start: Start<'a>) -> Self {
         let (uplink, downlink) = start.machine.ports();
+        let first_draw = start.first_draw();
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;
@@ -163,7 +164,7 @@ impl<'a> ReferenceRun<'a> {
             uplink,
             downlink,
             answer_planned: false,
-            complex: Complex::new(machine.system(), machine.lines(), key, state, first),
+            complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
             flight: Picoseconds::from_ns(root.flight_ns),
         };
         run.plan_issue(Picoseconds::ZERO);

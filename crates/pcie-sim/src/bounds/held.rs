@@ -17,9 +17,9 @@ impl Machine {
     /// of the other. So at most one in `read_ns` is such, and what few requests in flight gain by it, many hardly do.
     pub(super) fn round_trip_ns(&self, test: &Test, cost: &Cost, in_flight: f64) -> f64 {
         let complex = &self.system.host.root_complex;
-        // The requests of a transfer are to one page, and share its walk.
+        // The requests of a transfer to one page share its walk.
         let reads = if test.operation == Operation::BwRdwr { cost.load.dmas / 2.0 } else { cost.load.dmas };
-        let walks = self.io_tlb_miss_share(test) * reads / cost.load.read_requests;
+        let walks = self.walks_of_a_transfer(test) * reads / cost.load.read_requests;
         let walk_ns = walks * self.system.host.iommu.walk_ns;
         let port_ns = (cost.requests_ns + cost.answers_ns) / cost.load.read_requests;
         let way_ns = port_ns + 2.0 * complex.flight_ns + walk_ns;

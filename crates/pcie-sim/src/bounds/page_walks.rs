@@ -15,8 +15,14 @@ impl Machine {
         f64::max(iommu.walker_busy_ns / walkers as f64, iommu.walk_ns / f64::from(iommu.pending_walks.max(1)))
     }
 
-    /// The share of DMAs whose page the IO-TLB cannot hold, at least: a page that is being walked is found, too.
-    pub(super) fn io_tlb_miss_share(&self, test: &Test) -> f64 {
+    /// Walks for the pages of a transfer, at least.
+    pub(super) fn walks_of_a_transfer(&self, test: &Test) -> f64 {
+        let page_bytes = self.system.iommu.page_bytes().unwrap_or(u64::MAX);
+        self.io_tlb_miss_share(test) * test.size_bytes.div_ceil(page_bytes) as f64
+    }
+
+    /// The share of pages visited the IO-TLB cannot hold, at least: a page that is being walked is found, too.
+    fn io_tlb_miss_share(&self, test: &Test) -> f64 {
         let Some(page_bytes) = self.system.iommu.page_bytes() else { return 0.0 };
         // Other patterns come back to a page while it is held.
         if test.pattern != Pattern::Random {

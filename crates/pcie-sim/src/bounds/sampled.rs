@@ -1,12 +1,13 @@
 //! Which units of a window stand for all that a test visits, when its bounds are reckoned.
 
-use pcie_workload::{Operation, Pattern, Test, Units, greatest_common_divisor};
+use pcie_workload::{Operation, PAGE_BYTES, Pattern, Test, Units, greatest_common_divisor};
 
-/// So many units are looked at one by one. Of more, [`REGIONS`] are, each of [`NEIGHBOURS`]: alignments repeat among
-/// neighbours.
-const EACH_MOST: u64 = REGIONS * NEIGHBOURS;
+/// As many units as this in all regions are looked at one by one. Of more, some regions are, each of some neighbours:
+/// alignments repeat among them.
 const NEIGHBOURS: u64 = 64;
 const REGIONS: u64 = 16;
+/// Transfers above a page are all aligned alike.
+const NEIGHBOURS_OF_LONG_TRANSFERS: u64 = 2;
 
 /// Offsets in the buffer of a sample of the units that a test visits, in an order in which it may visit them: of a unit that
 /// is read, and of the one that is written next. For a test that only reads, or only writes, both are the same.
@@ -48,7 +49,9 @@ impl Sample {
             Pattern::Sequential | Pattern::Random => usable,
             Pattern::Strided => usable / greatest_common_divisor(usable, test.stride_units % usable),
         };
-        let (regions, length) = if entries <= EACH_MOST { (1, entries) } else { (REGIONS, NEIGHBOURS) };
+        let neighbours = if test.size_bytes > PAGE_BYTES { NEIGHBOURS_OF_LONG_TRANSFERS } else { NEIGHBOURS };
+        let (regions, length) =
+            if entries <= REGIONS * neighbours { (1, entries) } else { (REGIONS, neighbours) };
         let by_turns = test.operation == Operation::BwRdwr && test.pattern != Pattern::Random;
         // Of an odd number of entries, each is read in one pass and written in the next.
         let pairs = if by_turns && length.is_multiple_of(2) { length / 2 } else { length };
@@ -57,7 +60,7 @@ impl Sample {
             stride: test.stride_units % usable,
             usable,
             regions,
-            region_step: entries / regions & !1,
+            region_step: (entries / regions) & !1,
             length,
             pairs,
             by_turns,

@@ -126,7 +126,7 @@ impl State {
         }
         if self.io_tlb.page_count() > 0 {
             let pages = test.window_bytes.div_ceil(PAGE_BYTES);
-            let last_first = looked_at.rev().map(|n| footprint.lines(n).start);
+            let last_first = looked_at.rev().flat_map(|n| footprint.page_starts(n).rev());
             let used = Self::recent_pages(&self.io_tlb, last_first, pages);
             self.io_tlb.settle(used.into_iter(), pages);
         }
@@ -156,7 +156,12 @@ impl<'a> Footprint<'a> {
         }
     }
 
-    /// The lines of one transaction: consecutive, because no transaction crosses a page.
+    /// The first line that a transaction touches of each of its pages: of several only if it is longer than one.
+    fn page_starts(&self, transaction: u64) -> impl DoubleEndedIterator<Item = Line> + Clone + use<'a> {
+        self.lines(transaction).step_by((PAGE_BYTES / LINE_BYTES) as usize)
+    }
+
+    /// The lines of one transaction: consecutive, because chunks of the buffer are numbered one after the other.
     #[inline]
     #[must_use]
     pub fn lines(&self, transaction: u64) -> Range<Line> {
@@ -190,7 +195,7 @@ mod tests {
         let footprint = Footprint::new(machine.lines(), test, list);
         for transaction in 0..test.transactions {
             let lines = footprint.lines(transaction);
-            if let Some(page) = state.io_tlb.page(lines.start) {
+            for page in lines.clone().filter_map(|line| state.io_tlb.page(line)).collect::<Vec<_>>() {
                 state.io_tlb.look_up(page);
             }
             if AddressList::writes(test.operation, transaction, test.transactions) {
@@ -226,6 +231,8 @@ mod tests {
                 (Operation::BwRdwr, 512, 2 << 20, 300_001),
                 (Operation::LatWrrd, 2048, 256 << 10, 40_000),
                 (Operation::BwRd, 64, 16 << 20, 100_000),
+                (Operation::BwRdwr, 16 << 10, 16 << 20, 3_000),
+                (Operation::BwRd, 1 << 20, 64 << 20, 100),
             ] {
                 let test = Test::random_dma(operation, size, window, transactions);
                 let key = TestKey { seed: 7, test: 3 };

@@ -1,7 +1,7 @@
 //! The host's part in a transaction that is alone: translation, lines, refreshes, and the way back.
 
 use super::chance::Chance;
-use super::plan::{Completion, ReadTimes, Request, Write};
+use super::plan::{Completion, Plan, ReadTimes, Request, Write};
 use crate::cache::history::State;
 use crate::cache::lines::Line;
 use crate::link::port::Port;
@@ -35,6 +35,9 @@ pub(super) struct Host<'a> {
     walk: Picoseconds,
     write: Picoseconds,
     flight: Picoseconds,
+    /// Read requests that the card can have in flight, and the least time from one to the next.
+    tags: usize,
+    request_interval: Picoseconds,
 }
 
 impl<'a> Host<'a> {
@@ -52,12 +55,17 @@ impl<'a> Host<'a> {
             walk: Picoseconds::from_ns(host.iommu.walk_ns),
             write: Picoseconds::from_ns(host.root_complex.write_ns),
             flight: Picoseconds::from_ns(host.root_complex.flight_ns),
+            tags: machine.tags() as usize,
+            request_interval: Picoseconds::from_ns(machine.system.device.dma.request_interval_ns),
         }
     }
 
     /// A write is let in; returns when a read behind it may go on.
-    pub(super) fn write(&mut self, passage: Passage, write: Write, bytes: u64) -> Picoseconds {
-        let translated = self.translate(passage, write.first).max(write.last);
+    pub(super) fn write(&mut self, passage: Passage, write: &Write, bytes: u64) -> Picoseconds {
+        let mut translated = write.last;
+        for (first_line, entered) in &write.pages {
+            translated = translated.max(self.translate(passage, *first_line, *entered));
+        }
         let caches = &mut self.state.caches;
         let memory = &self.machine.system.host.memory;
         let lines = self.machine.lines();
@@ -66,33 +74,80 @@ impl<'a> Host<'a> {
         translated + written.cost + waited + self.write
     }
 
-    /// Answers the requests of a read, none before `after`; returns when the last byte is back at the card.
+    /// Answers the requests of a read, none before `after`; returns when the last byte is back at the card, or, of a read above
+    /// a page, when the card's engine has moved it on.
     #[inline(always)]
     pub(super) fn read(
         &mut self,
         passage: Passage,
-        requests: &[Request],
+        plan: &Plan,
         times: &[ReadTimes],
         after: Picoseconds,
     ) -> Picoseconds {
         let conflict = self.conflict.wait(passage.chance.bits());
+        let requests = plan.requests.as_slice();
         if let [request] = requests
             && let [completion] = request.completions[..]
         {
-            let admitted = self.translate(passage, request.arrival.max(after)) + conflict;
+            let admitted = self.translate(passage, 0, request.arrival.max(after)) + conflict;
             let ready = self.access(passage, admitted, &completion, times);
             return ready + completion.downlink_time + self.flight;
+        }
+        if requests.len() > self.tags || plan.moves.is_some() {
+            return self.read_with_few_tags(passage, plan, times, after);
         }
         let mut downlink = self.downlink.clone();
         let mut last = Picoseconds::ZERO;
         for request in requests {
-            let admitted = self.translate(passage, request.arrival.max(after)) + conflict;
-            for completion in &request.completions {
-                let ready = self.access(passage, admitted, completion, times) + completion.held_up;
-                last = downlink.send_units(ready, completion.downlink_bytes) + self.flight;
-            }
+            let admitted = self.translate(passage, request.first_line, request.arrival.max(after)) + conflict;
+            last = self.answer(passage, request, admitted, times, &mut downlink);
         }
         last
+    }
+
+    /// Sends the completions of a request; returns when the last of them is back at the card.
+    #[inline(always)]
+    fn answer(
+        &self,
+        passage: Passage,
+        request: &Request,
+        admitted: Picoseconds,
+        times: &[ReadTimes],
+        downlink: &mut Port,
+    ) -> Picoseconds {
+        let mut last = Picoseconds::ZERO;
+        for completion in &request.completions {
+            let ready = self.access(passage, admitted, completion, times) + completion.held_up;
+            last = downlink.send_units(ready, completion.downlink_bytes) + self.flight;
+        }
+        last
+    }
+
+    /// The same of a read with more requests than there are tags: each of those waits for the data of the request as many
+    /// before it as there are tags.
+    #[cold]
+    fn read_with_few_tags(
+        &mut self,
+        passage: Passage,
+        plan: &Plan,
+        times: &[ReadTimes],
+        after: Picoseconds,
+    ) -> Picoseconds {
+        let conflict = self.conflict.wait(passage.chance.bits());
+        let mut downlink = self.downlink.clone();
+        let mut answered: Vec<Picoseconds> = Vec::with_capacity(plan.requests.len());
+        let (mut arrival, mut moved) = (Picoseconds::ZERO, Picoseconds::ZERO);
+        for request in &plan.requests {
+            arrival = match answered.len().checked_sub(self.tags) {
+                None => request.arrival.max(after),
+                Some(before) => (arrival + self.request_interval).max(answered[before] + request.way),
+            };
+            let admitted = self.translate(passage, request.first_line, arrival) + conflict;
+            let last = self.answer(passage, request, admitted, times, &mut downlink);
+            answered.push(last);
+            moved = moved.max(last) + plan.moves.unwrap_or(Picoseconds::ZERO);
+        }
+        moved
     }
 
     /// When the data of one completion are there: its lines are fetched one after the other, and the slowest counts.
@@ -112,10 +167,10 @@ impl<'a> Host<'a> {
         fetched + cost + waited + times[completion.reads].of(passage.chance)
     }
 
-    /// When the address of a TLP that arrived at `at` is translated.
+    /// When the address of a TLP that arrived at `at`, to a line counted from the first of the transaction, is translated.
     #[inline(always)]
-    fn translate(&mut self, passage: Passage, at: Picoseconds) -> Picoseconds {
-        match self.state.io_tlb.page(passage.first_line) {
+    fn translate(&mut self, passage: Passage, line: u32, at: Picoseconds) -> Picoseconds {
+        match self.state.io_tlb.page(passage.first_line + line) {
             Some(page) if !self.state.io_tlb.look_up(page) => at + self.wait(passage, at) + self.walk,
             _ => at,
         }

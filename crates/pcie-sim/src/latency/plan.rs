@@ -13,7 +13,7 @@ use crate::profile::{CommandPath, DmaPath, RootComplex};
 use crate::root_complex::write_gate::WriteGate;
 use pcie_time::Picoseconds;
 use pcie_wire::{Piece, TlpKind};
-use pcie_workload::{LINE_BYTES, Operation, Path, Test};
+use pcie_workload::{LINE_BYTES, Operation, PAGE_BYTES, Path, Test};
 
 /// The passage of one kind of transaction.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,13 +24,17 @@ pub(super) struct Plan {
     pub(super) on_card: Picoseconds,
     /// The same where it has to move its window register first.
     pub(super) on_card_moved: Picoseconds,
+    /// Of a transfer above a page, what the card's engine takes to move the data of a request on: it does so while others
+    /// arrive.
+    pub(super) moves: Option<Picoseconds>,
 }
 
 /// The write of a pair.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Write {
-    /// When its first TLP is let into the root complex: from then on its page is looked for.
-    pub(super) first: Picoseconds,
+    /// The first line of each page that it touches, counted from that of the transaction, and when the first TLP to it is
+    /// let into the root complex: from then on the page is looked for.
+    pub(super) pages: Vec<(u32, Picoseconds)>,
     /// When its last TLP is.
     pub(super) last: Picoseconds,
     /// When its last byte arrives.
@@ -42,6 +46,10 @@ pub(super) struct Write {
 pub(super) struct Request {
     /// When it arrives at the root complex.
     pub(super) arrival: Picoseconds,
+    /// How long after it was sent, by itself.
+    pub(super) way: Picoseconds,
+    /// Its first line, counted from that of the transaction.
+    pub(super) first_line: u32,
     pub(super) completions: Vec<Completion>,
 }
 
@@ -105,7 +113,7 @@ impl<'a> Plans<'a> {
             test,
             uplink,
             downlink,
-            classes: AlignmentClasses::new(&machine.system),
+            classes: AlignmentClasses::new(&machine.system, test.size_bytes),
             plans: Vec::new(),
             reads: Vec::new(),
         }
@@ -162,6 +170,7 @@ impl<'a> Plans<'a> {
             requests: self.requests(&mut uplink, offset, sent),
             on_card: Picoseconds::from_ns(extra_ns),
             on_card_moved: Picoseconds::from_ns(extra_ns + moved_ns),
+            moves: None,
         }
     }
 
@@ -171,34 +180,51 @@ impl<'a> Plans<'a> {
         let mut uplink = self.uplink.clone();
         let (mut start, mut written) = (Picoseconds::ZERO, None);
         if self.test.operation == Operation::LatWrrd {
+            // Of a transfer above a page, the first page leaves while the next is pulled.
             let pulled = Picoseconds::from_ns(path.write_overhead_ns)
-                + pulling_time(path, self.test.device_offset_bytes, before_passing_on(path, bytes));
+                + pulling_time(
+                    path,
+                    self.test.device_offset_bytes,
+                    before_passing_on(path, bytes.min(PAGE_BYTES)),
+                );
             let (sent, write) = self.write(&mut uplink, offset, pulled);
             start = (pulled + Picoseconds::from_ns(path.write_to_read_ns))
                 .max(sent + Picoseconds::from_ns(path.write_acknowledged_ns));
             written = Some(write);
         }
-        let moving = moving_time(path, offset, self.test.device_offset_bytes, before_passing_on(path, bytes));
-        let on_card = moving + Picoseconds::from_ns(path.read_overhead_ns);
         let requests = self.requests(&mut uplink, offset, start);
-        Plan { written, requests, on_card, on_card_moved: on_card }
+        let overhead = Picoseconds::from_ns(path.read_overhead_ns);
+        let (on_card, moves) = if bytes > PAGE_BYTES {
+            let moved_ns = path.engine.segment_ns / f64::from(path.engine.segment_bytes)
+                * before_passing_on(path, u64::from(self.machine.system.link.mrrs_bytes)) as f64;
+            (overhead + Picoseconds::from_ns(path.engine.read_fixed_ns), Some(Picoseconds::from_ns(moved_ns)))
+        } else {
+            let stored = before_passing_on(path, bytes);
+            (overhead + moving_time(path, offset, self.test.device_offset_bytes, stored), None)
+        };
+        Plan { written, requests, on_card, on_card_moved: on_card, moves }
     }
 
     /// Sends the write of a pair at `start`; returns when its last TLP has left, and its way into the root complex.
     fn write(&self, uplink: &mut Port, offset: u64, start: Picoseconds) -> (Picoseconds, Write) {
         let machine = self.machine;
         let mut gate = WriteGate::new(&machine.system.host.root_complex);
-        let (mut sent, mut entered) = (start, Vec::new());
+        let path = &machine.system.device.dma;
+        let page_pull = pulling_time(path, 0, before_passing_on(path, PAGE_BYTES));
+        let (mut sent, mut last, mut pages) = (start, start, Vec::<(u32, Picoseconds)>::new());
         for piece in machine.write_tlps(offset, self.test.size_bytes) {
-            let head = uplink.free_at().max(start);
-            sent = uplink.send(start, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
+            let page = piece.address / PAGE_BYTES - offset / PAGE_BYTES;
+            let ready = start + Picoseconds(page_pull.0 * page);
+            let head = uplink.free_at().max(ready);
+            sent = uplink.send(ready, machine.tlp_bytes(TlpKind::MemoryWrite, piece));
             let first = (piece.address / LINE_BYTES) as Line;
             let lines = first..first + line_count(piece);
-            entered.push(gate.admit(piece, lines, start_of_last_line(piece, head, sent) + self.flight()));
+            last = gate.admit(piece, lines, start_of_last_line(piece, head, sent) + self.flight());
+            if pages.len() as u64 == page {
+                pages.push(((piece.address / LINE_BYTES - offset / LINE_BYTES) as u32, last));
+            }
         }
-        let arrived = sent + self.flight();
-        let (first, last) = (entered.first().copied(), entered.last().copied());
-        (sent, Write { first: first.unwrap_or(arrived), last: last.unwrap_or(arrived), arrived })
+        (sent, Write { pages, last, arrived: sent + self.flight() })
     }
 
     /// Sends the read at `start`.
@@ -213,6 +239,12 @@ impl<'a> Plans<'a> {
             let completions = machine.completions(piece).enumerate();
             Request {
                 arrival: sent + self.flight(),
+                way: self
+                    .uplink
+                    .clone()
+                    .send(Picoseconds::ZERO, machine.tlp_bytes(TlpKind::MemoryRead, piece))
+                    + self.flight(),
+                first_line: (piece.address / LINE_BYTES - offset / LINE_BYTES) as u32,
                 completions: completions
                     .map(|(nth, completion)| self.completion(offset, piece, nth, completion))
                     .collect(),

@@ -41,6 +41,9 @@ pub enum Unsupported {
         /// Its limit.
         most: u32,
     },
+    /// The transfer is longer than any that is simulated.
+    #[error("transfers of {0} bytes are not simulated: give at most 16777216")]
+    NotSimulated(u64),
     /// The card transfers whole multiples of some bytes.
     #[error("{card} transfers multiples of {multiple} bytes")]
     NoMultiple {

@@ -56,7 +56,7 @@ impl<'a> RootPort<'a> {
     #[must_use]
     pub fn new(machine: &'a Machine, key: TestKey, state: State, first: u64, operation: Operation) -> Self {
         let (uplink, downlink) = machine.ports();
-        let complex = Complex::new(machine.system(), machine.lines(), key, state, first);
+        let complex = Complex::new(machine.system(), machine.lines(), key, state, first << 8);
         Self {
             machine,
             complex: if operation.is_latency() { complex.one_at_a_time() } else { complex },

@@ -78,17 +78,32 @@ impl<'a> Sleeper<'a> {
     }
 }
 
+/// The 97.5 % quantile of the normal distribution.
+const NORMAL_975: f64 = 1.959_964;
+
 /// The stalls of a bandwidth test: how often they come differs from test to test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StallsOfTest {
     /// Time in stalls over time in which the machine serves.
     stalled: f64,
+    /// Standard deviation of the logarithm of that, from test to test.
+    spread: f64,
 }
 
 impl StallsOfTest {
     pub(crate) fn new(stalls: &Stalls, key: TestKey) -> Self {
         let off = stalls.interval_spread * key.draws(Stream::Stalls).normal(0);
-        Self { stalled: stalls.duration_ns / (stalls.interval_ns * off.exp()) }
+        Self {
+            stalled: stalls.duration_ns / (stalls.interval_ns * off.exp()),
+            spread: stalls.interval_spread,
+        }
+    }
+
+    /// The factors by which the same test may take shorter and longer in other runs, at 95 %.
+    pub(crate) fn between_runs(self) -> (f64, f64) {
+        let factor =
+            |deviations: f64| (1.0 + self.stalled * (deviations * self.spread).exp()) / (1.0 + self.stalled);
+        (factor(-NORMAL_975), factor(NORMAL_975))
     }
 
     /// How long a part of a test takes in which the machine serves for so long: the stalls of the whole test, which are

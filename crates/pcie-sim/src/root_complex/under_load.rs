@@ -40,18 +40,17 @@ pub(crate) struct Complex<'a> {
 }
 
 impl<'a> Complex<'a> {
-    /// The root complex of a system with its lines numbered, in the state in which `first` transactions left it.
+    /// The root complex of a system with its lines numbered, in the state in which earlier transactions left it. Its draws
+    /// are numbered from `first_draw` on.
     pub(crate) fn new(
         system: &'a System,
         line_numbers: &'a Lines,
         key: TestKey,
         mut state: State,
-        first: u64,
+        first_draw: u64,
     ) -> Self {
         let host = &system.host;
         state.io_tlb.set_capacity(host.iommu.tlb.entries);
-        // Draws are numbered from the transaction that the run starts at, with room for the TLPs of each.
-        let numbered_from = first << 8;
         let order = key.draws(Stream::CompletionOrder);
         let access_draws = key.draws(Stream::Jitter);
         let times = Times::new(system, line_numbers, &state.caches);
@@ -61,7 +60,7 @@ impl<'a> Complex<'a> {
             system,
             line_numbers,
             state,
-            completer: Completer::new(host.root_complex.completion_order, order, numbered_from),
+            completer: Completer::new(host.root_complex.completion_order, order, first_draw),
             request_gate: Picoseconds::ZERO,
             write_gate: WriteGate::new(&host.root_complex),
             posted_done: Picoseconds::ZERO,
@@ -70,8 +69,8 @@ impl<'a> Complex<'a> {
             pending_walks,
             walk_regions,
             access_draws,
-            accesses: numbered_from,
-            walks: Walks::new(host, key, numbered_from),
+            accesses: first_draw,
+            walks: Walks::new(host, key, first_draw),
             times,
         }
     }

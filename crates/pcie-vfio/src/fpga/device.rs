@@ -164,7 +164,7 @@ impl Device for FpgaDevice {
             let since = std::mem::replace(&mut before, now);
             let transactions = now.transactions - since.transactions;
             let elapsed_ns = (now.clocks - since.clocks) as f64 * clock_ns;
-            let flow = sink(BandwidthSlice { transactions, elapsed_ns });
+            let flow = sink(BandwidthSlice { transactions, elapsed_ns, anew: false });
             if stop.is_requested() { ControlFlow::Break(()) } else { flow }
         };
         core.bandwidth(test, &list, DATA_KEY, &mut take).map_err(raised)

@@ -24,6 +24,11 @@ impl HeaderCredits {
         self.back_at[self.next]
     }
 
+    /// TLPs whose credits are not back at a time.
+    pub(super) fn held_at(&self, now: Picoseconds) -> usize {
+        self.back_at.iter().filter(|back| **back > now).count()
+    }
+
     /// The next TLP takes its credit, which is back at a time.
     #[inline]
     pub(super) fn take(&mut self, back: Picoseconds) {
@@ -43,6 +48,11 @@ impl DataCredits {
     /// Those that were advertised; none where no TLP ever waits for one.
     pub(super) fn new(advertised: Credits) -> Option<Self> {
         advertised.count().map(|free| Self { free, returns: VecDeque::new() })
+    }
+
+    /// TLPs whose credits are not back at a time.
+    pub(super) fn held_at(&self, now: Picoseconds) -> usize {
+        self.returns.iter().filter(|(back, _)| *back > now).count()
     }
 
     /// When so many credits are there.

@@ -89,7 +89,7 @@ impl<'a> TlpLayouts<'a> {
             test,
             uplink,
             downlink,
-            classes: AlignmentClasses::new(&machine.system),
+            classes: AlignmentClasses::new(&machine.system, test.size_bytes),
             layouts: Vec::new(),
             requests: Vec::new(),
             writes: Vec::new(),

@@ -26,6 +26,8 @@ pub(crate) struct ReadWriteRun<'a> {
     root_port: RootPort,
     complex: Complex<'a>,
     flight: Picoseconds,
+    /// The transaction that it began with.
+    first: u64,
     completed: Completed,
 }
 
@@ -73,15 +75,17 @@ const SETTLED: usize = 64;
 impl<'a> ReadWriteRun<'a> {
     pub(crate) fn new(start: Start<'a>) -> Self {
         let (uplink, downlink) = start.machine.ports();
+        let first_draw = start.first_draw();
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;
         Self {
             layouts: TlpLayouts::new(machine, test, uplink.clone(), downlink.clone()),
             card: Card::new(machine, test, list, uplink, first),
-            root_port: RootPort::new(machine, key, downlink, first),
-            complex: Complex::new(machine.system(), machine.lines(), key, state, first),
+            root_port: RootPort::new(machine, key, downlink, first_draw),
+            complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
             flight: Picoseconds::from_ns(root.flight_ns),
+            first,
             completed: Completed::default(),
         }
     }
@@ -104,6 +108,12 @@ impl<'a> ReadWriteRun<'a> {
             noted.append(&mut self.completed.noted);
         }
         self.completed.last
+    }
+
+    /// Writes that have begun and that the root complex has not let through, and reads that have begun and are not complete,
+    /// at the last completion.
+    pub(crate) fn in_flight(&self) -> [f64; 2] {
+        self.card.in_flight(self.first + self.completed.count, self.completed.last)
     }
 
     /// Goes on by a step of the card or of the root complex; returns up to when all completions are known, which is never

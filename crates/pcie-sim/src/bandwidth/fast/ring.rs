@@ -47,6 +47,11 @@ impl Ring {
         self.returns = self.after(self.returns);
     }
 
+    /// How many are taken at a time that the holders of all of them know.
+    pub(super) fn taken_at(&self, now: Picoseconds) -> usize {
+        self.free_at.iter().filter(|free_at| **free_at > now).count()
+    }
+
     #[inline]
     fn after(&self, place: usize) -> usize {
         if place + 1 == self.free_at.len() { 0 } else { place + 1 }

@@ -19,6 +19,8 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(crate) struct WriteRun<'a> {
     planned: Planned<'a>,
+    /// The transaction that it began with.
+    first: u64,
     /// Transactions that the test has left.
     left: u64,
     /// The number of the next.
@@ -36,6 +38,8 @@ pub(crate) struct WriteRun<'a> {
     headers: Option<Ring>,
     /// None if headers run out first.
     data: Option<DataCredits>,
+    /// TLPs of a transaction, about.
+    tlps_each: f64,
     uplink: Port,
     flight: Picoseconds,
     complex: Complex<'a>,
@@ -66,6 +70,7 @@ struct Outgoing {
 impl<'a> WriteRun<'a> {
     pub(crate) fn new(start: Start<'a>) -> Self {
         let (uplink, downlink) = start.machine.ports();
+        let first_draw = start.first_draw();
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let (device, root) = (&system.device, &system.host.root_complex);
@@ -76,6 +81,7 @@ impl<'a> WriteRun<'a> {
             > u64::from(root.posted_data_credits.at_most());
         Self {
             planned: Planned::new(layouts, list, first, true),
+            first,
             left: test.transactions.saturating_sub(first),
             next: first,
             head: Head::default(),
@@ -87,9 +93,10 @@ impl<'a> WriteRun<'a> {
             sent_at: Picoseconds::ZERO,
             headers: root.posted_header_credits.count().map(|count| Ring::new(count as usize)),
             data: DataCredits::new(root.posted_data_credits).filter(|_| data_bind),
+            tlps_each: test.size_bytes.div_ceil(u64::from(system.link.mps_bytes)) as f64,
             uplink,
             flight: Picoseconds::from_ns(root.flight_ns),
-            complex: Complex::new(machine.system(), machine.lines(), key, state, first),
+            complex: Complex::new(machine.system(), machine.lines(), key, state, first_draw),
             completed: 0,
             last: Picoseconds::ZERO,
             noted: None,
@@ -119,6 +126,15 @@ impl<'a> WriteRun<'a> {
             noted.append(own);
         }
         self.last
+    }
+
+    /// DMAs that have begun and are not complete, and writes that the root complex has not let through, at the last
+    /// completion, in transactions.
+    pub(crate) fn in_flight(&self) -> f64 {
+        let dmas = (self.next - self.first - self.completed) as f64;
+        let of_headers = self.headers.as_ref().map_or(0, |headers| headers.taken_at(self.last));
+        let of_data = self.data.as_ref().map_or(0, |data| data.held_at(self.last));
+        dmas + of_headers.max(of_data) as f64 / self.tlps_each
     }
 
     /// When the head can go a TLP further, for all that is known.

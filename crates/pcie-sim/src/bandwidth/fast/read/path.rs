@@ -32,11 +32,12 @@ pub(super) struct ReadPath<'a> {
 impl<'a> ReadPath<'a> {
     pub(super) fn new(start: Start<'a>) -> Self {
         let (uplink, downlink) = start.machine.ports();
+        let first_draw = start.first_draw();
         let Start { machine, test, list, key, state, first } = start;
         let system = &machine.system;
         let root = &system.host.root_complex;
         let layouts = TlpLayouts::new(machine, test, uplink.clone(), downlink.clone());
-        let complex = Complex::new(machine.system(), machine.lines(), key, state, first);
+        let complex = Complex::new(machine.system(), machine.lines(), key, state, first_draw);
         let order = key.draws(Stream::CompletionOrder);
         let flight = Picoseconds::from_ns(root.flight_ns);
         let card = Card::new(machine, test, first, complex.least_read());
@@ -47,7 +48,7 @@ impl<'a> ReadPath<'a> {
             uplink,
             lookahead: flight + complex.least_read(),
             complex,
-            ready: Ready::new(root.completion_order, order, first << 8, machine.tags() as usize),
+            ready: Ready::new(root.completion_order, order, first_draw, machine.tags() as usize),
             downlink,
             answers_at: Picoseconds::ZERO,
             flight,

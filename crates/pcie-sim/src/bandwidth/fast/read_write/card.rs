@@ -75,6 +75,8 @@ pub(super) struct Card<'a> {
     next_offset: u64,
     head: Head,
     workers: Workers,
+    /// TLPs of a write, about.
+    tlps_each: f64,
     /// Before this nothing more is issued.
     issues_at: Picoseconds,
     clock: Picoseconds,
@@ -124,6 +126,7 @@ impl<'a> Card<'a> {
             next_offset: list.offset(first),
             head: Head::default(),
             workers: Workers { idle: workers, after_reads: VecDeque::new(), after_writes: VecDeque::new() },
+            tlps_each: test.size_bytes.div_ceil(u64::from(system.link.mps_bytes)) as f64,
             issues_at: Picoseconds::ZERO,
             clock: machine.request_clock(),
             in_flight: vec![InFlight::default(); tags.count()],
@@ -145,6 +148,15 @@ impl<'a> Card<'a> {
             buffers: vec![Picoseconds::ZERO; device.dma.receive_buffers as usize],
             buffer: 0,
         }
+    }
+
+    /// Writes and reads that are in flight at a time, when all transactions before `complete` are complete.
+    pub(super) fn in_flight(&self, complete: u64, now: Picoseconds) -> [f64; 2] {
+        let of_headers = self.posted.as_ref().map_or(0, |headers| headers.held_at(now));
+        let of_data = self.posted_data.as_ref().map_or(0, |data| data.held_at(now));
+        let reads = (self.reads.len() - self.vacant.len()) as f64;
+        let writes = (self.next - complete) as f64 - reads;
+        [writes + of_headers.max(of_data) as f64 / self.tlps_each, reads]
     }
 
     /// What the card does next of what is known, and when: never if it has to wait for a completion that was not sent yet.

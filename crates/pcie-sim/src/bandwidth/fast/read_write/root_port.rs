@@ -43,12 +43,12 @@ pub(super) struct Answer {
 }
 
 impl RootPort {
-    pub(super) fn new(machine: &Machine, key: TestKey, downlink: Port, first: u64) -> Self {
+    pub(super) fn new(machine: &Machine, key: TestKey, downlink: Port, first_draw: u64) -> Self {
         let root = &machine.system.host.root_complex;
         let order = key.draws(Stream::CompletionOrder);
         let tags = machine.tags() as usize;
         Self {
-            ready: Ready::new(root.completion_order, order, first << 8, tags),
+            ready: Ready::new(root.completion_order, order, first_draw, tags),
             downlink,
             dllp_bytes: machine.downlink_dllp_bytes(),
             writes: VecDeque::new(),
