@@ -134,9 +134,9 @@ sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed now an
 hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium; 15 s of a core)
 	$(BIN)/python -m pytest tests/report/test_hostile_text.py
 
-.PHONY: test-bounds
-test-bounds: ## Look for simulated bandwidths above the model over 20,000 links, hosts and transfers (six minutes)
-	PROPTEST_CASES=20000 cargo test -p pcie-sim --quiet --test never_above_the_model
+.PHONY: trust-tables
+trust-tables: build ## Look whether bounds, sampling and intervals hold on random systems, and write docs/concepts/trust.md (an hour)
+	PYTHONPATH=tests $(BIN)/python bench/trust_tables.py
 
 FUZZED := target/fuzz/python
 

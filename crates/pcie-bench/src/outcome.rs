@@ -15,8 +15,14 @@ const WHOLE_SERIES_MAX: u64 = 1 << 20;
 /// Of a longer one so many, as a look at how they follow one another.
 const SERIES_LENGTH: usize = 1024;
 
-/// What is said of a test that an adaptive run ended before its average was known as well as it usually is.
-const UNSETTLED: &str = "not settled: the average hangs on stalls that are rare and long";
+/// What is said of a test that an adaptive run ended before its average was known as well as it usually is: to
+/// `relative_half_width` of its value, from `done` transactions of `asked`.
+fn unsettled(relative_half_width: f64, done: u64, asked: u64) -> String {
+    format!(
+        "not settled: known to {:.2} % from {done} of {asked} transactions; --samples full simulates all of them",
+        100.0 * relative_half_width
+    )
+}
 
 /// What became of a test.
 #[derive(Clone, Debug, PartialEq)]
@@ -168,11 +174,11 @@ impl LatencyGatherer {
             metric: "latency_ticks".into(),
             values: self.first.iter().copied().map(f64::from).collect(),
         };
-        let unsettled =
-            self.ended && self.histogram.count() < self.asked && !average_is_settled(&self.averages);
+        let early = self.ended && count < self.asked && !average_is_settled(&self.averages);
+        let uncertainty = self.averages.half_width() / self.averages.mean();
         Ok(Outcome {
             status: Status::Ok,
-            message: unsettled.then(|| UNSETTLED.to_owned()),
+            message: early.then(|| unsettled(uncertainty, count, self.asked)),
             scalars,
             distributions: vec![distribution],
             series: if self.details { vec![series] } else { vec![] },
@@ -244,9 +250,8 @@ impl BandwidthGatherer {
             scalars.push(scalar("bandwidth_low", "Gb/s", bandwidth(self.elapsed_ns * longest)));
             scalars.push(scalar("bandwidth_high", "Gb/s", bandwidth(self.elapsed_ns * shortest)));
         }
-        let unsettled =
-            self.ended && self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
-        let message = unsettled.then(|| UNSETTLED.to_owned());
+        let early = self.ended && self.transactions < test.transactions && !bandwidth_is_settled(&self.times);
+        let message = early.then(|| unsettled(uncertainty, self.transactions, test.transactions));
         Ok(Outcome { status: Status::Ok, message, scalars, distributions: vec![], series: vec![] })
     }
 }

@@ -76,7 +76,17 @@ impl Model {
     /// The highest rate of units of work that each cost `load` and move `data_bytes` in one direction; `None` if the load
     /// is empty.
     pub fn answer(&self, load: &Load, data_bytes: u64) -> Option<Answer> {
-        Answer::from_costs(self.costs_ns(load), data_bytes)
+        self.answer_in_part(load, data_bytes, |_| 1.0)
+    }
+
+    /// The same where only a share of the work, from 0 to 1, has passed a bound when it counts as done: buffers hold the rest.
+    pub fn answer_in_part(
+        &self,
+        load: &Load,
+        data_bytes: u64,
+        share: impl Fn(Bound) -> f64,
+    ) -> Option<Answer> {
+        Answer::from_costs(self.costs_ns(load).map(|(bound, ns)| (bound, ns * share(bound))), data_bytes)
     }
 
     /// The time that each bound needs for one unit of work; none where the bound is not met.

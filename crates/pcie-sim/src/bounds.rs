@@ -10,8 +10,9 @@ mod page_walks;
 mod sampled;
 
 use crate::machine::Machine;
+use crate::profile::Credits;
 use cost::Cost;
-use pcie_model::{Answer, Limits, Model, ModelError};
+use pcie_model::{Answer, Bound, Limits, Model, ModelError};
 use pcie_wire::Accounting;
 use pcie_workload::{Operation, Test};
 use schemars::JsonSchema;
@@ -41,8 +42,30 @@ impl Machine {
         let round_trip_ns =
             reads.then(|| self.round_trip_ns(test, &cost, self.requests_in_flight(test, &cost)));
         let limits = self.limits(test, &cost, round_trip_ns);
-        let answer = Model::new(*self.link(), Accounting::Spec, limits)?.answer(&cost.load, test.size_bytes);
+        let model = Model::new(*self.link(), Accounting::Spec, limits)?;
+        let passed = |bound| self.share_passed(test, &cost, bound);
+        let answer = model.answer_in_part(&cost.load, test.size_bytes, passed);
         Ok(answer.map(|answer| TestBounds { answer, round_trip_ns }))
+    }
+
+    /// The share of a test's work that must have passed a bound when the test ends. A write is complete when it has left the
+    /// device: the last of them are still in the root complex's buffers then, which hold all of a short test.
+    fn share_passed(&self, test: &Test, cost: &Cost, bound: Bound) -> f64 {
+        let transactions = self.transactions(test) as f64;
+        // Of what comes at intervals, the first has none before it.
+        let all = (transactions - 1.0) / transactions;
+        if !test.operation.writes()
+            || !matches!(bound, Bound::WriteRate | Bound::PageWalks | Bound::PostedCredits)
+        {
+            return all;
+        }
+        let complex = &self.system.host.root_complex;
+        let writes = if test.operation == Operation::BwRdwr { transactions / 2.0 } else { transactions };
+        let held =
+            |credits: Credits, each: f64| credits.count().map_or(writes, |count| f64::from(count) / each);
+        let by_headers = held(complex.posted_header_credits, cost.load.write_tlps);
+        let by_data = held(complex.posted_data_credits, cost.load.write_data_credits);
+        (all - by_headers.min(by_data) / writes).max(0.0)
     }
 
     /// DMAs of a test that the device keeps in flight.

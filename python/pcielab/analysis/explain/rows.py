@@ -17,6 +17,8 @@ _NO_LINK = (
     "no PCIe link: the device of this run has none, as a core of the host has not, or does not say which; no "
     "bound of a link is held against its values"
 )
+DEFECT_FROM = 1.01
+"""A simulated value of this share of the bound that binds or more contradicts the model."""
 MARKED_BELOW = 0.95
 """A value under this share of the bound that binds is marked with what else may explain it."""
 
@@ -34,6 +36,7 @@ class Row:
         answer: The bound that binds and all others, tightest first; modelled.
         round_trip: What tags are charged with; None where nothing says, or for writes.
         reasons: What else may explain a value that is well below the bound, or above it.
+        simulated: Whether value and bounds are of the same profile, so that no value may be above them.
     """
 
     test: int
@@ -44,6 +47,12 @@ class Row:
     answer: model.Answer
     round_trip: RoundTrip | None
     reasons: tuple[str, ...]
+    simulated: bool = False
+
+    @property
+    def is_defect(self) -> bool:
+        """Whether simulator and model contradict each other: a defect of pcielab."""
+        return self.simulated and self.share >= DEFECT_FROM
 
     @property
     def size_bytes(self) -> int:
@@ -88,7 +97,7 @@ def explain_run(store: Store, tests: Sequence[str] = ()) -> Explanation:
     explained = [record for record in chosen if scalar(record, "bandwidth") is not None]
     bounds = bounds_of_tests(facts, [record["parameters"] for record in explained], records)
     rows = [row_of(facts, record, found) for record, found in zip(explained, bounds, strict=True) if found]
-    notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows)]
+    notes = [*facts.missing, *_left_out(chosen), *_without_tags(rows), *_defects(rows)]
     return Explanation(rows, facts, notes, sweeps_of(chosen, {row.test: _wire_gbps(row) for row in rows}))
 
 
@@ -133,7 +142,17 @@ def row_of(facts: Facts, record: Mapping[str, Any], found: TestBounds) -> Row:
         answer=bounds,
         round_trip=round_trip,
         reasons=tuple(why),
+        simulated=facts.system is not None,
     )
+
+
+def _defects(rows: Sequence[Row]) -> Iterator[str]:
+    numbers = [row.test for row in rows if row.is_defect]
+    if numbers:
+        yield (
+            f"a defect of pcielab: {len(numbers)} values are {100 * (DEFECT_FROM - 1):.0f} % or more above what "
+            f"binds them, which none can be (test {numbers[0]} is the first); please report them"
+        )
 
 
 def _left_out(records: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,12 +1,13 @@
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from pcielab import open_store, resolve, simulate, single_test
-from pcielab.analysis.explain import in_words
+from pcielab.analysis.explain import explain_run, in_words
 from pcielab.analysis.explain.remedies import REMEDIES
-from pcielab.analysis.explain.words import asked
+from pcielab.analysis.explain.words import asked, bound_sentences
 from pcielab.model.answers import Bound
 
 
@@ -34,6 +35,16 @@ def test_a_latency_is_told_with_what_adds_to_it(tmp_path: Path) -> None:
     told = list(in_words(open_store(tmp_path / "run.db"), 0))
     assert len(told) == 2
     assert "IO-TLB" in told[1]
+
+
+def test_a_value_above_its_bound_is_called_a_defect(tmp_path: Path) -> None:
+    simulate(resolve("snb"), single_test("bw-rd", transactions=20_000), tmp_path / "run.db")
+    [row] = explain_run(open_store(tmp_path / "run.db")).rows
+    assert not row.is_defect
+    above = replace(row, value_gbps=1.02 * row.answer.gbps)
+    [defect] = [sentence for sentence in bound_sentences(above) if sentence.startswith("defect")]
+    assert "2.0 % above" in defect
+    assert not replace(above, simulated=False).is_defect, "a measurement may be above an incomplete model"
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,11 @@ def bound_sentences(row: Row) -> Iterator[str]:
     """What binds a test, what else may hold it back, and what would help."""
     binding = row.answer
     yield f"binds: {binding.bound}, at {binding.gbps:.2f} Gb/s; the value is {100 * row.share:.0f} % of that"
+    if row.is_defect:
+        yield (
+            f"defect: no value can be {100 * (row.share - 1):.1f} % above what binds it, so simulator or model is "
+            "wrong; please report this test and its profile"
+        )
     if row.reasons:
         yield f"may explain the rest: {'; '.join(row.reasons)}"
     remedy = REMEDIES.get(binding.bound, "a higher bound")
