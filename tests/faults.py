@@ -28,6 +28,7 @@ BY_DESCRIPTOR = {
     285: "fallocate",
 }  # fmt: skip
 """Calls whose first argument is the descriptor of the file."""
+SYNCS = ("fsync", "fdatasync")
 BY_PATH = {
     83: ("mkdir", 0), 258: ("mkdirat", 1), 82: ("rename", 0), 264: ("renameat", 1), 316: ("renameat2", 1),
     87: ("unlink", 0), 263: ("unlinkat", 1), 84: ("rmdir", 0), 86: ("link", 0), 265: ("linkat", 1),
@@ -73,10 +74,17 @@ class Fault:
 
 @dataclass(frozen=True)
 class Traced:
-    """How a traced command ended: its exit code, or minus the signal; and the calls by which it changed files."""
+    """How a traced command ended.
+
+    Attributes:
+        exit_code: Its exit code, or minus the signal.
+        calls: The calls by which it changed files.
+        synced: What each call that syncs brought to the disk, a file or a folder, by the place of the call.
+    """
 
     exit_code: int
     calls: list[str]
+    synced: dict[int, Path]
 
 
 def is_possible() -> bool:
@@ -100,25 +108,32 @@ def traced(command: Callable[[], int], folder: Path, fault: Fault | None = None)
     _ptrace(SETOPTIONS, child, SYSGOOD | FORK | VFORK | CLONE | EXITKILL)
     _ptrace(SYSCALL, child)
     calls: list[str] = []
+    synced: dict[int, Path] = {}
     failing: dict[int, int] = {}
     while True:
         thread, status = os.waitpid(-1, ALL_THREADS)
         if os.WIFEXITED(status) or os.WIFSIGNALED(status):
             if thread == child:
-                return Traced(os.waitstatus_to_exitcode(status), calls)
+                return Traced(os.waitstatus_to_exitcode(status), calls, synced)
             continue
         passed_on = 0
         # A stopped thread may be gone before it is looked at: it was killed, or another has ended its process.
         with suppress(ProcessLookupError, FileNotFoundError):
             if os.WSTOPSIG(status) == STOP_AT_CALL:
-                _at_call(thread, child, folder, fault, calls, failing)
+                _at_call(thread, child, folder, fault, calls, synced, failing)
             elif status >> 16 == 0 and os.WSTOPSIG(status) not in (signal.SIGSTOP, signal.SIGTRAP):
                 passed_on = os.WSTOPSIG(status)
             _ptrace(SYSCALL, thread, passed_on)
 
 
 def _at_call(
-    thread: int, child: int, folder: Path, fault: Fault | None, calls: list[str], failing: dict[int, int]
+    thread: int,
+    child: int,
+    folder: Path,
+    fault: Fault | None,
+    calls: list[str],
+    synced: dict[int, Path],
+    failing: dict[int, int],
 ) -> None:
     info = _Info()
     _ptrace(GET_SYSCALL_INFO, thread, ctypes.addressof(info), address=ctypes.sizeof(info))
@@ -135,6 +150,8 @@ def _at_call(
         else:
             _set_register(thread, ORIG_RAX, -1)
             failing[thread] = fault.error
+    if name in SYNCS:
+        synced[len(calls)] = Path(f"/proc/{thread}/fd/{info.args[0]}").readlink()
     calls.append(name)
 
 

@@ -229,3 +229,78 @@ def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
         assert repeated.exit_code == 0, f"{about}\nthen: {repeated.stderr}"
         assert content(folder / case.output) == after, about
         assert sorted(path.name for path in folder.iterdir()) == files, about
+
+
+WRITES_STORES = ("import", "run", "run that goes on", "messages", "fabric run")
+
+
+@pytest.mark.parametrize("name", WRITES_STORES)
+def test_a_sync_that_fails_is_told_unless_the_same_is_synced_again(
+    name: str, folders: Callable[[Case], Path]
+) -> None:
+    case = CASES[name]
+    undisturbed = folders(case)
+    whole, stderr = command(case.arguments, undisturbed)
+    assert whole.exit_code == 0, stderr
+    after = content(undisturbed / case.output)
+    files = sorted(path.name for path in undisturbed.iterdir())
+    # Whatever was synced last of a file or folder, nobody makes good what failed there. The hidden folder goes.
+    synced = {place: target for place, target in whole.synced.items() if target.suffix != ".pcielab-tmp"}
+    last = {target: place for place, target in synced.items()}
+    assert len(last) > 1
+    fatal = sorted(last.values())
+    for place in fatal if EVERY else fatal[-6:]:
+        folder = folders(case)
+        ended, stderr = command(case.arguments, folder, Fault(place, errno.EIO))
+        about = f"{name}: sync {place} of {len(whole.calls)} ({whole.synced[place].name}): {stderr}"
+        assert ended.exit_code == 1, about
+        assert stderr.startswith("error: run.db: "), about
+        assert len(stderr.splitlines()) == 1, about
+        if name != "import":
+            # Every test that was finished is there, in the store or in the log beside it.
+            left = [path for path in folder.glob("run.db*") if path.is_file()]
+            assert not left or open_store(folder / "run.db").done in range(5), about
+        repeated = pcielab(*case.again, cwd=folder)
+        assert repeated.exit_code == 0, f"{about}\nthen: {repeated.stderr}"
+        assert content(folder / case.output) == after, about
+        assert sorted(path.name for path in folder.iterdir()) == files, about
+
+
+def test_the_log_stays_where_it_could_not_be_brought_into_the_store(folders: Callable[[Case], Path]) -> None:
+    case = CASES["run"]
+    whole, stderr = command(case.arguments, folders(case))
+    assert whole.exit_code == 0, stderr
+    in_place = {place: target.name for place, target in whole.synced.items() if target.name.startswith("run.db")}
+    # The log is synced as it is brought into the store, and then the store is.
+    for place in (
+        max(place for place, name in in_place.items() if name == "run.db-wal"),
+        next(place for place, name in in_place.items() if name == "run.db" and place > _first_log(whole)),
+    ):
+        folder = folders(case)
+        ended, stderr = command(case.arguments, folder, Fault(place, errno.EIO))
+        assert ended.exit_code == 1, stderr
+        assert "could not be brought to the disk" in stderr
+        assert (folder / "run.db-wal").stat().st_size > 0, place
+        assert open_store(folder / "run.db").done == 4
+
+
+def _first_log(whole: faults.Traced) -> int:
+    """The place of the first sync of the log in its place."""
+    return min(place for place, target in whole.synced.items() if target.name == "run.db-wal")
+
+
+def test_nothing_is_left_of_a_run_that_was_killed_once_its_store_was_there(
+    folders: Callable[[Case], Path],
+) -> None:
+    case = CASES["run"]
+    undisturbed = folders(case)
+    whole, stderr = command(case.arguments, undisturbed)
+    assert whole.exit_code == 0, stderr
+    files = sorted(path.name for path in undisturbed.iterdir())
+    put = whole.calls.index("renameat2")
+    for place in range(put, put + 3):
+        folder = folders(case)
+        command(case.arguments, folder, Fault(place))
+        repeated = pcielab(*case.again, cwd=folder)
+        assert repeated.exit_code == 0, repeated.stderr
+        assert sorted(path.name for path in folder.iterdir()) == files, f"killed at call {place}"

@@ -157,6 +157,13 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes what killed commands left beside an output, for whoever goes on with one in its place.
+pub fn remove_leftovers_beside(place: &Path) {
+    if let Ok(target) = Target::find(place) {
+        remove_leftovers(target.folder());
+    }
+}
+
 /// Removes the hidden folders in `folder` that nobody holds; what cannot be removed is left to the next command. One
 /// that still holds what it was about to replace gives it back first.
 fn remove_leftovers(folder: &Path) {

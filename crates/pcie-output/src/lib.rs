@@ -13,7 +13,7 @@ mod name;
 mod target;
 mod write;
 
-pub use beside::Beside;
+pub use beside::{Beside, remove_leftovers_beside};
 pub use error::{Error, Result};
 pub use name::plain_file_name;
 pub use target::{Found, Target};

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use pcie_store::{Contents, Damage, Manifest, Store, TestRecord};
+use pcie_store::{Contents, Damage, Manifest, Stop, Store, TestRecord};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Refusal, Result};
 use crate::json::text;
+use crate::progress::Watched;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<StoreWriter>()?;
@@ -172,21 +173,34 @@ impl StoreContents {
 /// Reads a store, all of it.
 #[pyfunction]
 fn read_store(py: Python<'_>, path: PathBuf) -> Result<StoreContents> {
-    let contents = py.detach(|| pcie_store::read(path))?;
+    let contents = watched(py, |stop| pcie_store::read_until(path, stop))??;
     let positions = contents.tests.iter().enumerate().map(|(position, test)| (test.id, position)).collect();
     Ok(StoreContents { contents, positions })
 }
 
 /// Reads the manifest of a store, as a JSON object.
 #[pyfunction]
-fn read_manifest(path: PathBuf) -> Result<String> {
-    Ok(json_of(&pcie_store::read_manifest(path)?))
+fn read_manifest(py: Python<'_>, path: PathBuf) -> Result<String> {
+    Ok(json_of(&watched(py, |stop| pcie_store::read_manifest_until(path, stop))??))
+}
+
+/// Reads for as long as no signal comes; the exception if one did.
+fn watched<T: Send>(
+    py: Python<'_>,
+    read: impl FnOnce(Stop) -> pcie_store::Result<T> + Send,
+) -> Result<pcie_store::Result<T>> {
+    let watch = Arc::new(Mutex::new(Watched::new()));
+    let asked = Arc::clone(&watch);
+    let is_signalled = move || asked.lock().unwrap_or_else(PoisonError::into_inner).is_signalled();
+    let found = py.detach(|| read(Arc::new(is_signalled)));
+    let mut watch = watch.lock().unwrap_or_else(PoisonError::into_inner);
+    std::mem::replace(&mut *watch, Watched::new()).result(Ok::<_, Error>(found))
 }
 
 /// The damaged tests of a store, in words; an error if more than tests is damaged.
 #[pyfunction]
 fn damaged_tests(py: Python<'_>, path: PathBuf) -> Result<Vec<String>> {
-    match py.detach(|| pcie_store::read(path)) {
+    match watched(py, |stop| pcie_store::read_until(path, stop))? {
         Ok(_) => Ok(Vec::new()),
         Err(pcie_store::Error::Damaged { damage, .. }) if damage.iter().all(Damage::is_of_tests) => {
             Ok(damage.iter().map(ToString::to_string).collect())

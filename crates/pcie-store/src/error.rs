@@ -88,6 +88,31 @@ pub enum Error {
         /// The name of the file beside it.
         beside: String,
     },
+    /// The file says that it is a store, and has other tables: views, triggers, or tables of its own.
+    #[error("{}: is not a pcielab store of schema {schema}: {found}: take the store as pcielab wrote it, or make it again", path.display())]
+    ForeignTables {
+        /// The path of the store.
+        path: PathBuf,
+        /// The schema that it says it has.
+        schema: i64,
+        /// The first thing that is wrong.
+        found: String,
+    },
+    /// Reading takes more work than a store of its size can, or whoever waited for it does so no longer.
+    #[error("{}: cannot be read: it takes more steps, or more memory, than any store: take another copy of it, or make it again", path.display())]
+    Endless {
+        /// The path of the store.
+        path: PathBuf,
+    },
+    /// What is stored may not be on the disk.
+    #[error("{}: could not be brought to the disk when it was closed ({cause}): check the disk, then give the command \
+             again; a run goes on with --resume", path.display())]
+    NotOnDisk {
+        /// The path of the store.
+        path: PathBuf,
+        /// What failed.
+        cause: String,
+    },
     /// Part of the store is not what was written.
     #[error("{}: is damaged: {}", path.display(), listed(damage))]
     Damaged {
@@ -124,6 +149,18 @@ pub enum Error {
         /// The name of the attachment.
         name: String,
     },
+    /// An attachment is longer than what is read of one.
+    #[error(
+        "attachment `{name}`: has {bytes} bytes: a store keeps texts of {most} bytes at most: leave it out, or cut it"
+    )]
+    AttachmentTooLong {
+        /// The name of the attachment.
+        name: String,
+        /// Its bytes.
+        bytes: usize,
+        /// The most.
+        most: i32,
+    },
     /// SQLite failed, for example because the disk is full.
     #[error("{}: {source}", path.display())]
     Sqlite {
@@ -138,7 +175,7 @@ impl Error {
     /// True if what the user gave is at fault, false if writing failed although the input was fine.
     pub fn is_input(&self) -> bool {
         match self {
-            Self::Sqlite { .. } => false,
+            Self::Sqlite { .. } | Self::NotOnDisk { .. } => false,
             Self::Output(error) => error.is_input(),
             _ => true,
         }
@@ -166,7 +203,7 @@ fn listed(damage: &[Damage]) -> String {
 const SHOWN_CHARACTERS: usize = 80;
 
 /// A value from a foreign file as messages show it: on one line, not too long, and with nothing that a terminal obeys.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut shown = String::new();
     for character in text.chars().take(SHOWN_CHARACTERS) {
         match character {

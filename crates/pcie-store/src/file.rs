@@ -4,13 +4,15 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf, absolute};
+use std::sync::Arc;
 
 use pcie_output::{Found, Target};
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 
 use crate::damage::Damage;
-use crate::error::{Error, Result};
-use crate::schema::{APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
+use crate::error::{Error, Result, shown};
+use crate::guard::{self, Stop};
+use crate::schema::{self, APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
 
 /// The first bytes of an SQLite file, as <https://sqlite.org/fileformat2.html> describes them.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -67,8 +69,7 @@ pub(crate) fn refuse_in_use(target: &Target) -> Result<()> {
     if !matches!(target.found, Found::File(_)) {
         return Ok(());
     }
-    let folded = connect(&target.place, OpenFlags::SQLITE_OPEN_READ_WRITE)
-        .map_err(|source| failed(&target.place, source))
+    let folded = watched(&target.place, OpenFlags::SQLITE_OPEN_READ_WRITE, guard::never())
         .and_then(|connection| fold(&connection, &target.place));
     match folded {
         Err(Error::InUse { .. }) => Err(Error::InUse { path: target.shown.clone() }),
@@ -91,7 +92,7 @@ pub(crate) fn remove_logs(target: &Target) -> Result<()> {
     Ok(())
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
@@ -100,14 +101,24 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
 /// Opens a file by its path alone: SQLite would take a name such as `file:other.db` for something else.
 pub(crate) fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let whole = absolute(path).unwrap_or_else(|_| path.to_owned());
-    Connection::open_with_flags(whole, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    let connection = Connection::open_with_flags(whole, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    guard::restrict(&connection)?;
+    Ok(connection)
+}
+
+/// The same, of a file that may be anyone's: no query of it goes on without end.
+fn watched(path: &Path, flags: OpenFlags, stop: Stop) -> Result<Connection> {
+    let guarded = |mut connection| {
+        guard::watch(&mut connection, guard::bytes_of(path), stop)?;
+        Ok(connection)
+    };
+    connect(path, flags).and_then(guarded).map_err(|source| failed(path, source))
 }
 
 /// Opens a store for writing. What is not a store, or one of another schema, is refused.
 pub(crate) fn open(path: &Path) -> Result<Connection> {
     refuse_what_is_no_store(path)?;
-    let connection =
-        connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|source| failed(path, source))?;
+    let connection = watched(path, OpenFlags::SQLITE_OPEN_READ_WRITE, guard::never())?;
     match schema_of(&connection, path)? {
         SCHEMA_VERSION => Ok(connection),
         found => Err(Error::OlderSchema { path: path.to_owned(), found, known: SCHEMA_VERSION }),
@@ -116,7 +127,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection> {
 
 /// Opens a store for reading, with its schema. What a killed writer left is brought in order first, where this process
 /// may do that.
-pub(crate) fn open_to_read(path: &Path) -> Result<(Connection, i64)> {
+pub(crate) fn open_to_read(path: &Path, stop: Stop) -> Result<(Connection, i64)> {
     refuse_what_is_no_store(path)?;
     let opened = |connection: Connection| {
         let schema = schema_of(&connection, path)?;
@@ -125,17 +136,25 @@ pub(crate) fn open_to_read(path: &Path) -> Result<(Connection, i64)> {
     // Whoever may only read a store leaves files beside it that it cannot remove again.
     let flags =
         if is_unsettled(path) { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
-    match connect(path, flags).map_err(|source| failed(path, source)).and_then(opened) {
+    match watched(path, flags, Arc::clone(&stop)).and_then(opened) {
         Err(Error::NotAllowed { .. }) => (),
         settled => return settled,
     }
     if let Some(left) =
         BESIDE[..2].iter().map(|suffix| beside(path, suffix)).find(|left| !is_empty_or_missing(left))
     {
-        let name = left.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        return Err(Error::Unrecovered { path: path.to_owned(), beside: name });
+        return Err(Error::Unrecovered { path: path.to_owned(), beside: name_of(&left) });
     }
-    connect_as_it_is(path).map_err(|source| failed(path, source)).and_then(opened)
+    let guarded = |mut connection| {
+        guard::restrict(&connection)?;
+        guard::watch(&mut connection, guard::bytes_of(path), stop)?;
+        Ok(connection)
+    };
+    connect_as_it_is(path).and_then(guarded).map_err(|source| failed(path, source)).and_then(opened)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn is_empty_or_missing(path: &Path) -> bool {
@@ -179,17 +198,34 @@ fn refuse_what_is_no_store(path: &Path) -> Result<()> {
     }
 }
 
+/// The schema of a store, which has the tables of that schema and nothing else.
 fn schema_of(connection: &Connection, path: &Path) -> Result<i64> {
     // The version alone could be read without bringing the file in order.
-    let schema = connection
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
-        .and_then(|()| connection.pragma_query_value(None, "user_version", |row| row.get(0)));
-    match schema.map_err(|source| failed(path, source))? {
+    let entries = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").and_then(
+        |mut statement| {
+            let entry = |row: &Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            statement.query_map([], entry)?.take(schema::ENTRIES_MOST).collect::<rusqlite::Result<Vec<_>>>()
+        },
+    );
+    // What a later version made of the tables is not for this one to judge.
+    let version = connection.pragma_query_value(None, "user_version", |row| row.get(0));
+    let wrong = |schema, found| Error::ForeignTables { path: path.to_owned(), schema, found };
+    // SQLite makes no sense of the tables, or they are more than any store has.
+    let senseless = |source: rusqlite::Error| match failed(path, source) {
+        Error::Sqlite { source, .. } if !is_of_disk(&source) => {
+            wrong(SCHEMA_VERSION, shown(&source.to_string()))
+        }
+        other => other,
+    };
+    match version.map_err(senseless)? {
         found if found > SCHEMA_VERSION => {
             Err(Error::NewerSchema { path: path.to_owned(), found, known: SCHEMA_VERSION })
         }
         found if found < OLDEST_SCHEMA_VERSION => Err(Error::NotAStore { path: path.to_owned() }),
-        found => Ok(found),
+        schema => match schema::wrong_entry(schema, &entries.map_err(senseless)?) {
+            Some(found) => Err(wrong(schema, found)),
+            None => Ok(schema),
+        },
     }
 }
 
@@ -201,6 +237,10 @@ pub(crate) fn failed(path: &Path, source: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt) => {
             Error::Damaged { path, damage: vec![Damage::File { cause: source.to_string() }] }
         }
+        // Among them `out of memory`, where a row takes more than all of a store may.
+        Some(ErrorCode::OperationInterrupted | ErrorCode::OutOfMemory | ErrorCode::TooBig) => {
+            Error::Endless { path }
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::InUse { path },
         Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             Error::NotAllowed { path, cause: source.to_string() }
@@ -209,21 +249,108 @@ pub(crate) fn failed(path: &Path, source: rusqlite::Error) -> Error {
     }
 }
 
-/// Copies the write-ahead log into the file and empties it.
+/// Copies the write-ahead log into the file and empties it; the log stays where that fails.
 pub(crate) fn checkpoint(connection: &Connection, path: &Path) -> Result<()> {
     let busy: i64 = connection
-        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-        .map_err(|source| failed(path, source))?;
+        .query_one("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map_err(|source| not_on_disk(path, source))?;
     if busy == 0 { Ok(()) } else { Err(Error::InUse { path: path.to_owned() }) }
+}
+
+/// A failure of the disk at the end of writing; anything else as ever.
+fn not_on_disk(path: &Path, source: rusqlite::Error) -> Error {
+    if is_of_disk(&source) {
+        return Error::NotOnDisk { path: path.to_owned(), cause: source.to_string() };
+    }
+    failed(path, source)
+}
+
+fn is_of_disk(source: &rusqlite::Error) -> bool {
+    matches!(source.sqlite_error_code(), Some(ErrorCode::SystemIoFailure | ErrorCode::DiskFull))
 }
 
 /// Brings everything into the one file, the log of a killed writer included. SQLite refuses this while any other
 /// process has the store open, which makes it the test for that too.
+///
+/// # Errors
+/// [`Error::InUse`]; [`Error::NotOnDisk`] if the disk fails. Nothing is lost then.
 pub(crate) fn fold(connection: &Connection, path: &Path) -> Result<()> {
-    let folded: rusqlite::Result<String> =
-        connection.pragma_update_and_check(None, "journal_mode", "DELETE", |row| row.get(0));
-    match folded.map_err(|source| failed(path, source))?.as_str() {
-        "delete" => Ok(()),
-        _ => Err(Error::InUse { path: path.to_owned() }),
+    checkpoint(connection, path)?;
+    // What is written besides is one sector of the first page, in one go: it needs no journal, whose folder SQLite would
+    // sync without looking at the result.
+    let folded = journal_mode(connection, "MEMORY").map_err(|source| not_on_disk(path, source))?;
+    if folded == "memory" {
+        return Ok(());
     }
+    // SQLite says only that it did not. Where nobody else has the store open, it removes the log before the rest.
+    if beside(&place_of(connection, path), "-wal").exists() {
+        return Err(Error::InUse { path: path.to_owned() });
+    }
+    let cause = "its header could not be written or synced".to_owned();
+    Err(Error::NotOnDisk { path: path.to_owned(), cause })
+}
+
+/// Where the file of a connection is: what is written beside the place of a store is shown by that place.
+pub(crate) fn place_of(connection: &Connection, shown: &Path) -> PathBuf {
+    connection.path().filter(|place| !place.is_empty()).map_or_else(|| shown.to_owned(), PathBuf::from)
+}
+
+/// The folder of a store, to be synced once the store is closed: opened before, so that no failure in between is missed.
+///
+/// # Errors
+/// [`Error::NotOnDisk`].
+pub(crate) fn open_folder(connection: &Connection, path: &Path) -> Result<File> {
+    let place = place_of(connection, path);
+    let folder = place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder).map_err(|error| folder_not_on_disk(path, &error))
+}
+
+/// Brings what was created and removed in a folder to the disk.
+///
+/// # Errors
+/// [`Error::NotOnDisk`].
+pub(crate) fn sync_folder(folder: &File, path: &Path) -> Result<()> {
+    match folder.sync_all() {
+        // Some file systems do not sync folders.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        synced => synced.map_err(|error| folder_not_on_disk(path, &error)),
+    }
+}
+
+fn folder_not_on_disk(path: &Path, error: &io::Error) -> Error {
+    Error::NotOnDisk { path: path.to_owned(), cause: format!("its folder: {error}") }
+}
+
+/// Has a store written by way of a log.
+///
+/// # Errors
+/// [`Error::InUse`]; [`Error::NotOnDisk`] if the disk fails.
+pub(crate) fn unfold(connection: &Connection, path: &Path) -> Result<()> {
+    let change = || {
+        // As when it is folded.
+        if journal_mode(connection, "MEMORY")? == "wal" {
+            Ok("wal".to_owned())
+        } else {
+            journal_mode(connection, "WAL")
+        }
+    };
+    match change().map_err(|source| not_on_disk(path, source))?.as_str() {
+        "wal" => Ok(()),
+        mode => {
+            let cause = format!("its journal is {mode}, not a log");
+            Err(Error::NotOnDisk { path: path.to_owned(), cause })
+        }
+    }
+}
+
+/// Asks for a kind of journal; which one it is then. SQLite writes and syncs the header after it has answered: whoever does not
+/// hear it out never learns that this failed.
+fn journal_mode(connection: &Connection, mode: &str) -> rusqlite::Result<String> {
+    let mut statement = connection.prepare(&format!("PRAGMA journal_mode = {mode}"))?;
+    let mut rows = statement.query([])?;
+    let mut answer = String::new();
+    while let Some(row) = rows.next()? {
+        answer = row.get(0)?;
+    }
+    Ok(answer)
 }

@@ -9,6 +9,7 @@ use crate::damage::Damage;
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::guard::{self, Allowance, Stop};
 use crate::manifest::Manifest;
 use crate::record::{Distribution, Scalar, Series, Status, TestRecord};
 use crate::schema::OLDEST_SCHEMA_VERSION;
@@ -30,8 +31,16 @@ pub struct Contents {
 /// [`Error::Missing`], [`Error::NotAStore`] and the like; [`Error::Unrecovered`] if a killed writer left what this
 /// process may not bring in order; [`Error::Damaged`] if anything is not what was written.
 pub fn read(path: impl AsRef<Path>) -> Result<Contents> {
+    read_until(path, guard::never())
+}
+
+/// The same, until `stop` says that nobody waits for it any longer. It is asked every few milliseconds.
+///
+/// # Errors
+/// As [`read`]; [`Error::Endless`] if it was stopped.
+pub fn read_until(path: impl AsRef<Path>, stop: Stop) -> Result<Contents> {
     let path = path.as_ref();
-    let (connection, schema) = file::open_to_read(path)?;
+    let (connection, schema) = file::open_to_read(path, stop)?;
     let (contents, damage) = examine(&connection, path, schema)?;
     if damage.is_empty() { Ok(contents) } else { Err(Error::Damaged { path: path.to_owned(), damage }) }
 }
@@ -41,8 +50,16 @@ pub fn read(path: impl AsRef<Path>) -> Result<Contents> {
 /// # Errors
 /// As [`read`], for the manifest.
 pub fn read_manifest(path: impl AsRef<Path>) -> Result<Manifest> {
+    read_manifest_until(path, guard::never())
+}
+
+/// The same, until `stop` says that nobody waits for it any longer.
+///
+/// # Errors
+/// As [`read_until`].
+pub fn read_manifest_until(path: impl AsRef<Path>, stop: Stop) -> Result<Manifest> {
     let path = path.as_ref();
-    let (connection, schema) = file::open_to_read(path)?;
+    let (connection, schema) = file::open_to_read(path, stop)?;
     let reader = Reader::new(&connection, path, schema)?;
     reader.manifest()?.ok_or_else(|| reader.damaged(Damage::Manifest))
 }
@@ -70,12 +87,19 @@ struct Reader<'a> {
     transaction: Transaction<'a>,
     path: &'a Path,
     schema: i64,
+    /// What may be read in all.
+    allowance: Allowance,
 }
 
 impl<'a> Reader<'a> {
     fn new(connection: &'a Connection, path: &'a Path, schema: i64) -> Result<Self> {
         let transaction = connection.unchecked_transaction().map_err(|source| file::failed(path, source))?;
-        Ok(Self { transaction, path, schema })
+        // From the first query on everything is of one moment; the file only grows after it.
+        transaction
+            .query_row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))
+            .map_err(|source| file::failed(path, source))?;
+        let allowance = Allowance::of(guard::bytes_of(path));
+        Ok(Self { transaction, path, schema, allowance })
     }
 
     fn damaged(&self, damage: Damage) -> Error {
@@ -90,9 +114,14 @@ impl<'a> Reader<'a> {
             Err(source) => source,
         };
         match source.sqlite_error_code() {
-            None | Some(Code::DatabaseCorrupt | Code::NotADatabase | Code::Unknown | Code::TypeMismatch) => {
-                Ok(None)
-            }
+            None
+            | Some(
+                Code::DatabaseCorrupt
+                | Code::NotADatabase
+                | Code::Unknown
+                | Code::TypeMismatch
+                | Code::TooBig,
+            ) => Ok(None),
             Some(Code::SystemIoFailure) if is_short_read(&source) => Ok(None),
             Some(_) => Err(file::failed(self.path, source)),
         }
@@ -133,9 +162,12 @@ impl<'a> Reader<'a> {
     /// The rows of a table of two texts; none if they are not what `part`'s digest is of.
     fn texts(&self, query: &str, part: &str) -> Result<Option<Vec<(String, String)>>> {
         let rows = self.transaction.prepare(query).and_then(|mut statement| {
-            statement
-                .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .collect::<rusqlite::Result<Vec<_>>>()
+            let pair = |row: &Row| {
+                let (first, second): (String, String) = (row.get(0)?, row.get(1)?);
+                self.allowance.row(&[&first, &second])?;
+                Ok((first, second))
+            };
+            statement.query_map([], pair)?.collect::<rusqlite::Result<Vec<_>>>()
         });
         let Some(rows) = self.unless_damaged(rows)? else { return Ok(None) };
         if !self.has_digests() {
@@ -151,7 +183,8 @@ impl<'a> Reader<'a> {
     /// The tests that are as they were written; the others are added to `damage`.
     fn tests(&self, damage: &mut Vec<Damage>) -> Result<Vec<TestRecord>> {
         let ids = self.transaction.prepare("SELECT id FROM test ORDER BY id").and_then(|mut statement| {
-            statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()
+            let id = |row: &Row| self.allowance.row(&[]).and_then(|()| row.get(0));
+            statement.query_map([], id)?.collect::<rusqlite::Result<Vec<i64>>>()
         });
         let unreadable =
             || self.damaged(Damage::File { cause: "its list of tests cannot be read".to_owned() });
@@ -162,7 +195,7 @@ impl<'a> Reader<'a> {
         let mut queries = self.unless_damaged(queries)?.ok_or_else(unreadable)?;
         let mut tests = Vec::with_capacity(ids.len());
         for id in ids {
-            match self.unless_damaged(queries.test(id))? {
+            match self.unless_damaged(queries.test(id, &self.allowance))? {
                 Some((test, stored)) if is_as_written(&test, stored.as_deref()) => tests.push(test),
                 other => {
                     let name = other
@@ -185,8 +218,9 @@ impl<'a> Reader<'a> {
             ("series", tests.iter().flat_map(|test| &test.series).map(|of| of.values.len()).sum()),
         ];
         for (table, read) in read {
-            let rows =
-                self.transaction.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0));
+            // SQLite looks at whether to go on between two rows, but not while it counts all of a table.
+            let counted = format!("SELECT coalesce(sum(1), 0) FROM {table}");
+            let rows = self.transaction.query_row(&counted, [], |row| row.get(0));
             if self.unless_damaged::<i64>(rows)?.is_none_or(|rows| rows.cast_unsigned() != read as u64) {
                 damage.push(Damage::Strays { table });
             }
@@ -232,12 +266,20 @@ impl<'a> Queries<'a> {
     }
 
     /// A test, and the digest that was stored with it where the schema has one.
-    fn test(&mut self, id: i64) -> rusqlite::Result<(TestRecord, Option<String>)> {
+    fn test(&mut self, id: i64, allowance: &Allowance) -> rusqlite::Result<(TestRecord, Option<String>)> {
         let (mut test, stored) = self.test.query_row([id], |row| test_of(id, row))?;
-        test.scalars = self.scalars.query_map([id], scalar_of)?.collect::<rusqlite::Result<_>>()?;
+        let texts = [&test.family, &test.name, &test.parameters, test.message.as_deref().unwrap_or_default()];
+        allowance.row(&texts)?;
+        let scalar = |row: &Row| {
+            let scalar = scalar_of(row)?;
+            allowance.row(&[&scalar.subject, &scalar.metric, &scalar.unit])?;
+            Ok(scalar)
+        };
+        test.scalars = self.scalars.query_map([id], scalar)?.collect::<rusqlite::Result<_>>()?;
         let mut rows = self.bins.query([id])?;
         while let Some(row) = rows.next()? {
             let (metric, tick): (String, String) = (row.get(0)?, row.get(1)?);
+            allowance.row(&[&metric, &tick])?;
             let pair = (row.get(2)?, row.get::<_, i64>(3)?.cast_unsigned());
             match test.distributions.last_mut() {
                 Some(last) if last.metric == metric && last.tick == tick => last.bins.push(pair),
@@ -247,6 +289,7 @@ impl<'a> Queries<'a> {
         let mut rows = self.series.query([id])?;
         while let Some(row) = rows.next()? {
             let (metric, index, value): (String, i64, f64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            allowance.row(&[&metric])?;
             match test.series.last_mut() {
                 Some(last) if last.metric == metric && i64::try_from(last.values.len()) == Ok(index) => {
                     last.values.push(value);

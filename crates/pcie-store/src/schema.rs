@@ -1,6 +1,8 @@
 //! Schema version 2, as `docs/reference/store.md` documents it. Version 1 had neither the digests nor the manifest's
 //! `tests`; it is read and no longer written.
 
+use crate::error::shown;
+
 /// `PRAGMA application_id` of a store: "pclb".
 pub const APPLICATION_ID: i64 = 0x7063_6c62;
 
@@ -63,3 +65,115 @@ CREATE TABLE digest (
     digest TEXT NOT NULL
 ) STRICT;
 "#;
+
+/// `test` as schema 1 had it.
+pub(crate) const TEST_1: &str = r#"CREATE TABLE test (
+    id INTEGER PRIMARY KEY CHECK (id >= 0),
+    family TEXT NOT NULL,
+    name TEXT NOT NULL,
+    parameters TEXT NOT NULL CHECK (json_valid(parameters)),
+    status TEXT NOT NULL CHECK (status IN ('ok', 'not-supported', 'failed', 'interrupted')),
+    message TEXT
+) STRICT"#;
+
+/// The one table that schema 1 did not have.
+const DIGEST: &str = "digest";
+
+/// Name and text of each table of a schema, as SQLite keeps them.
+fn tables(schema: i64) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let statements = TABLES.split(';').map(str::trim).filter(|text| !text.is_empty());
+    let named = statements.filter_map(|text| Some((text.split_whitespace().nth(2)?, text)));
+    let oldest = schema == OLDEST_SCHEMA_VERSION;
+    named
+        .filter(move |(name, _)| !oldest || *name != DIGEST)
+        .map(move |(name, text)| (name, if oldest && name == "test" { TEST_1 } else { text }))
+}
+
+/// Something that a file has in its schema: `table`, `index`, `view` or `trigger`, its name, the table it is of, its text.
+pub(crate) type Entry = (String, String, String, Option<String>);
+
+/// More than any store has: whoever lists the entries of a schema needs no more of them.
+pub(crate) const ENTRIES_MOST: usize = 32;
+
+/// What is wrong with the entries of a file that says it is of a schema; none if they are the ones that pcielab writes.
+pub(crate) fn wrong_entry(schema: i64, entries: &[Entry]) -> Option<String> {
+    let text_of = |wanted: &str| tables(schema).find(|(name, _)| *name == wanted).map(|(_, text)| text);
+    let wrong = |(kind, name, table, sql): &Entry| {
+        let shown = shown(name);
+        match (kind.as_str(), text_of(name)) {
+            ("table", Some(text)) if sql.as_deref() == Some(text) => None,
+            ("table", Some(_)) => Some(format!("`{shown}` is another table than pcielab's")),
+            // SQLite's own index of a key that is a text.
+            ("index", None) if sql.is_none() && *name == format!("sqlite_autoindex_{table}_1") => None,
+            ("index", _) => Some(format!("`{shown}` is an index that no store has")),
+            (kind @ ("view" | "trigger"), Some(_)) => Some(format!("`{shown}` is a {kind}")),
+            (kind @ ("table" | "view" | "trigger"), None) => {
+                Some(format!("`{shown}` is a {kind} that no store has"))
+            }
+            _ => Some(format!("`{shown}` is nothing that a store has")),
+        }
+    };
+    let missing = || {
+        let lacks = |name: &str| !entries.iter().any(|(kind, found, ..)| kind == "table" && found == name);
+        self::tables(schema)
+            .map(|(name, _)| name)
+            .find(|name| lacks(name))
+            .map(|name| format!("`{name}` is missing"))
+    };
+    // What would be carried out is told before what merely stands there.
+    let (tables, others): (Vec<_>, Vec<_>) = entries.iter().partition(|(kind, ..)| kind == "table");
+    others.into_iter().chain(tables).find_map(wrong).or_else(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+
+    fn entries(connection: &Connection) -> Vec<Entry> {
+        let mut statement =
+            connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema").unwrap();
+        let entry = |row: &rusqlite::Row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+        statement.query_map([], entry).unwrap().map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_known() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(TABLES).unwrap();
+        assert_eq!(wrong_entry(2, &entries(&connection)), None);
+        assert_eq!(
+            wrong_entry(1, &entries(&connection)).as_deref(),
+            Some("`test` is another table than pcielab's")
+        );
+        connection.execute_batch(&format!("DROP TABLE digest; DROP TABLE test; {TEST_1}")).unwrap();
+        assert_eq!(wrong_entry(1, &entries(&connection)), None);
+        assert_eq!(
+            wrong_entry(2, &entries(&connection)).as_deref(),
+            Some("`test` is another table than pcielab's")
+        );
+        assert!(entries(&connection).len() < ENTRIES_MOST);
+    }
+
+    #[test]
+    fn whatever_else_a_file_has_is_named() {
+        for (sql, told) in [
+            ("CREATE VIEW more AS SELECT 1", "`more` is a view that no store has"),
+            ("CREATE TABLE more (id)", "`more` is a table that no store has"),
+            ("CREATE INDEX more ON test (name)", "`more` is an index"),
+            ("CREATE TRIGGER more AFTER INSERT ON test BEGIN SELECT 1; END", "`more` is a trigger"),
+            ("DROP TABLE series", "`series` is missing"),
+            ("ALTER TABLE series RENAME TO old; CREATE VIEW series AS SELECT 1", "`series` is a view"),
+            ("ALTER TABLE series ADD COLUMN more TEXT", "`series` is another table"),
+            ("CREATE VIRTUAL TABLE more USING fts5(a)", "`more` is a table that no store has"),
+            ("ANALYZE", "`sqlite_stat1` is a table that no store has"),
+        ] {
+            let connection = Connection::open_in_memory().unwrap();
+            connection.execute_batch(TABLES).unwrap();
+            connection.execute_batch("INSERT INTO digest VALUES ('manifest', '')").unwrap();
+            connection.execute_batch(sql).unwrap();
+            let wrong = wrong_entry(2, &entries(&connection)).unwrap_or_default();
+            assert!(wrong.contains(told), "{sql}: {wrong}");
+        }
+    }
+}

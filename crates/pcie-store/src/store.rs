@@ -5,12 +5,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use pcie_output::Beside;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use crate::damage::Damage;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::guard;
 use crate::manifest::{Manifest, TESTS};
 use crate::read::{self, Contents};
 use crate::record::{Status, TestRecord};
@@ -31,6 +33,9 @@ pub struct Store {
     beside: Option<Beside>,
     overwrite: bool,
 }
+
+/// More than what stands in a row before its texts.
+const ROW_HEAD_BYTES: usize = 64;
 
 /// A store that was left before its run was complete, ready to be written again.
 #[derive(Debug)]
@@ -125,13 +130,18 @@ impl Store {
     }
 
     fn begin(connection: Connection, path: &Path) -> Result<Self> {
+        let mut connection = connection;
+        file::unfold(&connection, path)?;
         // NORMAL loses nothing when the process is killed, only when the machine is. The first read takes the lock
-        // by which other processes see that the store is in use.
-        connection
-            .execute_batch(
-                "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;
-                 SELECT count(*) FROM manifest;",
-            )
+        // by which other processes see that the store is in use. Closing would bring the log into the file, but not
+        // say that it could not.
+        guard::unwatch(&mut connection)
+            .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
+            .and_then(|_| {
+                connection.execute_batch(
+                    "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; SELECT count(*) FROM manifest;",
+                )
+            })
             .map_err(|source| file::failed(path, source))?;
         Ok(Self { path: path.to_owned(), connection, beside: None, overwrite: false })
     }
@@ -168,10 +178,15 @@ impl Store {
     /// Keeps a text beside the numbers, by the name of the file that it could be written to.
     ///
     /// # Errors
-    /// [`Error::AttachmentExists`] if the name is taken, [`Error::Output`] if it is not the plain name of a file,
+    /// [`Error::AttachmentExists`] if the name is taken, [`Error::AttachmentTooLong`], [`Error::Output`] if it is not the plain name of a file,
     /// [`Error::Sqlite`] if writing fails.
     pub fn attach(&mut self, name: &str, content: &str) -> Result<()> {
         pcie_output::plain_file_name(name)?;
+        // Its name is in the same row.
+        if content.len() + name.len() + ROW_HEAD_BYTES > guard::TEXT_BYTES.unsigned_abs() as usize {
+            let (bytes, most) = (content.len(), guard::TEXT_BYTES);
+            return Err(Error::AttachmentTooLong { name: name.to_owned(), bytes, most });
+        }
         match rows::attach(&mut self.connection, name, content) {
             Ok(true) => Ok(()),
             Ok(false) => Err(Error::AttachmentExists { name: name.to_owned() }),
@@ -193,20 +208,21 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::InUse`] if a reader is in the middle of a query and keeps the log from being folded in: everything
-    /// is stored nevertheless, partly in the log. [`Error::Sqlite`] if writing fails, [`Error::Output`] if the store
-    /// cannot take its place.
+    /// is stored nevertheless, partly in the log. [`Error::NotOnDisk`] if the disk fails: the log stays, and the store can
+    /// be gone on with. [`Error::Sqlite`] if writing fails, [`Error::Output`] if the store cannot take its place.
     pub fn close(self) -> Result<()> {
         let Self { path, mut connection, beside, overwrite } = self;
         if beside.is_some() {
             rows::count_tests(&mut connection).map_err(|source| file::failed(&path, source))?;
         }
+        let folder = file::open_folder(&connection, &path)?;
         file::checkpoint(&connection, &path)?;
         match file::fold(&connection, &path) {
             Ok(()) | Err(Error::InUse { .. }) => (),
             Err(error) => return Err(error),
         }
         connection.close().map_err(|(_, source)| file::failed(&path, source))?;
-        let Some(beside) = beside else { return Ok(()) };
+        let Some(beside) = beside else { return file::sync_folder(&folder, &path) };
         file::refuse_in_use(beside.target())?;
         file::remove_logs(beside.target())?;
         Ok(beside.put_file_in_place(overwrite)?)
@@ -224,7 +240,7 @@ fn prepared(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(Beside
     let failed = |source| file::failed(path, source);
     let mut connection = file::connect(&fresh, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
     // From the first byte, so that the file never changes from one kind of journal to the other in its place.
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    file::unfold(&connection, path)?;
     rows::write_schema(&mut connection, manifest).map_err(failed)?;
     // Closing brings the log into the file too, but would not say that it could not.
     file::checkpoint(&connection, path)?;
@@ -234,6 +250,7 @@ fn prepared(path: &Path, manifest: &Manifest, overwrite: bool) -> Result<(Beside
 
 /// A store that was left, in one file and open in no other process, with what is in it and what is damaged.
 fn left(path: &Path) -> Result<(Connection, Contents, Vec<Damage>)> {
+    pcie_output::remove_leftovers_beside(path);
     let connection = file::open(path)?;
     file::fold(&connection, path)?;
     let (contents, damage) = read::examine(&connection, path, crate::SCHEMA_VERSION)?;

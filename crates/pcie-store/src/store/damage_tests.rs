@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::tests::{files, folder, manifest, record};
+use crate::schema::TEST_1;
 use crate::{Contents, Damage, Error, Status, Store, TestRecord, read, read_manifest};
 
 const TESTS: u64 = 40;
@@ -63,9 +64,6 @@ fn every_change_of_a_test_is_noticed_and_names_it() {
         "DELETE FROM scalar WHERE test = 7",
         r#"DELETE FROM series WHERE test = 7 AND "index" = 0"#,
         "INSERT INTO scalar VALUES (7, 'flow', 'rate', '1', 1)",
-        "PRAGMA writable_schema = ON; PRAGMA ignore_check_constraints = ON; \
-         UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', ''); PRAGMA writable_schema = RESET; \
-         UPDATE test SET name = x'ff00' WHERE id = 7",
     ];
     for sql in changes {
         let (_folder, path, _) = store();
@@ -170,9 +168,45 @@ fn a_truncated_flipped_or_zeroed_store_is_read_as_written_or_refused() {
 }
 
 #[test]
+fn a_text_that_is_none_is_refused_with_its_table() {
+    let (_folder, path, _) = store();
+    change(
+        &path,
+        "PRAGMA writable_schema = ON; PRAGMA ignore_check_constraints = ON; \
+         UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', ''); PRAGMA writable_schema = RESET; \
+         UPDATE test SET name = x'ff00' WHERE id = 7",
+    );
+    let refused = read(&path).unwrap_err();
+    assert!(matches!(refused, Error::ForeignTables { schema: 2, .. }) && refused.is_input(), "{refused}");
+}
+
+#[test]
+fn more_tables_than_any_store_has_are_refused() {
+    let (_folder, path, _) = store();
+    let tables = (0..3000).map(|number| format!("CREATE TABLE t{number} (a);")).collect::<String>();
+    change(&path, &format!("BEGIN; {tables} COMMIT"));
+    let refused = read(&path).unwrap_err();
+    assert!(matches!(refused, Error::ForeignTables { schema: 2, .. }) && refused.is_input(), "{refused:?}");
+}
+
+#[test]
 fn a_store_of_the_first_schema_is_read_and_not_gone_on_with() {
     let (_folder, path, contents) = store();
-    change(&path, "ALTER TABLE test DROP COLUMN digest; DROP TABLE digest; PRAGMA user_version = 1");
+    // Dropping a column leaves another text than that of a table which never had it.
+    change(&path, "PRAGMA user_version = 1");
+    let refused = read(&path).unwrap_err();
+    assert!(
+        matches!(refused, Error::ForeignTables { schema: 1, .. }),
+        "digests cannot be switched off: {refused}"
+    );
+    change(
+        &path,
+        &format!(
+            "PRAGMA foreign_keys = OFF; PRAGMA legacy_alter_table = ON; ALTER TABLE test RENAME TO old; {TEST_1};
+             INSERT INTO test SELECT id, family, name, parameters, status, message FROM old;
+             DROP TABLE old; DROP TABLE digest"
+        ),
+    );
     assert!(read(&path).unwrap() == contents);
     let refused = Store::open_for_resume(&path).unwrap_err();
     assert!(matches!(refused, Error::OlderSchema { found: 1, known: 2, .. }), "{refused}");

@@ -198,6 +198,17 @@ fn an_attachment_has_the_plain_name_of_a_file() {
 }
 
 #[test]
+fn an_attachment_that_could_not_be_read_again_is_not_stored() {
+    let (_folder, path) = folder();
+    let mut store = Store::create(&path, &manifest("t"), false).unwrap();
+    let refused = store.attach("a", &"x".repeat(64 << 20)).unwrap_err();
+    assert!(refused.to_string().contains("has 67108864 bytes: a store keeps texts of 67108864"), "{refused}");
+    store.attach("a", &"x".repeat((64 << 20) - 100)).unwrap();
+    store.close().unwrap();
+    assert_eq!(crate::read(&path).unwrap().attachments[0].1.len(), (64 << 20) - 100);
+}
+
+#[test]
 fn overwriting_never_touches_a_store_that_another_process_writes() {
     let (folder, path) = folder();
     let mut running = Store::create(&path, &manifest("running"), false).unwrap();
