@@ -147,6 +147,11 @@ fuzz: build ## Change inputs of every kind and look whether all are accepted or 
 	cp target/fuzz/lib_core.so $(FUZZED)/pcielab/_core.abi3.so
 	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
 
+.PHONY: hostile-stores
+hostile-stores: build ## Open COUNT=10000 stores with wrong values under sound digests, and stores that use SQLite's tricks (a quarter of an hour)
+	PCIELAB_SEALED_STORES=$(or $(COUNT),10000) $(BIN)/python -m pytest tests/mutations/test_mutated_inputs.py -k sealed-stores
+	$(BIN)/python -m pytest tests/test_foreign_stores.py
+
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, layers, and that stubs and generated files are current
 	cargo fmt --all --check

@@ -1,7 +1,7 @@
 """Stores that use SQLite itself against who reads them: each trick is done to a sound store.
 
-None of them needs more than a hex editor or the `sqlite3` program. Places of bytes are those of SQLite's file format
-(<https://sqlite.org/fileformat2.html>).
+None of them needs more than a hex editor or the `sqlite3` program. Places of bytes are those of
+<https://sqlite.org/fileformat2.html>.
 """
 
 import re

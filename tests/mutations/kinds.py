@@ -16,6 +16,7 @@ from typing import Any
 import machines
 import mutate
 import pandas as pd
+import sealed
 import stores
 import tomli_w
 
@@ -378,6 +379,7 @@ def prepare(folder: Path) -> None:
     for name, content in RECORDED.items():
         (folder / "published" / name).write_text(content, encoding="utf-8")
     stores.prepare(folder, folder / "tiny.toml", folder / "published")
+    sealed.prepare(folder)
 
 
 def _changed_folder(draw: Draw, folder: Path) -> Path:
@@ -503,4 +505,5 @@ KINDS: dict[str, Case] = {
     "messages": messages,
     **machines.KINDS,
     **stores.KINDS,
+    **sealed.KINDS,
 }

@@ -34,7 +34,8 @@ from pcielab.run import simulation
 from pcielab.store import Store, open_store
 
 Draw = random.Random
-_SEEDS = "seeds"
+SEEDS = "seeds"
+"""The folder of the stores that cases start from, beside all cases."""
 _DEEPER, _LEFT_OUT = 0.8, 0.15
 
 
@@ -55,7 +56,7 @@ def prepare(folder: Path, tiny: Path, published: Path) -> None:
         tiny: A suite of a few tests.
         published: A folder in the published format.
     """
-    place = folder / _SEEDS
+    place = folder / SEEDS
     place.mkdir()
     simulation.simulate(
         profiles.resolve("snb-iommu"), suites.load_suite(str(tiny)), place / "transfers.db", jobs=1
@@ -72,7 +73,7 @@ def prepare(folder: Path, tiny: Path, published: Path) -> None:
 
 @cache
 def _seeds(folder: Path) -> list[_Seed]:
-    stores = [open_store(path) for path in sorted((folder / _SEEDS).iterdir())]
+    stores = [open_store(path) for path in sorted((folder / SEEDS).iterdir())]
     return [_Seed(store.manifest, [*store.records()], store.attachments) for store in stores]
 
 
@@ -133,7 +134,8 @@ def _compared(store: Store, _draw: Draw, _folder: Path) -> None:
 
 
 def _export(store: Store, draw: Draw, folder: Path) -> None:
-    export(store, draw.choice([*EXPORTERS]), folder / "out", overwrite=True)
+    kind = draw.choice([*EXPORTERS])
+    export(store, kind, folder / f"out {kind}", overwrite=True)
 
 
 USES: tuple[Callable[[Store, Draw, Path], object], ...] = (

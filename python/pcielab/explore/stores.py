@@ -47,7 +47,9 @@ class Stores:
         store = self._store(asked)
         frame = (store.frame if store.tells_speed else exercised(store)).drop(columns="origin")
         columns = [column for column in frame.columns if frame[column].nunique(dropna=False) > 1]
-        shown = list(dict.fromkeys(["id", "family", "name", *columns, "status"]))
+        # A row of flows has an experiment in the place of a name.
+        always = [column for column in ("id", "family", "name", "experiment") if column in frame]
+        shown = list(dict.fromkeys([*always, *columns, "status"]))
         rows = frame[shown]
         wanted = str(_of(asked, "filter", "")).lower().split()
         if wanted:

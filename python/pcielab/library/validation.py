@@ -94,6 +94,53 @@ def checked(model: type[_Model], content: object, where: str) -> _Model:
         raise explain(error, model, where) from None
 
 
+def refuse_wrong(model: type[BaseModel], content: object, where: str, prefix: str) -> None:
+    """Refuse what is there of a model's content and cannot be; what is missing, null or unknown passes.
+
+    Args:
+        model: Of what it should be.
+        content: Plain nested data.
+        where: What it is from, as messages name it.
+        prefix: Leads every key.
+
+    Raises:
+        InputError: The first value that is wrong; the message is one line that names key, value and remedy.
+    """
+    try:
+        model.model_validate(content)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=True)
+        wrong = [detail for detail in details if not _is_unknown(detail)]
+        if wrong:
+            raise _first(wrong, model, where, prefix) from None
+
+
+def needed(model: type[_Model], content: object, where: str, prefix: str) -> _Model:
+    """The model of content, all of which is needed.
+
+    Raises:
+        InputError: The first thing that is missing or wrong; one line that names key, value and remedy.
+    """
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise _first(error.errors(include_url=False, include_context=True), model, where, prefix) from None
+
+
+def _first(details: Sequence[ErrorDetails], model: type[BaseModel], where: str, prefix: str) -> InputError:
+    wrong = details[0]
+    refused = InputError(f"{where}: {' '.join(_problem(wrong, model, prefix).split())}")
+    refused.subject, refused.key = where, prefix + _dotted(place_of(wrong))
+    refused.value, refused.remedy = _value(wrong), _remedy(wrong, model)
+    return refused
+
+
+def _is_unknown(detail: ErrorDetails) -> bool:
+    place = detail["loc"]
+    is_null = detail["input"] is None and bool(place) and isinstance(place[-1], str)
+    return is_null or detail["type"] in ("missing", "extra_forbidden", "union_tag_not_found")
+
+
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of a kind of file, for editors and for people who generate files."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}

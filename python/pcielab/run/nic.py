@@ -26,6 +26,7 @@ from pcielab.run.running import (
     no_progress,
     this_computer,
 )
+from pcielab.store.manifest import nic_of, system_of
 from pcielab.store.setup import link_parameters
 from pcielab.wording import shown
 
@@ -163,7 +164,7 @@ def nic_rows(store: "Store") -> "pd.DataFrame":
 
 def _interrupts(store: "Store", rows: "pd.DataFrame") -> "pd.Series[float] | None":
     """Interrupts of both directions in a second; None for a NIC that has none, or a store that does not say."""
-    subjects = {f"{one.path}: {one.what}" for one in _nic_of(store).step if one.kind == "msi"}
+    subjects = {f"{one.path}: {one.what}" for one in nic_of(store.manifest, store.path).step if one.kind == "msi"}
     numbers = store.scalar_rows
     rates = numbers[(numbers["metric"] == "rate") & numbers["subject"].isin(subjects)]
     return None if rates.empty else rows["id"].map(rates.groupby("test")["value"].sum())
@@ -174,7 +175,8 @@ def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[
 
     The formula is that of section 7 of the paper: so many packets come on a full line while one is waited for.
     """
-    sending = [one for one in _nic_of(store).step if one.path == "tx" and one.bytes == "packet"]
+    steps = nic_of(store.manifest, store.path).step
+    sending = [one for one in steps if one.path == "tx" and one.bytes == "packet"]
     if not sending or set(rows["direction"]) == {"rx"}:
         return {}
     numbers = store.scalar_rows.set_index(["subject", "metric", "test"])["value"].sort_index()
@@ -188,21 +190,15 @@ def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[
     }
 
 
-def _nic_of(store: "Store") -> "model.NicProfile":
-    from pcielab.library.nics import NicProfile
-
-    return NicProfile.model_validate(store.manifest["nic"])
-
-
 def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, direction: str) -> "list[Answer]":
     """What the bare link lets through, with headers as long as the addresses of the buffer need."""
-    device, ethernet, link = _nic_of(store), Ethernet(line_gbps=line_gbps), link_parameters(store.manifest)
+    device, link = nic_of(store.manifest, store.path), link_parameters(store.manifest)
+    ethernet = Ethernet(line_gbps=line_gbps)
     chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
 
     def ask(link: model.Link) -> "list[Answer]":
         return [getattr(one, chosen) for one in model.nic(device, link, frames_bytes, ethernet=ethernet)]
 
+    system = system_of(store.manifest, store.path)
     known = {key: link[key] for key in ("generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc")}
-    system = store.manifest["system"]
-    low = low_share(system["chunk_addresses"], system["chunk_bytes"])
-    return with_addresses(model.Link(**known), low, ask)
+    return with_addresses(model.Link(**known), low_share(system.chunk_addresses, system.chunk_bytes), ask)

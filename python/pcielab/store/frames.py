@@ -17,6 +17,7 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.extras import needed
 from pcielab.store.exercised import NOTICE
+from pcielab.store.manifest import check_manifest
 from pcielab.store.shape import MANIFEST, PARAMETERS, check_shape
 from pcielab.store.table import table
 
@@ -63,6 +64,7 @@ class Store:
         self.path = path
         self.manifest: dict[str, Any] = json.loads(_core.read_manifest(path))
         check_shape(self.manifest, MANIFEST, path, "manifest")
+        check_manifest(self.manifest, path)
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"

@@ -1,6 +1,7 @@
 """What kind of value stands where in a store, checked as one is opened: foreign ones may hold anything.
 
-Only kinds are checked, of what other modules look into without asking. A key that is missing, or null, is unknown.
+Only kinds are checked, of what other modules look into without asking; `pcielab.store.manifest` checks the nested
+parts of a manifest. A key that is missing, or null, is unknown.
 """
 
 from collections.abc import Mapping
@@ -13,24 +14,16 @@ from pcielab.library.suites.parameters import PARAMETERS as OF_TESTS
 _TEXT, _OBJECT, _LIST = (str, "a text"), (dict, "an object"), (list, "a list")
 _NUMBER = ((int, float), "a number")
 MANIFEST = {
-    **dict.fromkeys(("origin", "title", "suite", "version"), _TEXT),
+    **dict.fromkeys(("origin", "title", "suite", "version", "started", "machine", "suite_digest"), _TEXT),
     **dict.fromkeys(
         ("system", "overrides", "options", "backend", "device", "host", "messages", "source"), _OBJECT
     ),
-    **dict.fromkeys(("system.link", "system.host", "system.device", "device.link", "device.timer"), _OBJECT),
+    **dict.fromkeys(("nic", "format", "messages.link", "system.fabric"), _OBJECT),
     **dict.fromkeys(("conditions_before", "conditions_after"), _LIST),
-    **dict.fromkeys(("host.device_socket", "host.memory_socket", "host.program_socket"), _NUMBER),
     **dict.fromkeys(("tests", "seed"), (int, "a whole number")),
-    **dict.fromkeys(("system.device_socket", "system.memory_socket", "system.program_socket"), _NUMBER),
-    **dict.fromkeys(("system.iommu", "host.processor", "host.command_line", "device.name"), _TEXT),
-    **dict.fromkeys(("system.host.name", "system.device.name", "system.name"), _TEXT),
-    **dict.fromkeys(("system.chunk_bytes", "host.buffer_bytes"), _NUMBER),
-    **dict.fromkeys(("system.chunk_addresses", "device.latency_includes"), _LIST),
-    **dict.fromkeys(("device.timer.numerator_ns", "device.timer.denominator", "device.timer.cycles"), _NUMBER),
-    **dict.fromkeys(("device.link.rate_gtps", "device.link.lanes"), _NUMBER),
-    **dict.fromkeys(("device.link.mps_bytes", "device.link.mrrs_bytes"), _NUMBER),
+    "system.name": _TEXT,
 }
-"""Kind of value of each key of the manifest; dots lead into objects."""
+"""Kind of value of each key of the manifest that other checks rely on; dots lead into objects."""
 
 PARAMETERS = {
     **{one.key: _TEXT if one.kind == "word" else _NUMBER for one in OF_TESTS if one.kind != "switch"},

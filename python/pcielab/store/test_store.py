@@ -1,16 +1,20 @@
 """Reading stores: the frames have what was written, and what is not a store is refused with the remedy."""
 
+import copy
 import hashlib
 import json
 import sqlite3
 import struct
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pcielab import InputError, open_store
+from pcielab import InputError, model, open_store
 from pcielab._core import StoreWriter
+from pcielab.library.profiles import resolve
 
 RECORD = {
     "family": "single",
@@ -118,23 +122,48 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
     "manifest, said",
     [
         ({"system": 3}, "manifest: `system` is '3': it must be an object, or null"),
-        ({"system": {"link": "x8"}}, "`system.link` is 'x8': it must be an object"),
+        ({"system": {"link": "x8"}}, "manifest: system.link = 'x8': give a table"),
         ({"device": "card"}, "`device` is 'card': it must be an object"),
         ({"overrides": [1]}, "`overrides` is"),
         ({"title": {"a": 1}}, "`title` is .*: it must be a text"),
         ({"tests": "many"}, "`tests` is 'many': it must be a whole number"),
         ({"seed": [1]}, "`seed` is .*: it must be a whole number"),
-        ({"system": {"iommu": ["on"]}}, "`system.iommu` is .*: it must be a text"),
-        ({"system": {"memory_socket": "far"}}, "`system.memory_socket` is 'far': it must be a number"),
-        ({"system": {"chunk_addresses": 7}}, "`system.chunk_addresses` is '7': it must be a list"),
-        ({"system": {"host": {"name": {}}}}, "`system.host.name` is '{}': it must be a text"),
-        ({"host": {"command_line": 1}}, "`host.command_line` is '1': it must be a text"),
+        ({"system": {"iommu": ["on"]}}, "manifest: system.iommu = .*: input should be 'off'"),
+        (
+            {"system": {"memory_socket": "far"}},
+            "manifest: system.memory_socket = 'far': input should be a valid integer",
+        ),
+        ({"system": {"chunk_addresses": 7}}, "manifest: system.chunk_addresses = 7: input should be a valid list"),
+        ({"system": {"host": {"name": {}}}}, "manifest: system.host.name = {}: input should be a valid string"),
+        ({"host": {"command_line": 1}}, "manifest: host.command_line = 1: input should be a valid string"),
         (
             {"device": {"timer": {"numerator_ns": "40"}}},
-            "`device.timer.numerator_ns` is '40': it must be a number",
+            "manifest: device.timer.numerator_ns = '40': input should be a valid integer",
         ),
-        ({"device": {"link": {"rate_gtps": "8GT/s"}}}, "`device.link.rate_gtps` is '8GT/s': it must be a number"),
-        ({"device": {"latency_includes": "all"}}, "`device.latency_includes` is 'all': it must be a list"),
+        (
+            {"device": {"link": {"rate_gtps": "8GT/s"}}},
+            "manifest: device.link.rate_gtps = '8GT/s': input should be a valid",
+        ),
+        (
+            {"device": {"latency_includes": "all"}},
+            "manifest: device.latency_includes = 'all': input should be a valid list",
+        ),
+        ({"host": {"caches": [{"level": "L3"}]}}, "manifest: host.caches.0.level = 'L3': input should be a valid"),
+        ({"conditions_before": ["warm"]}, "manifest: conditions_before.0 = 'warm': give a table"),
+        (
+            {"messages": {"core": {"fill_ns": []}}},
+            r"manifest: messages.core.fill_ns = \[\]: input should be a valid",
+        ),
+        (
+            {"messages": {"link": {"lanes": "8"}}},
+            "manifest: messages.link.lanes = '8': input should be a valid int",
+        ),
+        ({"nic": {"step": [{"bytes": []}]}}, "manifest: nic.step.0.bytes = "),
+        ({"system": {"fabric": {"nodes": 3}}}, "manifest: system.fabric: .*nodes"),
+        (
+            {"system": {"host": {"root_complex": {"read_ns": {}}}}},
+            "manifest: system.host.root_complex.read_ns = {}",
+        ),
     ],
 )
 def test_a_foreign_manifest_of_another_shape_is_refused(
@@ -210,3 +239,69 @@ def test_importers_are_told_what_is_wrong_with_a_record(tmp_path: Path) -> None:
             store.write_test(json.dumps(RECORD | {"id": 0, "colour": "red"}))
         with pytest.raises(InputError, match="unknown variant `fine`"):
             store.write_test(json.dumps(RECORD | {"id": 0, "status": "fine"}))
+
+
+SYSTEM, MESSAGES, NIC = "hsw2620", "kpio-2012", "niantic-dpdk"
+
+
+def places(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The ways to all values within one that are neither objects nor lists."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from places(inner, (*above, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from places(inner, (*above, number))
+    elif value is not None:
+        yield above
+
+
+def described() -> dict[str, Any]:
+    """The nested parts of manifests, as runs write them."""
+    messages = model.load_message_profile(MESSAGES)
+    return {
+        "system": json.loads(resolve(SYSTEM).to_json()),
+        "messages": messages.as_question(),
+        "nic": model.load_nic(NIC).as_question(),
+    }
+
+
+@pytest.mark.parametrize("part", ["system", "messages", "nic"])
+def test_every_value_of_a_nested_part_is_checked(part: str, tmp_path: Path) -> None:
+    content = described()[part]
+    found = [*places(content)]
+    assert len(found) > 20
+    for *above, key in found:
+        wrong = copy.deepcopy(content)
+        holder: Any = wrong
+        for step in above:
+            holder = holder[step]
+        holder[key] = {"neither": ["a", "number"]}
+        path = tmp_path / "odd.db"
+        StoreWriter.create(path, json.dumps({"origin": "simulated", part: wrong}), overwrite=True).close()
+        with pytest.raises(InputError) as refused:
+            open_store(path)
+        told = str(refused.value)
+        assert told.startswith(f"{path}: manifest: "), told
+        assert f"{part}.{'.'.join(map(str, [*above, key]))}" in told, told
+        assert len(told.splitlines()) == 1, told
+
+
+@pytest.mark.parametrize("part", ["system", "messages", "nic"])
+def test_what_is_missing_null_or_unknown_is_no_reason_to_refuse_a_store(part: str, tmp_path: Path) -> None:
+    for change in ("missing", "null", "unknown"):
+        content = described()[part]
+        for *above, key in [*places(content)]:
+            holder: Any = content
+            for step in above:
+                holder = holder[step]
+            if change == "unknown":
+                if isinstance(holder, dict):
+                    holder["of_a_later_version"] = 7
+            elif isinstance(key, str):
+                holder[key] = None
+                if change == "missing":
+                    del holder[key]
+        path = tmp_path / f"{change}.db"
+        StoreWriter.create(path, json.dumps({"origin": "simulated", part: content})).close()
+        assert open_store(path).manifest[part] == content

@@ -9,6 +9,7 @@ from pcielab.library.profiles.part import PAGE_BYTES
 from pcielab.library.profiles.parts import System
 from pcielab.store import Store
 from pcielab.store.identity import Identity, identity
+from pcielab.store.manifest import system_of
 
 _BOUNDS = {
     "tags": "tag-limited",
@@ -68,7 +69,7 @@ class Regimes:
 
 def regimes_of(predicted: Store) -> Regimes:
     """The regimes of the rows of a simulated run."""
-    system = System.model_validate(predicted.manifest["system"])
+    system = system_of(predicted.manifest, predicted.path)
     explained = explain_run(predicted).rows
     bounds = {
         identity(row.family, row.name, row.parameters): next(

@@ -1,0 +1,134 @@
+"""What devices and hosts say of themselves in a manifest, as `crates/pcie-bench` and importers write it.
+
+A key that is missing, or null, is unknown; a key that is not here is nobody's, and passes.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Known(BaseModel):
+    """Facts, as far as they are known: nothing is converted."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False, frozen=True)
+
+
+class Timer(Known):
+    """The timer of a device: the length of a tick as a fraction, and clock cycles in it."""
+
+    numerator_ns: int | None = Field(default=None, ge=1)
+    denominator: int | None = Field(default=None, ge=1)
+    cycles: int | None = Field(default=None, ge=1)
+
+
+class DeviceLink(Known):
+    """What the link of a device can do at most."""
+
+    rate_gtps: float | None = Field(default=None, gt=0)
+    lanes: int | None = Field(default=None, ge=1, le=32)
+    mps_bytes: int | None = Field(default=None, ge=1)
+    mrrs_bytes: int | None = Field(default=None, ge=1)
+    rcb_bytes: int | None = Field(default=None, ge=1)
+    ecrc: bool | None = None
+
+
+class Device(Known):
+    """What a device says of itself."""
+
+    name: str | None = None
+    timer: Timer | None = None
+    dma_transfer_bytes_most: int | None = Field(default=None, ge=0)
+    command_transfer_bytes_most: int | None = Field(default=None, ge=0)
+    outstanding: int | None = Field(default=None, ge=0)
+    address: str | None = None
+    board: str | None = None
+    vendor_id: int | None = Field(default=None, ge=0, le=0xFFFF)
+    device_id: int | None = Field(default=None, ge=0, le=0xFFFF)
+    firmware: str | None = None
+    driver: str | None = None
+    link: DeviceLink | None = None
+    operations: list[str] | None = None
+    latency_includes: list[str] | None = None
+    deadline_ms: int | None = Field(default=None, ge=0)
+
+
+class Cache(Known):
+    """A cache of a host."""
+
+    level: int | None = Field(default=None, ge=0)
+    holds: str | None = None
+    bytes: int | None = Field(default=None, ge=0)
+    shared_by: str | None = None
+
+
+class Host(Known):
+    """What a host says of itself."""
+
+    name: str | None = None
+    sockets: int | None = Field(default=None, ge=0)
+    llc_bytes: int | None = Field(default=None, ge=0)
+    buffer_bytes: int | None = Field(default=None, ge=0)
+    memory_bytes: int | None = Field(default=None, ge=0)
+    device_socket: int | None = Field(default=None, ge=0)
+    memory_socket: int | None = Field(default=None, ge=0)
+    program_socket: int | None = Field(default=None, ge=0)
+    processor: str | None = None
+    caches: list[Cache] | None = None
+    kernel: str | None = None
+    command_line: str | None = None
+    page_bytes: int | None = Field(default=None, ge=1)
+    node: int | None = Field(default=None, ge=0)
+    core: int | None = Field(default=None, ge=0)
+    iommu: str | None = None
+    cold: str | None = None
+    measured: str | None = None
+
+
+class Condition(Known):
+    """What changes about a device or host, read before or after a run."""
+
+    metric: str | None = None
+    unit: str | None = None
+    value: float | None = None
+
+
+class Source(Known):
+    """Where imported data came from."""
+
+    format: str | None = None
+    directory: str | None = None
+
+
+class Backend(Known):
+    """What carried the tests out."""
+
+    kind: str | None = None
+    engine: str | None = None
+    address: str | None = None
+    device: dict[str, Any] | None = None
+    host: dict[str, Any] | None = None
+
+
+class Facts(Known):
+    """The parts of a manifest that are facts."""
+
+    device: Device | None = None
+    host: Host | None = None
+    backend: Backend | None = None
+    source: Source | None = None
+    conditions_before: list[Condition] | None = None
+    conditions_after: list[Condition] | None = None
+
+
+class MessageLink(Known):
+    """The link of a profile of messages."""
+
+    generation: int | None = Field(default=None, ge=1, le=7)
+    lanes: int | None = Field(default=None, ge=1, le=32)
+    mps_bytes: int | None = Field(default=None, ge=1)
+    mrrs_bytes: int | None = Field(default=None, ge=1)
+    rcb_bytes: int | None = Field(default=None, ge=1)
+    address_bits: int | None = Field(default=None, ge=1)
+    ecrc: bool | None = None
+    flit_mode: bool | None = None
