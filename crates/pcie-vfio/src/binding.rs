@@ -1,16 +1,20 @@
 //! Giving a device to vfio-pci, or to nobody, and back to the kernel: a step of its own, for root, which running tests is not.
 //!
-//! Nothing is remembered of what a device was: given back, it goes to whatever driver the kernel chooses.
+//! What was bound is noted, with how it was before ([`crate::notes`]): only that is given back, to whatever driver the kernel
+//! chooses.
 
 use crate::address::Address;
+use crate::notes::{self, Note};
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, text};
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
 /// What a device is made ready for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// DMA, through vfio-pci.
     Vfio,
@@ -33,29 +37,61 @@ pub fn bind(tree: &Tree, address: Address, purpose: Purpose, user: Option<&str>)
     }
 }
 
-/// Gives a device back: to the driver that the kernel chooses.
+/// Gives a device back that [`bind`] has bound: to the driver that the kernel chooses, with everything as it was.
 ///
 /// # Errors
-/// A process has it, or the kernel refuses.
+/// Somebody else bound it, a process has it, it leads to other devices, or the kernel refuses.
 pub fn release(tree: &Tree, address: Address) -> Result<(), Refusal> {
     let function = tree.function(address)?;
-    let write = |path: &Path, text: &str| write(address, "release", path, text);
-    match function.driver.as_deref() {
-        Some("vfio-pci") => {
-            check_idle(tree, &function)?;
-            write(&function.folder.join("driver_override"), "\n")?;
-            write(&function.folder.join("driver/unbind"), &address.to_string())?;
-        }
-        Some(_) => return Ok(()),
-        None => {
-            write(&function.folder.join("driver_override"), "\n")?;
-            if text(&function.folder.join("enable")).as_deref() == Some("1") {
-                write(&function.folder.join("enable"), "0")?;
-            }
-            give(&function, "release", 0)?;
-        }
+    function.check_no_bridge()?;
+    let note = notes::read(tree, address);
+    let ours = match (function.driver.as_deref(), note) {
+        (Some("vfio-pci") | None, None) => None,
+        // Stores go to a device without a driver: this one was bound by somebody since.
+        (Some("vfio-pci"), Some(note)) if note.purpose == Purpose::Stores => None,
+        (Some("vfio-pci") | None, Some(note)) => Some(note),
+        // It has its driver.
+        (Some(_), _) => return notes::remove(tree, address),
+    };
+    let Some(note) = ours else { return Err(not_ours(tree, &function)) };
+    if let Some((use_, remedy)) = tree.use_below(&function) {
+        return Err(Refusal::InUse { address, use_, remedy });
     }
-    write(&tree.path("sys/bus/pci/drivers_probe"), &address.to_string())
+    let write = |path: &Path, text: &str| write(address, "release", path, text);
+    if function.driver.is_some() {
+        check_idle(tree, &function)?;
+    }
+    write(&function.folder.join("driver_override"), restored(&note))?;
+    if function.driver.is_some() {
+        write(&function.folder.join("driver/unbind"), &address.to_string())?;
+    }
+    if note.enabled && text(&function.folder.join("enable")).as_deref() == Some("1") {
+        write(&function.folder.join("enable"), "0")?;
+    }
+    if note.purpose == Purpose::Stores {
+        give(&function, "release", 0)?;
+    }
+    write(&tree.path("sys/bus/pci/drivers_probe"), &address.to_string())?;
+    notes::remove(tree, address)
+}
+
+/// The text that gives an override of drivers back: a line without a name for none.
+fn restored(note: &Note) -> &str {
+    if note.driver_override.is_empty() { "\n" } else { &note.driver_override }
+}
+
+fn not_ours(tree: &Tree, function: &Function) -> Refusal {
+    let (address, folder) = (function.address, function.folder.display().to_string());
+    let probe = tree.path("sys/bus/pci/drivers_probe").display().to_string();
+    let unbind = match &function.driver {
+        Some(_) => format!("`echo {address} | sudo tee {folder}/driver/unbind`, "),
+        None => String::new(),
+    };
+    let remedy =
+        format!("`echo | sudo tee {folder}/driver_override`, {unbind}`echo {address} | sudo tee {probe}`");
+    let driver =
+        function.driver.as_ref().map_or("no driver has it".to_owned(), |driver| format!("{driver} has it"));
+    Refusal::NotOurs { address, driver, remedy }
 }
 
 fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<(), Refusal> {
@@ -65,25 +101,19 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
         if !tree.path("sys/bus/pci/drivers/vfio-pci").exists() {
             return Err(Refusal::NoDriver(address));
         }
-        let overridden = function.folder.join("driver_override");
-        write(address, "bind", &overridden, "vfio-pci")?;
-        let bound = detach(function)
-            .and_then(|()| {
-                write(address, "bind", &tree.path("sys/bus/pci/drivers_probe"), &address.to_string())
-            })
-            .and_then(|()| match tree.function(address)?.driver.as_deref() {
+        let note = Note::of(tree, function, Purpose::Vfio);
+        noted(tree, function, &note, || {
+            write(address, "bind", &function.folder.join("driver_override"), "vfio-pci")?;
+            detach(function)?;
+            write(address, "bind", &tree.path("sys/bus/pci/drivers_probe"), &address.to_string())?;
+            match tree.function(address)?.driver.as_deref() {
                 Some("vfio-pci") => Ok(()),
                 _ => Err(Refusal::Kernel {
                     what: format!("{address}: giving it to vfio-pci"),
                     reason: "the driver did not take it: see dmesg".into(),
                 }),
-            });
-        if bound.is_err() {
-            // As it was: what the kernel says to this is no worse than what it said before.
-            let _ = write(address, "bind", &overridden, "\n");
-            let _ = write(address, "bind", &tree.path("sys/bus/pci/drivers_probe"), &address.to_string());
-        }
-        bound?;
+            }
+        })?;
     }
     match owner {
         Some(owner) => chown(address, "bind", &tree.path(&format!("dev/vfio/{group}")), owner),
@@ -92,17 +122,48 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
 }
 
 fn leave_unbound(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<(), Refusal> {
+    let address = function.address;
     if function.driver.as_deref() == Some("vfio-pci") {
         check_idle(tree, function)?;
-        write(function.address, "bind", &function.folder.join("driver_override"), "\n")?;
     }
-    detach(function)?;
     // The kernel counts how often it was switched on, and giving it back switches it off once.
-    let enabled = function.folder.join("enable");
-    if text(&enabled).as_deref() != Some("1") {
-        write(function.address, "bind", &enabled, "1")?;
+    let enable = function.folder.join("enable");
+    let is_off = text(&enable).as_deref() != Some("1");
+    let mut note = Note::of(tree, function, Purpose::Stores);
+    note.enabled |= is_off;
+    noted(tree, function, &note, || {
+        if function.driver.as_deref() == Some("vfio-pci") {
+            write(address, "bind", &function.folder.join("driver_override"), "\n")?;
+        }
+        detach(function)?;
+        if is_off {
+            write(address, "bind", &enable, "1")?;
+        }
+        owner.map_or(Ok(()), |owner| give(function, "bind", owner))
+    })
+}
+
+/// Notes how a device was, and does something to it; if that fails, it is as it was, and so is the note.
+fn noted(
+    tree: &Tree,
+    function: &Function,
+    note: &Note,
+    change: impl FnOnce() -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
+    let address = function.address;
+    let earlier = notes::read(tree, address);
+    notes::write(tree, address, note)?;
+    let changed = change();
+    if changed.is_err() {
+        // What the kernel says to this is no worse than what it said before.
+        let _ = write(address, "bind", &function.folder.join("driver_override"), restored(note));
+        let _ = write(address, "bind", &tree.path("sys/bus/pci/drivers_probe"), &address.to_string());
+        let _ = match earlier {
+            Some(earlier) => notes::write(tree, address, &earlier),
+            None => notes::remove(tree, address),
+        };
     }
-    owner.map_or(Ok(()), |owner| give(function, "bind", owner))
+    changed
 }
 
 fn detach(function: &Function) -> Result<(), Refusal> {

@@ -12,8 +12,10 @@
 )]
 
 mod address;
+mod below;
 mod binding;
 mod chosen;
+mod disks;
 mod e1000e;
 #[cfg(target_os = "linux")]
 mod engine;
@@ -22,6 +24,7 @@ mod facts;
 mod fpga;
 #[cfg(target_os = "linux")]
 mod host;
+mod interfaces;
 #[cfg(target_os = "linux")]
 mod iova;
 #[cfg(target_os = "linux")]
@@ -29,6 +32,7 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod limits;
 mod listing;
+mod notes;
 mod nvme;
 #[cfg(target_os = "linux")]
 mod opened;

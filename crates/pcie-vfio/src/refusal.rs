@@ -36,6 +36,27 @@ pub enum Refusal {
         "{0}: is the only display of this machine: use another display, or none, before it is taken away"
     )]
     OnlyDisplay(Address),
+    /// Somebody else bound it, or nobody did.
+    #[error(
+        "{address}: pcielab did not bind it ({driver}), so that it is not pcielab's to give back: if nobody needs it as it \
+         is, {remedy}"
+    )]
+    NotOurs {
+        /// Which.
+        address: Address,
+        /// What has it.
+        driver: String,
+        /// The commands that give it back by hand.
+        remedy: String,
+    },
+    /// There is no place for the note by which a device is given back.
+    #[error("{address}: what is bound cannot be noted ({reason}): make /run or /var/lib writable")]
+    Unnoted {
+        /// Which.
+        address: Address,
+        /// Why not.
+        reason: String,
+    },
     /// Other devices would be taken along.
     #[error(
         "{address}: shares IOMMU group {group} with {others}, which drivers have: bind or release all of the group \

@@ -166,6 +166,25 @@ impl Function {
         self.class >> 16 == 0x06
     }
 
+    /// Refuses what leads to other functions, whatever class it says it is of.
+    ///
+    /// # Errors
+    /// It is a bridge.
+    pub fn check_no_bridge(&self) -> Result<(), Refusal> {
+        /// Kind of a header, of which one bit says that there are several functions: 0 is an endpoint's.
+        const HEADER_TYPE: usize = 14;
+        let config = fs::read(self.folder.join("config")).unwrap_or_default();
+        let header = config.get(HEADER_TYPE).map_or(0, |kind| kind & 0x7f);
+        let leads = |name: &String| {
+            let domain = name.strip_prefix("pci").is_some_and(|rest| rest.contains(':'));
+            domain || name.parse::<Address>().is_ok()
+        };
+        match self.is_bridge() || header != 0 || names(&self.folder).iter().any(leads) {
+            true => Err(Refusal::Bridge(self.address)),
+            false => Ok(()),
+        }
+    }
+
     /// Whether it is an NVMe drive.
     #[must_use]
     pub fn is_nvme(&self) -> bool {

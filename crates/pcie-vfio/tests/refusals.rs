@@ -3,105 +3,11 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up fails")]
 
-use pcie_vfio::{Address, Purpose, Tree, bind, devices, release};
+mod machine;
+
+use machine::{BRIDGE, DISPLAY, DRIVE, Machine, NIC, address};
+use pcie_vfio::{Purpose, Tree, bind, devices, release};
 use std::fs;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
-
-/// The folder of a machine with a drive, a NIC, a bridge and a display; each but the bridge in a group of its own.
-struct Machine {
-    directory: tempfile::TempDir,
-}
-
-const DRIVE: &str = "0000:02:00.0";
-const NIC: &str = "0000:03:00.0";
-const BRIDGE: &str = "0000:00:01.0";
-const DISPLAY: &str = "0000:00:02.0";
-
-impl Machine {
-    fn new() -> Self {
-        let machine = Self { directory: tempfile::tempdir().unwrap() };
-        machine.function(DRIVE, "0x010802", Some("nvme"), Some(7));
-        machine.function(NIC, "0x020000", Some("e1000e"), Some(8));
-        machine.function(BRIDGE, "0x060400", Some("pcieport"), Some(7));
-        machine.function(DISPLAY, "0x030000", Some("i915"), Some(9));
-        for driver in ["vfio-pci", "nvme", "e1000e"] {
-            machine.write(&format!("sys/bus/pci/drivers/{driver}/unbind"), "");
-        }
-        machine.write("sys/bus/pci/drivers_probe", "");
-        machine.write("etc/passwd", "root:x:0:0::/:/bin/sh\nalice:x:1000:1000::/:/bin/sh\n");
-        machine
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.directory.path().join(path)
-    }
-
-    fn write(&self, path: &str, content: &str) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-
-    fn link(&self, path: &str, to: &Path) {
-        let path = self.path(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let _ = fs::remove_file(&path);
-        symlink(to, path).unwrap();
-    }
-
-    fn function(&self, address: &str, class: &str, driver: Option<&str>, group: Option<u32>) {
-        let folder = format!("sys/bus/pci/devices/{address}");
-        let resource = "0xe0000000 0xe000ffff 0x14220c\n".to_owned() + &"0x0 0x0 0x0\n".repeat(5);
-        for (name, content) in [
-            ("vendor", "0x8086"),
-            ("device", "0x10d3"),
-            ("class", class),
-            ("power_state", "D0"),
-            ("driver_override", ""),
-            ("resource", resource.as_str()),
-        ] {
-            self.write(&format!("{folder}/{name}"), content);
-        }
-        fs::write(self.path(&format!("{folder}/config")), [0, 0, 0, 0, 2, 0]).unwrap();
-        if let Some(driver) = driver {
-            self.link(&format!("{folder}/driver"), &self.path(&format!("sys/bus/pci/drivers/{driver}")));
-        }
-        if let Some(group) = group {
-            let of_group = format!("sys/kernel/iommu_groups/{group}");
-            self.link(&format!("{folder}/iommu_group"), &self.path(&of_group));
-            self.link(&format!("{of_group}/devices/{address}"), &self.path(&folder));
-        }
-    }
-
-    /// A disk of the drive, with a partition.
-    fn disk(&self) {
-        let disk = format!("sys/bus/pci/devices/{DRIVE}/nvme/nvme0/nvme0n1");
-        self.write(&format!("{disk}/dev"), "259:0");
-        self.write(&format!("{disk}/nvme0n1p1/dev"), "259:1");
-        self.write(&format!("{disk}/nvme0n1p1/partition"), "1");
-        self.link("sys/block/nvme0n1", &self.path(&disk));
-        self.link("sys/class/block/nvme0n1", &self.path(&disk));
-        self.link("sys/class/block/nvme0n1p1", &self.path(&format!("{disk}/nvme0n1p1")));
-    }
-
-    fn tree(&self) -> Tree {
-        Tree::at(self.directory.path())
-    }
-
-    fn text(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).unwrap()
-    }
-
-    /// What binding is refused with.
-    fn told(&self, address: &str) -> String {
-        bind(&self.tree(), address.parse().unwrap(), Purpose::Vfio, None).unwrap_err().to_string()
-    }
-}
-
-fn address(text: &str) -> Address {
-    text.parse().unwrap()
-}
 
 #[test]
 fn an_address_that_does_not_exist_is_refused_with_the_nearest() {
@@ -154,6 +60,9 @@ fn a_drive_that_is_mounted_anywhere_in_a_stack_is_refused() {
     machine.write("proc/swaps", "Filename Type Size Used Priority\n/dev/nvme0n1p1 partition 1 0 -2\n");
     assert!(machine.told(DRIVE).contains("/dev/nvme0n1p1 is swap; `sudo swapoff /dev/nvme0n1p1`"));
     machine.write("proc/swaps", "Filename Type Size Used Priority\n");
+    assert!(machine.told(DRIVE).contains("nvme0n1p1 is part of dm-3"));
+    let disk = format!("sys/bus/pci/devices/{DRIVE}/nvme/nvme0/nvme0n1");
+    fs::remove_dir_all(machine.path(&format!("{disk}/nvme0n1p1/holders"))).unwrap();
     assert!(machine.told(DRIVE).contains("the driver did not take it"));
 }
 
@@ -261,7 +170,13 @@ fn what_is_made_ready_for_stores_twice_is_switched_on_once() {
 #[test]
 fn a_device_is_given_back_to_whatever_driver_the_kernel_chooses() {
     let machine = Machine::new();
-    machine.function(DRIVE, "0x010802", Some("vfio-pci"), Some(7));
+    bind(&machine.tree(), address(DRIVE), Purpose::Stores, None).unwrap();
+    // As binding it to vfio-pci leaves it, which no folder does by itself.
+    for folder in ["run/pcielab/bound", "var/lib/pcielab/bound"] {
+        let note = format!("{folder}/{DRIVE}.json");
+        machine.write(&note, &machine.text(&note).replace("\"stores\"", "\"vfio\""));
+    }
+    machine.takes(DRIVE, Some("vfio-pci"));
     machine.write(&format!("sys/bus/pci/devices/{DRIVE}/driver_override"), "vfio-pci");
     release(&machine.tree(), address(DRIVE)).unwrap();
     assert_eq!(machine.text("sys/bus/pci/drivers/vfio-pci/unbind"), DRIVE);

@@ -1,0 +1,153 @@
+//! Machines made up in a folder: PCI functions with drivers, groups and files as the kernel shows them.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use pcie_vfio::{Address, Purpose, Tree, bind, release};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+/// The folder of a machine with a drive, a NIC, a bridge and a display; each but the bridge in a group of its own.
+pub struct Machine {
+    directory: tempfile::TempDir,
+}
+
+pub const DRIVE: &str = "0000:02:00.0";
+pub const NIC: &str = "0000:03:00.0";
+pub const BRIDGE: &str = "0000:00:01.0";
+pub const DISPLAY: &str = "0000:00:02.0";
+
+impl Machine {
+    pub fn new() -> Self {
+        let machine = Self { directory: tempfile::tempdir().unwrap() };
+        machine.function(DRIVE, "0x010802", Some("nvme"), Some(7));
+        machine.function(NIC, "0x020000", Some("e1000e"), Some(8));
+        machine.function(BRIDGE, "0x060400", Some("pcieport"), Some(7));
+        machine.function(DISPLAY, "0x030000", Some("i915"), Some(9));
+        for driver in ["vfio-pci", "nvme", "e1000e"] {
+            machine.write(&format!("sys/bus/pci/drivers/{driver}/unbind"), "");
+        }
+        machine.write("sys/bus/pci/drivers_probe", "");
+        machine.write("proc/sys/kernel/random/boot_id", "boot-1\n");
+        machine.interface("eth0", NIC, "", "0x1002");
+        machine.write("etc/passwd", "root:x:0:0::/:/bin/sh\nalice:x:1000:1000::/:/bin/sh\n");
+        machine
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
+    }
+
+    pub fn write(&self, path: &str, content: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub fn link(&self, path: &str, to: &Path) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&path);
+        symlink(to, path).unwrap();
+    }
+
+    pub fn function(&self, address: &str, class: &str, driver: Option<&str>, group: Option<u32>) {
+        let folder = format!("sys/bus/pci/devices/{address}");
+        let resource = "0xe0000000 0xe000ffff 0x14220c\n".to_owned() + &"0x0 0x0 0x0\n".repeat(5);
+        for (name, content) in [
+            ("vendor", "0x8086"),
+            ("device", "0x10d3"),
+            ("class", class),
+            ("power_state", "D0"),
+            ("driver_override", ""),
+            ("resource", resource.as_str()),
+        ] {
+            self.write(&format!("{folder}/{name}"), content);
+        }
+        fs::write(self.path(&format!("{folder}/config")), [0, 0, 0, 0, 2, 0]).unwrap();
+        if let Some(driver) = driver {
+            let unbind = format!("sys/bus/pci/drivers/{driver}/unbind");
+            if !self.path(&unbind).exists() {
+                self.write(&unbind, "");
+            }
+            self.link(&format!("{folder}/driver"), &self.path(&format!("sys/bus/pci/drivers/{driver}")));
+        }
+        if let Some(group) = group {
+            let of_group = format!("sys/kernel/iommu_groups/{group}");
+            self.link(&format!("{folder}/iommu_group"), &self.path(&of_group));
+            self.link(&format!("{of_group}/devices/{address}"), &self.path(&folder));
+        }
+    }
+
+    /// A disk of the drive, with a partition.
+    pub fn disk(&self) {
+        let disk = format!("sys/bus/pci/devices/{DRIVE}/nvme/nvme0/nvme0n1");
+        self.write(&format!("{disk}/dev"), "259:0");
+        self.write(&format!("{disk}/nvme0n1p1/dev"), "259:1");
+        self.write(&format!("{disk}/nvme0n1p1/partition"), "1");
+        self.link("sys/block/nvme0n1", &self.path(&disk));
+        self.link("sys/class/block/nvme0n1", &self.path(&disk));
+        self.link("sys/class/block/nvme0n1p1", &self.path(&format!("{disk}/nvme0n1p1")));
+    }
+
+    pub fn tree(&self) -> Tree {
+        Tree::at(self.directory.path())
+    }
+
+    pub fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// The kernel's folder of a function, by way of which everything below it is found.
+    pub fn folder(&self, address: &str) -> String {
+        format!("sys/bus/pci/devices/{address}")
+    }
+
+    /// A device of a class, so many folders below a function; where it is.
+    pub fn class(&self, class: &str, name: &str, address: &str, between: &str) -> String {
+        let parent = format!("{}{between}", self.folder(address));
+        let own = format!("{parent}/{class}/{name}");
+        self.write(&format!("{own}/uevent"), "");
+        self.link(&format!("{own}/device"), &self.path(&parent));
+        self.link(&format!("sys/class/{class}/{name}"), &self.path(&own));
+        own
+    }
+
+    /// An interface with its flags.
+    pub fn interface(&self, name: &str, address: &str, between: &str, flags: &str) {
+        let own = self.class("net", name, address, between);
+        self.write(&format!("{own}/flags"), flags);
+    }
+
+    /// Does to the tree what the kernel does once a driver is asked to look at a device.
+    pub fn takes(&self, address: &str, driver: Option<&str>) {
+        let link = format!("{}/driver", self.folder(address));
+        let _ = fs::remove_file(self.path(&link));
+        if let Some(driver) = driver {
+            self.link(&link, &self.path(&format!("sys/bus/pci/drivers/{driver}")));
+        }
+    }
+
+    /// What has been unbound, of all drivers.
+    pub fn unbound(&self) -> String {
+        let drivers = fs::read_dir(self.path("sys/bus/pci/drivers")).unwrap();
+        drivers
+            .flatten()
+            .map(|one| fs::read_to_string(one.path().join("unbind")).unwrap_or_default())
+            .collect()
+    }
+
+    /// What giving it back is refused with.
+    pub fn kept(&self, address: &str) -> String {
+        release(&self.tree(), address.parse().unwrap()).unwrap_err().to_string()
+    }
+
+    /// What binding is refused with.
+    pub fn told(&self, address: &str) -> String {
+        bind(&self.tree(), address.parse().unwrap(), Purpose::Vfio, None).unwrap_err().to_string()
+    }
+}
+
+pub fn address(text: &str) -> Address {
+    text.parse().unwrap()
+}
