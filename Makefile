@@ -147,6 +147,21 @@ fuzz: build ## Change inputs of every kind and look whether all are accepted or 
 	cp target/fuzz/lib_core.so $(FUZZED)/pcielab/_core.abi3.so
 	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
 
+NIGHTLY ?= nightly
+SANITIZED := x86_64-unknown-linux-gnu
+# What Miri can carry out: it knows neither mappings nor instructions of one processor alone.
+MIRI_VFIO := iova:: kernel:: tables::
+
+.PHONY: sanitize
+sanitize: ## Run unsafe code, and SQLite below the store, under Miri and the address and thread sanitizers (rustup toolchain install nightly --component miri rust-src; half an hour)
+	@cargo +$(NIGHTLY) miri --version >/dev/null 2>&1 || { echo 'miri is missing: rustup toolchain install $(NIGHTLY) --component miri rust-src' >&2; exit 1; }
+	MIRIFLAGS='-Zmiri-strict-provenance' CARGO_TARGET_DIR=target/miri cargo +$(NIGHTLY) miri test --quiet -p pcie-host --lib shared::
+	MIRIFLAGS='-Zmiri-strict-provenance' CARGO_TARGET_DIR=target/miri cargo +$(NIGHTLY) miri test --quiet -p pcie-vfio --lib -- $(MIRI_VFIO)
+	RUSTFLAGS='-Zsanitizer=address' CFLAGS='-fsanitize=address -fno-omit-frame-pointer' CC=clang CARGO_TARGET_DIR=target/address \
+		cargo +$(NIGHTLY) test --quiet --target $(SANITIZED) --lib --tests -p pcie-host -p pcie-vfio -p pcie-store
+	RUSTFLAGS='-Zsanitizer=thread' TSAN_OPTIONS='halt_on_error=1' CARGO_TARGET_DIR=target/thread \
+		cargo +$(NIGHTLY) test --quiet -Zbuild-std --target $(SANITIZED) --lib --tests -p pcie-host -p pcie-vfio
+
 .PHONY: hostile-stores
 hostile-stores: build ## Open COUNT=10000 stores with wrong values under sound digests, and stores that use SQLite's tricks (a quarter of an hour)
 	PCIELAB_SEALED_STORES=$(or $(COUNT),10000) $(BIN)/python -m pytest tests/mutations/test_mutated_inputs.py -k sealed-stores

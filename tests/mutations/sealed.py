@@ -88,7 +88,7 @@ def changed(draw: Draw, manifest: dict[str, Any]) -> dict[str, Any]:
         if isinstance(holder, dict) and draw.random() < LEFT_OUT:
             del holder[key]
         else:
-            holder[key] = draw.choice(WRONG)
+            holder[key] = copy.deepcopy(draw.choice(WRONG))
     return new
 
 

@@ -1,8 +1,10 @@
 //! The host's buffer: anonymous memory of one page size, where it was asked for, and all of it there.
 
+use crate::caches::flush;
 use crate::error::HostError;
 use crate::kernel::{locked_memory_limit, numbers, refused};
 use crate::options::PageSize;
+use crate::shared::Shared;
 use crate::topology::Topology;
 use std::cell::RefCell;
 use std::ptr::{NonNull, null_mut};
@@ -17,6 +19,8 @@ pub struct Buffer {
     start: NonNull<u8>,
     length: usize,
     node: Option<u32>,
+    /// Devices that reach it at this moment.
+    lent: u32,
 }
 
 // SAFETY: the mapping belongs to the buffer alone, and nothing about it depends on the thread that made it.
@@ -69,7 +73,7 @@ impl Buffer {
             return Err(refused(&format!("host.buffer_bytes = {length}: mapping it")));
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| refused("mapping memory"))?;
-        let buffer = Self { start, length, node: None };
+        let buffer = Self { start, length, node: None, lent: 0 };
         if pages == PageSize::FourKib {
             // SAFETY: the range is the mapping that was just made. That there are no huge pages to leave out is no error.
             unsafe { libc::madvise(buffer.start.as_ptr().cast(), length, libc::MADV_NOHUGEPAGE) };
@@ -116,7 +120,9 @@ impl Buffer {
         }
         if unknown() {
             // Kernels before 5.14.
-            self.bytes_mut().iter_mut().step_by(4096).for_each(|byte| *byte = 0);
+            for place in (0..self.length()).step_by(4096) {
+                self.fill(place, 1, 0);
+            }
             return Ok(());
         }
         Err(refused(&format!("host.buffer_bytes = {}: bringing its pages in", self.length)))
@@ -153,47 +159,82 @@ impl Buffer {
         self.start.as_ptr() as usize
     }
 
-    /// What is in it.
+    /// Its bytes, as many as were asked for.
     #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the mapping has that length, lives as long as `self`, was filled with zeros by the kernel, and is borrowed
-        // as a whole.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    pub fn length(&self) -> u64 {
+        self.length as u64
     }
 
-    /// The same, to write.
+    /// What is in it, for as long as no device reaches it: a device writes when it pleases, which no slice may see. None once it is
+    /// lent.
     #[must_use]
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and `self` is borrowed for writing.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    pub fn own_bytes_mut(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: the mapping has that length, lives as long as `self`, and was filled with zeros by the kernel; no device has
+        // it, and `self` is borrowed for writing, so that neither is anything else in it nor can it be lent meanwhile.
+        (self.lent == 0).then(|| unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) })
+    }
+
+    /// Says that a device reaches it from now on.
+    pub fn lend(&mut self) {
+        self.lent += 1;
+    }
+
+    /// Says that a device does so no longer.
+    pub fn take_back(&mut self) {
+        self.lent = self.lent.saturating_sub(1);
+    }
+
+    /// The same memory by pointers, whoever reaches it.
+    fn shared(&self) -> Shared {
+        // SAFETY: the mapping has that length and lives as long as `self`; a slice of it borrows `self` for writing.
+        unsafe { Shared::new(self.start, self.length) }
+    }
+
+    /// Copies bytes from a place on out of it, which a device may write meanwhile; false, and nothing, outside.
+    #[must_use]
+    pub fn copy_out(&self, place: u64, to: &mut [u8]) -> bool {
+        self.shared().copy_out(place, to)
+    }
+
+    /// The bytes from a place on, copied; none outside.
+    #[must_use]
+    pub fn copied(&self, place: u64, bytes: usize) -> Option<Vec<u8>> {
+        // Before anything is allocated for what is not there.
+        let within = place.checked_add(bytes as u64).is_some_and(|end| end <= self.length());
+        let mut copy = vec![0; if within { bytes } else { 0 }];
+        (within && self.copy_out(place, &mut copy)).then_some(copy)
+    }
+
+    /// Copies bytes into it from a place on; false, and nothing, outside.
+    pub fn copy_in(&mut self, place: u64, from: &[u8]) -> bool {
+        self.shared().copy_in(place, from)
+    }
+
+    /// Writes one byte all over some of it; false, and nothing, outside.
+    pub fn fill(&mut self, place: u64, bytes: u64, byte: u8) -> bool {
+        usize::try_from(bytes).is_ok_and(|bytes| self.shared().fill(place, bytes, byte))
     }
 
     /// The word at a place that is a multiple of 4, read once: a device may write it at any time. None outside.
     #[inline]
     #[must_use]
     pub fn word(&self, place: u64) -> Option<u32> {
-        let place = self.words_at(place, 1)?;
-        // SAFETY: the place is within the mapping and aligned.
-        Some(u32::from_le(unsafe { place.read_volatile() }))
+        self.shared().word(place)
     }
 
     /// Writes words one after the other from a place on that is a multiple of 4, each once: a device may read them at any
     /// time. False, and nothing, where they are not all within it.
     #[inline]
     pub fn put_words(&mut self, place: u64, words: &[u32]) -> bool {
-        let Some(start) = self.words_at(place, words.len()) else { return false };
-        for (number, word) in words.iter().enumerate() {
-            // SAFETY: all of the words are within the mapping, and `self` is borrowed for writing.
-            unsafe { start.add(number).write_volatile(word.to_le()) };
-        }
-        true
+        self.shared().put_words(place, words)
     }
 
-    fn words_at(&self, place: u64, count: usize) -> Option<*mut u32> {
-        let place = usize::try_from(place).ok().filter(|place| place.is_multiple_of(4))?;
-        let end = count.checked_mul(4)?.checked_add(place)?;
-        // SAFETY: the place is within the mapping.
-        (end <= self.length).then(|| unsafe { self.start.as_ptr().add(place).cast() })
+    /// Flushes its first bytes from all caches.
+    ///
+    /// # Errors
+    /// The processor has no instruction for it.
+    pub(crate) fn flush(&self, bytes: usize) -> Result<(), HostError> {
+        flush(self.start, bytes.min(self.length))
     }
 }
 
@@ -271,9 +312,13 @@ mod tests {
     #[test]
     fn a_buffer_is_zero_writable_and_gone_when_dropped() {
         let mut buffer = Buffer::allocate(1 << 20, PageSize::FourKib, None, &Topology::here()).unwrap();
-        assert!(buffer.bytes().iter().all(|byte| *byte == 0));
-        buffer.bytes_mut()[1 << 19] = 7;
-        assert_eq!(buffer.bytes()[1 << 19], 7);
+        assert_eq!(buffer.copied(0, 1 << 20), Some(vec![0; 1 << 20]));
+        assert!(buffer.copy_in(1 << 19, &[7]) && buffer.fill((1 << 20) - 2, 2, 9));
+        assert_eq!(
+            (buffer.copied(1 << 19, 1), buffer.copied((1 << 20) - 2, 2)),
+            (Some(vec![7]), Some(vec![9, 9]))
+        );
+        assert_eq!(buffer.copied(1 << 19, (1 << 19) + 1), None);
         let address = buffer.address();
         drop(buffer);
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
@@ -284,13 +329,27 @@ mod tests {
     fn words_are_shared_where_they_are_and_nowhere_else() {
         let mut buffer = Buffer::allocate(4096, PageSize::FourKib, None, &Topology::here()).unwrap();
         assert!(buffer.put_words(4088, &[1, 0x0102_0304]));
-        assert_eq!((buffer.word(4092), buffer.bytes()[4092]), (Some(0x0102_0304), 4));
+        assert_eq!((buffer.word(4092), buffer.copied(4092, 1)), (Some(0x0102_0304), Some(vec![4])));
         assert!(
             !buffer.put_words(4092, &[1, 2])
                 && !buffer.put_words(2, &[1])
                 && !buffer.put_words(u64::MAX - 3, &[1])
         );
         assert_eq!((buffer.word(4096), buffer.word(1)), (None, None));
+    }
+
+    #[test]
+    fn nobody_has_a_slice_of_what_a_device_reaches() {
+        let mut buffer = Buffer::allocate(4096, PageSize::FourKib, None, &Topology::here()).unwrap();
+        buffer.own_bytes_mut().unwrap()[7] = 7;
+        buffer.lend();
+        buffer.lend();
+        assert!(buffer.own_bytes_mut().is_none());
+        assert_eq!(buffer.copied(7, 1), Some(vec![7]));
+        buffer.take_back();
+        assert!(buffer.own_bytes_mut().is_none());
+        buffer.take_back();
+        assert_eq!(buffer.own_bytes_mut().map(|bytes| bytes[7]), Some(7));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Caches made cold, by writing other memory until nothing else is left in them or by flushing lines; and made warm.
 
+use crate::buffer::Buffer;
 use crate::error::HostError;
 use crate::kernel;
 use crate::topology::{Topology, list};
 use pcie_bench::Stop;
 use std::collections::BTreeSet;
+use std::ptr::NonNull;
 
 /// A line on every machine that this runs on.
 const LINE_BYTES: usize = 64;
@@ -86,13 +88,14 @@ fn write_lines(memory: &mut [u64], stop: &Stop) {
 ///
 /// # Errors
 /// The processor has no instruction for it.
-pub(crate) fn flush(bytes: &[u8]) -> Result<(), HostError> {
+pub(crate) fn flush(start: NonNull<u8>, bytes: usize) -> Result<(), HostError> {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_mm_clflush, _mm_mfence};
-        for line in bytes.chunks(LINE_BYTES) {
-            // SAFETY: the line is within borrowed memory; flushing changes no byte. Every x86-64 processor has it.
-            unsafe { _mm_clflush(line.as_ptr()) };
+        for offset in (0..bytes).step_by(LINE_BYTES) {
+            // SAFETY: flushing reads and changes no byte, whoever writes the line; it is part of the caller's mapping. Every
+            // x86-64 processor has it.
+            unsafe { _mm_clflush(start.as_ptr().wrapping_add(offset)) };
         }
         // SAFETY: a fence touches no memory.
         unsafe { _mm_mfence() };
@@ -100,18 +103,18 @@ pub(crate) fn flush(bytes: &[u8]) -> Result<(), HostError> {
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = bytes;
+        let _ = (start, bytes);
         Err(HostError::NoFlush)
     }
 }
 
-/// Writes every byte, so that it is in the caches of the core that does; ends early where nobody waits for it.
-pub(crate) fn write_pattern(bytes: &mut [u8], stop: &Stop) {
-    for piece in bytes.chunks_mut(STOP_BYTES) {
+/// Writes the first bytes of a buffer, so that they are in the caches of the core that does; ends early where nobody waits for
+/// it.
+pub(crate) fn write_pattern(buffer: &mut Buffer, bytes: u64, stop: &Stop) {
+    for place in (0..bytes).step_by(STOP_BYTES) {
         if stop.is_requested() {
             return;
         }
-        piece.fill(std::hint::black_box(0));
-        std::hint::black_box(piece);
+        buffer.fill(place, (STOP_BYTES as u64).min(bytes - place), 0);
     }
 }

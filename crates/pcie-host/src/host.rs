@@ -8,6 +8,7 @@ use crate::options::{Cold, HostOptions};
 use crate::topology::Topology;
 use pcie_bench::{CacheFacts, Condition, DeviceError, Host, HostFacts, HostHardware, Start, Stop};
 use std::cell::RefCell;
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 /// This machine.
@@ -35,7 +36,7 @@ impl RealHost {
         let core = options.core.unwrap_or(first);
         kernel::pin(core)?;
         if options.cold == Cold::Flush {
-            flush(&[])?;
+            flush(NonNull::dangling(), 0)?;
         }
         let buffer = Buffer::allocate(options.buffer_bytes, options.page_bytes, options.node, &topology)?;
         let buffer = Rc::new(RefCell::new(buffer));
@@ -57,13 +58,12 @@ impl RealHost {
         self.core
     }
 
-    fn window(&self, window_bytes: u64) -> Result<usize, DeviceError> {
-        let length = self.buffer.borrow().bytes().len();
-        let window = usize::try_from(window_bytes).unwrap_or(usize::MAX);
-        if window > length {
-            return Err(over_buffer(window_bytes, length as u64));
+    fn window(&self, window_bytes: u64) -> Result<u64, DeviceError> {
+        let length = self.buffer.borrow().length();
+        if window_bytes > length {
+            return Err(over_buffer(window_bytes, length));
         }
-        Ok(window)
+        Ok(window_bytes)
     }
 }
 
@@ -90,7 +90,7 @@ impl Host for RealHost {
             name: processor.clone().unwrap_or_else(|| "this machine".to_owned()),
             sockets: self.topology.sockets(),
             llc_bytes: self.topology.last_level_cache(self.core).map(|cache| cache.bytes),
-            buffer_bytes: buffer.bytes().len() as u64,
+            buffer_bytes: buffer.length(),
             device_socket: socket,
             memory_socket: buffer.node().and_then(|node| self.topology.socket_of_node(node)),
             program_socket: socket,
@@ -127,7 +127,7 @@ impl Host for RealHost {
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let window = self.window(self.window_bytes)?;
         let cold = match self.options.cold {
-            Cold::Flush => flush(&self.buffer.borrow().bytes()[..window]),
+            Cold::Flush => self.buffer.borrow().flush(usize::try_from(window).unwrap_or(usize::MAX)),
             Cold::Thrash => {
                 let thrash = self.thrash.get_or_insert_with(|| Thrash::new(&self.topology, self.core));
                 thrash.run(&self.stop)
@@ -137,12 +137,12 @@ impl Host for RealHost {
     }
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
-        let page = usize::try_from(self.options.page_bytes.bytes()).unwrap_or(4096);
+        let page = self.options.page_bytes.bytes();
         let window = self.window(window_bytes)?;
         let mut buffer = self.buffer.borrow_mut();
-        let whole = window.next_multiple_of(page).min(buffer.bytes().len());
+        let whole = window.next_multiple_of(page).min(buffer.length());
         for _ in 0..4 {
-            write_pattern(&mut buffer.bytes_mut()[..whole], &self.stop);
+            write_pattern(&mut buffer, whole, &self.stop);
         }
         Ok(())
     }

@@ -23,6 +23,8 @@ mod host;
 mod kernel;
 #[cfg(target_os = "linux")]
 mod requester;
+#[cfg(target_os = "linux")]
+mod shared;
 
 #[cfg(target_os = "linux")]
 pub use buffer::{Buffer, SharedBuffer};

@@ -3,7 +3,7 @@
 //! A latency is that of a load, or of a store and the load behind it, each waited for before the next; reading the clock is
 //! part of it. A bandwidth is that of one core with as many accesses in flight as it allows itself.
 
-use crate::buffer::SharedBuffer;
+use crate::buffer::{Buffer, SharedBuffer};
 use crate::caches::write_pattern;
 use crate::clock::Clock;
 use crate::host::over_buffer;
@@ -69,7 +69,7 @@ impl Requester {
         if test.outstanding.is_some() {
             return refused("outstanding: how much a core has in flight cannot be limited: give null".into());
         }
-        let length = self.buffer.borrow().bytes().len() as u64;
+        let length = self.buffer.borrow().length();
         if test.window_bytes > length {
             return Err(over_buffer(test.window_bytes, length));
         }
@@ -108,7 +108,7 @@ impl Device for Requester {
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let mut buffer = self.buffer.borrow_mut();
-        let bytes = buffer.bytes_mut();
+        let bytes = own(&mut buffer)?;
         let lines = (bytes.len() / 64).max(1) as u64;
         let stop = self.stop();
         // A generator of its own: which lines are written does not matter, only that none is preferred.
@@ -127,14 +127,12 @@ impl Device for Requester {
 
     fn warm(&mut self, window_bytes: u64) -> Result<(), DeviceError> {
         let mut buffer = self.buffer.borrow_mut();
-        let length = buffer.bytes().len();
-        let window = usize::try_from(window_bytes).unwrap_or(usize::MAX);
-        if window > length {
-            return Err(over_buffer(window_bytes, length as u64));
+        if window_bytes > buffer.length() {
+            return Err(over_buffer(window_bytes, buffer.length()));
         }
         let stop = self.stop();
         for _ in 0..2 {
-            write_pattern(&mut buffer.bytes_mut()[..window], &stop);
+            write_pattern(&mut buffer, window_bytes, &stop);
         }
         Ok(())
     }
@@ -147,6 +145,7 @@ impl Device for Requester {
         let (addresses, stop) = self.addresses(test)?;
         let size = test.size_bytes as usize;
         let mut buffer = self.buffer.borrow_mut();
+        let bytes = own(&mut buffer)?;
         let mut offsets = vec![0; LATENCY_SLICE as usize];
         let mut counts = vec![0; LATENCY_SLICE as usize];
         let mut first = 0;
@@ -155,7 +154,7 @@ impl Device for Requester {
             addresses.offsets(first, &mut offsets[..length]);
             let started = self.clock.now();
             for (offset, count) in offsets[..length].iter().zip(&mut counts) {
-                let transfer = &mut buffer.bytes_mut()[*offset as usize..][..size];
+                let transfer = &mut bytes[*offset as usize..][..size];
                 let before = self.clock.now();
                 if test.operation == Operation::LatWrrd {
                     store(transfer, first);
@@ -182,6 +181,7 @@ impl Device for Requester {
         let (addresses, stop) = self.addresses(test)?;
         let size = test.size_bytes as usize;
         let mut buffer = self.buffer.borrow_mut();
+        let bytes = own(&mut buffer)?;
         // Even, so that reads and writes take turns across slices too.
         let most = (BANDWIDTH_SLICE_BYTES / test.size_bytes).clamp(2, BANDWIDTH_SLICE_MOST) & !1;
         let mut offsets = vec![0; most as usize];
@@ -191,7 +191,7 @@ impl Device for Requester {
             addresses.offsets(first, &mut offsets[..length as usize]);
             let started = self.clock.now();
             for (transaction, offset) in (first..).zip(&offsets[..length as usize]) {
-                let transfer = &mut buffer.bytes_mut()[*offset as usize..][..size];
+                let transfer = &mut bytes[*offset as usize..][..size];
                 if AddressList::writes(test.operation, transaction, test.transactions) {
                     store(transfer, transaction);
                 } else {
@@ -206,6 +206,13 @@ impl Device for Requester {
         }
         Ok(())
     }
+}
+
+/// The bytes of a buffer that this core has for itself.
+fn own(buffer: &mut Buffer) -> Result<&mut [u8], DeviceError> {
+    buffer
+        .own_bytes_mut()
+        .ok_or_else(|| DeviceError::Failed("a device reaches the buffer of the core".into()))
 }
 
 /// Reads every byte, a word at a time.

@@ -26,6 +26,8 @@ impl RealHost {
     #[new]
     fn new(options: &str) -> Result<Self> {
         let (inner, buffer) = Inner::open(&parse("host", options)?, Topology::here())?;
+        // Python, and devices that it registers the memory with, reach it by its address.
+        buffer.borrow_mut().lend();
         Ok(Self { inner, buffer })
     }
 
@@ -37,8 +39,8 @@ impl RealHost {
 
     /// Length of the buffer, bytes.
     #[getter]
-    fn buffer_bytes(&self) -> usize {
-        self.buffer.borrow().bytes().len()
+    fn buffer_bytes(&self) -> u64 {
+        self.buffer.borrow().length()
     }
 
     /// Keeps every page of the buffer where it is.

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::space::await_group;
 use crate::tree::Tree;
 use pcie_bench::{Condition, DeviceError, Host, HostFacts, Start};
-use pcie_host::{HostError, PageSize, RealHost, SharedBuffer, Topology};
+use pcie_host::{Buffer, HostError, PageSize, RealHost, SharedBuffer, Topology};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// What the window has to hold, because the device looks at it.
 pub(crate) trait Contents {
     /// Writes it to the first `window_bytes` of the buffer.
-    fn fill(&self, buffer: &mut [u8], window_bytes: u64);
+    fn fill(&self, buffer: &mut Buffer, window_bytes: u64);
 }
 
 /// What the window has to hold; none where that does not matter.
@@ -95,8 +95,18 @@ impl Host for VfioHost {
         self.inner.warm(window_bytes)?;
         // One more write of the window, with what has to be in it.
         if let Some(contents) = &*self.contents.borrow() {
-            contents.fill(self.buffer.borrow_mut().bytes_mut(), window_bytes);
+            contents.fill(&mut self.buffer.borrow_mut(), window_bytes);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use pcie_host::{Buffer, PageSize, Topology};
+
+    /// A page, for tests of what devices look for in it.
+    pub(crate) fn buffer() -> Buffer {
+        Buffer::allocate(4096, PageSize::FourKib, None, &Topology::here()).unwrap()
     }
 }

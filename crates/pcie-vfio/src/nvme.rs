@@ -5,6 +5,8 @@
 //! the completion being seen. No part is subtracted; those that can be told apart are reported beside.
 
 #[cfg(target_os = "linux")]
+mod blocks;
+#[cfg(target_os = "linux")]
 mod contents;
 #[cfg(target_os = "linux")]
 mod device;
@@ -17,6 +19,8 @@ mod parts;
 mod plan;
 #[cfg(target_os = "linux")]
 mod scratch;
+#[cfg(target_os = "linux")]
+mod tables;
 
 use crate::address::Address;
 use crate::chosen::Chosen;

@@ -108,15 +108,17 @@ impl Mapped {
     pub fn new(space: &Rc<Space>, buffer: &SharedBuffer, page: PageSize) -> Result<Self, Refusal> {
         let (start, bytes) = {
             let buffer = buffer.borrow();
-            (buffer.address(), buffer.bytes().len() as u64)
+            (buffer.address(), buffer.length())
         };
         space.check_pages(page, bytes)?;
         let iova = space.reserve(bytes, page.bytes())?;
+        // From here on nobody has a slice of it.
+        buffer.borrow_mut().lend();
         let mut mapped =
             Self { space: Rc::clone(space), buffer: Rc::clone(buffer), iova, bytes: 0, is_mapped: true };
         for offset in (0..bytes).step_by(page.bytes() as usize) {
-            // SAFETY: the memory is the buffer's, which this keeps until it is unmapped. Its bytes are looked at only where
-            // the device was given nothing to do, or word by word.
+            // SAFETY: the memory is the buffer's, which this keeps until it is unmapped. It was lent, so that it is reached by
+            // volatile accesses alone.
             let result = unsafe {
                 kernel::map(&space.container, start + offset as usize, iova + offset, page.bytes())
             };
@@ -143,9 +145,16 @@ impl Mapped {
     /// # Errors
     /// The kernel refuses.
     pub fn unmap(&mut self) -> Result<(), Refusal> {
-        if std::mem::take(&mut self.is_mapped) && self.bytes > 0 {
+        if !std::mem::take(&mut self.is_mapped) {
+            return Ok(());
+        }
+        if self.bytes > 0 {
+            // Where the kernel refuses, the buffer stays lent.
             kernel::unmap(&self.space.container, self.iova, self.bytes)?;
             self.space.taken.borrow_mut().retain(|(start, _)| *start != self.iova);
+        }
+        if let Ok(mut buffer) = self.buffer.try_borrow_mut() {
+            buffer.take_back();
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ impl Vfio {
     ) -> Result<Self, Refusal> {
         let registers = device.bar(registers, 0, None)?;
         let queue_bytes = queue_bytes.max(1).next_multiple_of(PageSize::FourKib.bytes());
-        device.space().plan(queue_bytes + buffer.borrow().bytes().len() as u64);
+        device.space().plan(queue_bytes + buffer.borrow().length());
         let queues = Buffer::allocate(queue_bytes, PageSize::FourKib, None, &Topology::here())?;
         let queues = Rc::new(RefCell::new(queues));
         let queues = Mapped::new(device.space(), &queues, PageSize::FourKib)?;
@@ -127,22 +127,19 @@ impl Transport for Vfio {
 
     fn memory(&mut self, place: u64, bytes: &mut [u8]) -> Result<(), TransportError> {
         fence(Ordering::Acquire);
-        let buffer = self.data.buffer().borrow();
-        let start = usize::try_from(place).unwrap_or(usize::MAX);
-        let held = start.checked_add(bytes.len()).and_then(|end| buffer.bytes().get(start..end));
-        bytes.copy_from_slice(held.ok_or_else(|| outside("place in the buffer", place))?);
+        let is_there = self.data.buffer().borrow().copy_out(place, bytes);
         compiler_fence(Ordering::SeqCst);
-        Ok(())
+        if is_there { Ok(()) } else { Err(outside("place in the buffer", place)) }
     }
 
     fn buffer(&self) -> (&[u64], u64) {
-        (&self.pieces, self.data.buffer().borrow().bytes().len() as u64)
+        (&self.pieces, self.data.buffer().borrow().length())
     }
 }
 
 impl Queues for Vfio {
     fn queue_memory(&self) -> (u64, u64) {
-        (self.queues.iova(), self.queues.buffer().borrow().bytes().len() as u64)
+        (self.queues.iova(), self.queues.buffer().borrow().length())
     }
 
     #[inline]

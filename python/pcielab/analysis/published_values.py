@@ -11,6 +11,7 @@ from typing import Literal, Protocol, Self, TypeAlias
 import pandas as pd
 from pydantic import Field, model_validator
 
+from pcielab.errors import found_in
 from pcielab.library import shipped
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.provenance import Provenance
@@ -219,6 +220,7 @@ class _FlowNumbers:
         tests = store.tests[["id", "family", "series", "value"]]
         self._rows = tests.merge(flows, left_on="id", right_on="test", suffixes=("_swept", ""))
         self._rows["flow"] = self._rows["subject"].str.removeprefix("flow ")
+        self._path = store.path
         self._fabric = str((store.manifest.get("system") or {}).get("name"))
         self._known: dict[str, dict[str, float]] = {}
 
@@ -243,7 +245,8 @@ class _FlowNumbers:
         if wanted is None:
             return float("nan")
         if wanted.flows not in self._known:
-            fabric = load(self._fabric)
+            with found_in(self._path):
+                fabric = load(self._fabric)
             shares = estimate(fabric, fabric.flows(wanted.flows)).flows
             self._known[wanted.flows] = dict(zip(shares["flow"], shares["gbytes_per_s"], strict=True))
         return self._known[wanted.flows][wanted.flow]
@@ -257,6 +260,7 @@ class _MessageNumbers:
         plain = tests["generation"].isna() & (tests["cores"] == 1) & (tests["pressure"] == 0)
         columns = ["id", "family", "way", "size_bytes"]
         self._rows = tests[plain][columns].merge(store.scalar_rows, left_on="id", right_on="test")
+        self._path = store.path
         self._profile = str((store.manifest.get("messages") or {}).get("name"))
 
     def of(self, wanted: Selection) -> pd.Series:
@@ -274,7 +278,9 @@ class _MessageNumbers:
             return float("nan")
         from pcielab import model
 
-        answer = model.messages(model.load_message_profile(self._profile), [wanted.size_bytes])[0]
+        with found_in(self._path):
+            profile = model.load_message_profile(self._profile)
+        answer = model.messages(profile, [wanted.size_bytes])[0]
         found = getattr(getattr(answer, wanted.way) if wanted.way else answer, wanted.metric)
         return float(_READINGS[one.read_as](pd.Series([float(found)]), pd.Series([1.0])).iloc[0])
 

@@ -45,8 +45,9 @@ def bind(
 ) -> None:
     """Make a device ready to be measured: give it to the kernel's vfio-pci, for root to do.
 
-    What is in use is refused: mounted or part of a mounted stack, swap, an interface that is up, the only display.
-    `run` does nothing of this, and needs no root.
+    What is in use is refused, however far below the device: a mounted disk, a part of a volume or RAID, swap, an
+    interface that is up or has the default route, the console's display or keyboard, a bridge. `run` does nothing
+    of this, and needs no root.
 
     Examples:
     `sudo pcielab devices bind 0000:3b:00.0 --user $USER`
@@ -60,7 +61,9 @@ def bind(
 
 @app.command()
 def release(address: Address) -> None:
-    """Give a device back to the driver that the kernel chooses, for root to do.
+    """Give a device that `bind` took back to the driver that the kernel chooses, for root to do.
+
+    What pcielab did not bind is left alone.
 
     Example:
     `sudo pcielab devices release 0000:3b:00.0`

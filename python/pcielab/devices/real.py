@@ -46,9 +46,10 @@ class NvmeDevice(Part):
     queue: Literal["host", "cmb"] = "host"
     """Where commands lie: in host memory, or in the drive's controller memory buffer."""
     scratch: str | None = None
-    """Blocks that may be written, as LBA+LENGTH, such as 2048+64M; none: nothing on the drive is ever written."""
-    scratch_overwrite: str | None = None
-    """Serial number of the drive whose scratch range may hold a file system or partition."""
+    """Blocks that may be written, as LBA+LENGTH, such as 2048+64M; they must read as zeros, and zeros are written.
+    None: nothing on the drive is ever written."""
+    scratch_serial: str | None = None
+    """Serial number of the drive that the scratch range is on: without it, nothing is written."""
 
 
 class RealHostOptions(HostOptions):

@@ -87,7 +87,7 @@ def test_options_are_those_that_the_core_reads() -> None:
         "completion",
         "queue",
         "scratch",
-        "scratch_overwrite",
+        "scratch_serial",
     }
 
 

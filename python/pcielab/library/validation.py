@@ -94,7 +94,7 @@ def checked(model: type[_Model], content: object, where: str) -> _Model:
         raise explain(error, model, where) from None
 
 
-def refuse_wrong(model: type[BaseModel], content: object, where: str, prefix: str) -> None:
+def refuse_wrong(model: type[_Model], content: object, where: str, prefix: str) -> _Model | None:
     """Refuse what is there of a model's content and cannot be; what is missing, null or unknown passes.
 
     Args:
@@ -103,16 +103,20 @@ def refuse_wrong(model: type[BaseModel], content: object, where: str, prefix: st
         where: What it is from, as messages name it.
         prefix: Leads every key.
 
+    Returns:
+        The model, if nothing is missing or unknown.
+
     Raises:
         InputError: The first value that is wrong; the message is one line that names key, value and remedy.
     """
     try:
-        model.model_validate(content)
+        return model.model_validate(content)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=True)
         wrong = [detail for detail in details if not _is_unknown(detail)]
         if wrong:
             raise _first(wrong, model, where, prefix) from None
+        return None
 
 
 def needed(model: type[_Model], content: object, where: str, prefix: str) -> _Model:

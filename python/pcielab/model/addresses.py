@@ -21,6 +21,9 @@ def low_share(addresses: Sequence[int], piece_bytes: int, window_bytes: int | No
         piece_bytes: Size of each.
         window_bytes: Only the first so many bytes count; absent: all.
     """
+    if piece_bytes < 1:
+        # A store may say that its buffer is shorter than it has pieces.
+        return 0.0
     whole = len(addresses) * piece_bytes
     end = whole if window_bytes is None else min(window_bytes, whole)
     low = sum(

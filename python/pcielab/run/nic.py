@@ -27,7 +27,6 @@ from pcielab.run.running import (
     this_computer,
 )
 from pcielab.store.manifest import nic_of, system_of
-from pcielab.store.setup import link_parameters
 from pcielab.wording import shown
 
 if TYPE_CHECKING:
@@ -181,6 +180,8 @@ def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[
         return {}
     numbers = store.scalar_rows.set_index(["subject", "metric", "test"])["value"].sort_index()
     subject = f"tx: {sending[0].what}"
+    if not all((subject, metric) in numbers.index for metric in ("average", "in_flight")):
+        return {}
     took, in_flight = (rows["id"].map(numbers[subject, metric]) for metric in ("average", "in_flight"))
     interval_ns = 1e9 / rows["line_rate"]
     return {
@@ -192,13 +193,13 @@ def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[
 
 def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, direction: str) -> "list[Answer]":
     """What the bare link lets through, with headers as long as the addresses of the buffer need."""
-    device, link = nic_of(store.manifest, store.path), link_parameters(store.manifest)
+    device, system = nic_of(store.manifest, store.path), system_of(store.manifest, store.path)
     ethernet = Ethernet(line_gbps=line_gbps)
     chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
 
     def ask(link: model.Link) -> "list[Answer]":
         return [getattr(one, chosen) for one in model.nic(device, link, frames_bytes, ethernet=ethernet)]
 
-    system = system_of(store.manifest, store.path)
-    known = {key: link[key] for key in ("generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc")}
-    return with_addresses(model.Link(**known), low_share(system.chunk_addresses, system.chunk_bytes), ask)
+    keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
+    link = model.Link(**system.link.model_dump(include=keys))
+    return with_addresses(link, low_share(system.chunk_addresses, system.chunk_bytes), ask)

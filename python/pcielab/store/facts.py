@@ -3,9 +3,16 @@
 A key that is missing, or null, is unknown; a key that is not here is nobody's, and passes.
 """
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
+
+PayloadBytes: TypeAlias = Literal[128, 256, 512, 1024, 2048, 4096]
+"""What MPS and MRRS can be."""
+BoundaryBytes: TypeAlias = Literal[64, 128]
+"""What an RCB can be."""
+Lanes: TypeAlias = Literal[1, 2, 4, 8, 12, 16, 32]
+"""What a width can be."""
 
 
 class Known(BaseModel):
@@ -26,10 +33,10 @@ class DeviceLink(Known):
     """What the link of a device can do at most."""
 
     rate_gtps: float | None = Field(default=None, gt=0)
-    lanes: int | None = Field(default=None, ge=1, le=32)
-    mps_bytes: int | None = Field(default=None, ge=1)
-    mrrs_bytes: int | None = Field(default=None, ge=1)
-    rcb_bytes: int | None = Field(default=None, ge=1)
+    lanes: Lanes | None = None
+    mps_bytes: PayloadBytes | None = None
+    mrrs_bytes: PayloadBytes | None = None
+    rcb_bytes: BoundaryBytes | None = None
     ecrc: bool | None = None
 
 
@@ -125,10 +132,10 @@ class MessageLink(Known):
     """The link of a profile of messages."""
 
     generation: int | None = Field(default=None, ge=1, le=7)
-    lanes: int | None = Field(default=None, ge=1, le=32)
-    mps_bytes: int | None = Field(default=None, ge=1)
-    mrrs_bytes: int | None = Field(default=None, ge=1)
-    rcb_bytes: int | None = Field(default=None, ge=1)
-    address_bits: int | None = Field(default=None, ge=1)
+    lanes: Lanes | None = None
+    mps_bytes: PayloadBytes | None = None
+    mrrs_bytes: PayloadBytes | None = None
+    rcb_bytes: BoundaryBytes | None = None
+    address_bits: Literal[32, 64] | None = None
     ecrc: bool | None = None
     flit_mode: bool | None = None

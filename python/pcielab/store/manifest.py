@@ -5,12 +5,12 @@ missing, null or unknown passes, as an earlier or a later pcielab may have writt
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcielab import _core
-from pcielab.errors import InputError
+from pcielab.errors import InputError, with_message
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -28,13 +28,20 @@ def check_manifest(manifest: Mapping[str, Any], source: Path) -> None:
     from pcielab.library.validation import refuse_wrong
 
     for prefix, model, content in _parts(manifest):
-        refuse_wrong(model, content, f"{source}: manifest", prefix)
+        whole = refuse_wrong(model, content, f"{source}: manifest", prefix)
+        if prefix == "system." and whole is not None:
+            # What holds between its parts is known to the compiled half, and of a whole system alone.
+            _checked(_core.check_system, whole.model_dump_json(), f"{source}: manifest: system")
     fabric = (manifest.get("system") or {}).get("fabric")
     if fabric is not None:
-        try:
-            _core.fabric_check(json.dumps(fabric))
-        except InputError as error:
-            raise InputError(f"{source}: manifest: system.fabric: {str(error).splitlines()[0]}") from None
+        _checked(_core.fabric_check, json.dumps(fabric), f"{source}: manifest: system.fabric")
+
+
+def _checked(check: Callable[[str], None], content: str, where: str) -> None:
+    try:
+        check(content)
+    except InputError as error:
+        raise with_message(error, f"{where}: {str(error).splitlines()[0]}") from None
 
 
 def system_of(manifest: Mapping[str, Any], source: Path) -> "System":

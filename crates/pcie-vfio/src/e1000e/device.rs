@@ -141,10 +141,8 @@ impl NicDevice {
     /// Looks whether the last of the places that were written hold the frame that was sent there.
     fn compare_written(&self, places: impl Iterator<Item = u64>, frame: &[u8]) -> Result<(), DeviceError> {
         let buffer = self.buffer.borrow();
-        let differs = |place: &u64| {
-            let place = *place as usize;
-            buffer.bytes().get(place..place + frame.len()) != Some(frame)
-        };
+        let mut held = vec![0; frame.len()];
+        let differs = |place: &u64| !buffer.copy_out(*place, &mut held) || held != frame;
         match places.take(COMPARED as usize).find(differs) {
             Some(place) => Err(DeviceError::Failed(format!(
                 "what was received at {place:#x} of the buffer is not the frame that was sent"
@@ -155,8 +153,9 @@ impl NicDevice {
 
     /// Looks whether what was received last is the frame at a place of the buffer.
     fn compare_read(&mut self, place: u64, plan: Plan) -> Result<(), DeviceError> {
-        let start = place as usize;
-        let sent = self.buffer.borrow().bytes()[start..start + plan.size_bytes as usize].to_vec();
+        let sent = self.buffer.borrow().copied(place, plan.size_bytes as usize);
+        let outside = || DeviceError::Failed(format!("{place:#x} is outside of the buffer"));
+        let sent = sent.ok_or_else(outside)?;
         match self.link()?.nic.target_holds(&sent).map_err(raised)? {
             true => Ok(()),
             false => Err(DeviceError::Failed(format!(
@@ -204,13 +203,13 @@ impl Device for NicDevice {
     }
 
     fn begin(&mut self, start: Start<'_>) {
-        let length = self.buffer.borrow().bytes().len() as u64;
+        let length = self.buffer.borrow().length();
         let plan = Plan::new(start.test, length);
         self.parts.clear();
         *self.contents.borrow_mut() = None;
         let filled = plan.and_then(|plan| {
             let frames = self.frames(plan)?;
-            frames.fill(self.buffer.borrow_mut().bytes_mut(), start.test.window_bytes);
+            frames.fill(&mut self.buffer.borrow_mut(), start.test.window_bytes);
             *self.contents.borrow_mut() = Some(Box::new(frames));
             Ok(plan)
         });
@@ -219,7 +218,7 @@ impl Device for NicDevice {
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let (_, plan, _) = self.planned()?;
-        let units = self.buffer.borrow().bytes().len() as u64 / plan.unit_bytes;
+        let units = self.buffer.borrow().length() / plan.unit_bytes;
         // Which units are written does not matter, only that none is preferred.
         let mut unit = scattered(self.core, units);
         self.write(THRASH_BYTES.div_ceil(plan.size_bytes.into()), &mut |_| unit())

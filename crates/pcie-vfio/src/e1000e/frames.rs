@@ -3,6 +3,7 @@
 use super::plan::Plan;
 use crate::host::Contents;
 use pcie_driver::e1000e::HEADER_BYTES;
+use pcie_host::Buffer;
 
 /// Frames of a test.
 #[derive(Clone, Debug)]
@@ -31,13 +32,11 @@ impl Frames {
 }
 
 impl Contents for Frames {
-    fn fill(&self, buffer: &mut [u8], window_bytes: u64) {
-        let size = self.plan.size_bytes as usize;
+    fn fill(&self, buffer: &mut Buffer, window_bytes: u64) {
+        let mut frame = vec![0; self.plan.size_bytes as usize];
         for unit in 0..window_bytes / self.plan.unit_bytes {
-            let start = self.plan.place(unit) as usize;
-            if let Some(frame) = buffer.get_mut(start..start + size) {
-                self.write(unit, frame);
-            }
+            self.write(unit, &mut frame);
+            buffer.copy_in(self.plan.place(unit), &frame);
         }
     }
 }
@@ -45,17 +44,19 @@ impl Contents for Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::tests::buffer;
 
     #[test]
     fn units_hold_frames_for_the_nic_that_differ() {
         let plan = Plan { size_bytes: 61, unit_bytes: 128, offset_bytes: 3 };
         let frames = Frames { header: *b"stationsource!", plan };
-        let mut buffer = vec![0; 4096];
+        let mut buffer = buffer();
         frames.fill(&mut buffer, 3 * 128);
-        let held = |unit: usize| &buffer[unit * 128 + 3..][..61];
-        assert_eq!((held(0), held(2)), (&frames.frame(0)[..], &frames.frame(2)[..]));
+        let held = |unit: u64| buffer.copied(unit * 128 + 3, 61).unwrap();
+        assert_eq!((held(0), held(2)), (frames.frame(0), frames.frame(2)));
         assert!(held(0)[..14] == held(1)[..14] && held(0)[14..] != held(1)[14..]);
-        assert_eq!((buffer[2], buffer[64], buffer[3 * 128 + 3]), (0, 0, 0));
+        let at = |place: u64| buffer.copied(place, 1).unwrap()[0];
+        assert_eq!((at(2), at(64), at(3 * 128 + 3)), (0, 0, 0));
         assert_ne!(frames.frame(u64::MAX), frames.frame(0));
     }
 }

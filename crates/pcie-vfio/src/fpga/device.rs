@@ -60,7 +60,7 @@ impl FpgaDevice {
 
     /// The core, and the test that was announced.
     fn begun(&mut self, test: &Test) -> Result<(&mut Core<Vfio>, AddressList, Stop), DeviceError> {
-        let length = self.buffer.borrow().bytes().len() as u64;
+        let length = self.buffer.borrow().length();
         if test.window_bytes > length {
             return Err(over_buffer(test.window_bytes, length));
         }
@@ -125,12 +125,12 @@ impl Device for FpgaDevice {
         // A read that overtakes its write finds what was there before.
         let pair = start.test.operation == Operation::LatWrrd;
         let pattern = Pattern(if pair { !DATA_KEY } else { DATA_KEY });
-        pattern.fill(self.buffer.borrow_mut().bytes_mut(), start.test.window_bytes);
+        pattern.fill(&mut self.buffer.borrow_mut(), start.test.window_bytes);
         *self.contents.borrow_mut() = Some(Box::new(pattern));
     }
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
-        let length = self.buffer.borrow().bytes().len() as u64;
+        let length = self.buffer.borrow().length();
         self.write(length, Order::Random, THRASH_BYTES / LINE_BYTES)
     }
 

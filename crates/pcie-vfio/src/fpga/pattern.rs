@@ -1,17 +1,17 @@
 //! What the core expects of the buffer, and writes there: each double word is its offset exclusive-or a key.
 
 use crate::host::Contents;
+use pcie_host::Buffer;
 
 /// The pattern of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pattern(pub(super) u32);
 
 impl Contents for Pattern {
-    fn fill(&self, buffer: &mut [u8], window_bytes: u64) {
-        let window = usize::try_from(window_bytes).unwrap_or(usize::MAX).min(buffer.len());
-        let (words, _) = buffer[..window].as_chunks_mut::<4>();
-        for (word, offset) in words.iter_mut().zip((0u32..).step_by(4)) {
-            *word = (offset ^ self.0).to_le_bytes();
+    fn fill(&self, buffer: &mut Buffer, window_bytes: u64) {
+        let window = window_bytes.min(buffer.length());
+        for (place, offset) in (0..window / 4 * 4).step_by(4).zip((0u32..).step_by(4)) {
+            buffer.put_words(place, &[offset ^ self.0]);
         }
     }
 }
@@ -19,12 +19,13 @@ impl Contents for Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::tests::buffer;
 
     #[test]
     fn each_word_tells_its_place() {
-        let mut buffer = [0; 64];
+        let mut buffer = buffer();
         Pattern(0xffff_0000).fill(&mut buffer, 32);
-        assert_eq!(buffer[28..32], 0xffff_001cu32.to_le_bytes());
-        assert_eq!(buffer[32..], [0; 32]);
+        assert_eq!(buffer.copied(28, 4), Some(0xffff_001cu32.to_le_bytes().to_vec()));
+        assert_eq!(buffer.copied(32, 4064), Some(vec![0; 4064]));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::plan::Plan;
 use crate::host::Contents;
+use pcie_host::Buffer;
 
 /// Blocks that were read from the drive, and how they lie in the window.
 #[derive(Clone, Debug)]
@@ -19,15 +20,13 @@ impl Blocks {
 }
 
 impl Contents for Blocks {
-    fn fill(&self, buffer: &mut [u8], window_bytes: u64) {
+    fn fill(&self, buffer: &mut Buffer, window_bytes: u64) {
         let size = self.plan.size_bytes as usize;
         for unit in 0..window_bytes / self.plan.unit_bytes {
-            let start = (unit * self.plan.unit_bytes + self.plan.offset_bytes) as usize;
+            let start = unit * self.plan.unit_bytes + self.plan.offset_bytes;
             let from = (unit % self.plan.period) as usize * size;
-            if let (Some(to), Some(held)) =
-                (buffer.get_mut(start..start + size), self.held.get(from..from + size))
-            {
-                to.copy_from_slice(held);
+            if let Some(held) = self.held.get(from..from + size) {
+                buffer.copy_in(start, held);
             }
         }
     }
@@ -36,15 +35,17 @@ impl Contents for Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::tests::buffer;
 
     #[test]
     fn units_hold_what_the_drive_holds_for_them() {
         let plan =
             Plan { first_block: 8, blocks: 1, size_bytes: 512, unit_bytes: 576, offset_bytes: 4, period: 2 };
         let held = [[1; 512], [2; 512]].concat();
-        let mut buffer = vec![0; 4096];
+        let mut buffer = buffer();
         Blocks::new(plan, held).fill(&mut buffer, 3 * 576);
-        assert_eq!((buffer[3], buffer[4], buffer[515], buffer[516]), (0, 1, 1, 0));
-        assert_eq!((buffer[580], buffer[1156], buffer[1732]), (2, 1, 0));
+        let at = |place: u64| buffer.copied(place, 1).unwrap()[0];
+        assert_eq!((at(3), at(4), at(515), at(516)), (0, 1, 1, 0));
+        assert_eq!((at(580), at(1156), at(1732)), (2, 1, 0));
     }
 }

@@ -102,13 +102,19 @@ impl NvmeDevice {
 
     fn plan(&self, test: &Test) -> Result<Plan, DeviceError> {
         let link = self.link.as_ref().ok_or_else(|| DeviceError::Failed("the drive was closed".into()))?;
-        let length = self.buffer.borrow().bytes().len() as u64;
+        let length = self.buffer.borrow().length();
         Plan::new(test, link.identity(), link.drive.depth(), length, self.scratch.as_ref())
     }
 
     /// Has the window hold what the drive will compare it with.
     fn load(&mut self, plan: Plan, test: &Test) -> Result<(), DeviceError> {
         *self.contents.borrow_mut() = None;
+        // What is written to the drive are zeros, over zeros: a run that is killed has changed nothing, and the next one may
+        // use the same range.
+        if self.kind(plan, false) == Kind::Write {
+            let length = self.buffer.borrow().length();
+            self.buffer.borrow_mut().fill(0, length, 0);
+        }
         if test.operation == Operation::BwWr || self.kind(plan, false) != Kind::Compare {
             return Ok(());
         }
@@ -120,9 +126,10 @@ impl NvmeDevice {
             &mut |number| (Kind::Read, number * plan.size_bytes),
             &mut |_| ControlFlow::Continue(()),
         )?;
-        let held = self.buffer.borrow().bytes()[..(plan.period * plan.size_bytes) as usize].to_vec();
-        let blocks = Blocks::new(plan, held);
-        blocks.fill(self.buffer.borrow_mut().bytes_mut(), test.window_bytes);
+        let held = self.buffer.borrow().copied(0, (plan.period * plan.size_bytes) as usize);
+        let outside = || DeviceError::Failed("the buffer does not hold what the drive compares".into());
+        let blocks = Blocks::new(plan, held.ok_or_else(outside)?);
+        blocks.fill(&mut self.buffer.borrow_mut(), test.window_bytes);
         *self.contents.borrow_mut() = Some(Box::new(blocks));
         Ok(())
     }
@@ -241,7 +248,7 @@ impl Device for NvmeDevice {
 
     fn thrash(&mut self) -> Result<(), DeviceError> {
         let (_, plan) = self.planned()?;
-        let length = self.buffer.borrow().bytes().len() as u64;
+        let length = self.buffer.borrow().length();
         let units = length / plan.unit_bytes;
         // Which units are written does not matter, only that none is preferred.
         let mut unit = scattered(self.core, units);

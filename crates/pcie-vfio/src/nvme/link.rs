@@ -1,7 +1,8 @@
 //! A drive, opened and ready for commands; and opened again after a failure.
 
+use super::blocks::Drive as Blocks;
 use super::options::{Naming, Noticing, NvmeOptions, QueueIn};
-use super::scratch::{HEAD_BYTES, Scratch, refused};
+use super::scratch::{Scratch, refused, unnamed};
 use crate::address::Address;
 use crate::engine::SILENCE;
 use crate::opened::{Interrupt, Opened};
@@ -14,6 +15,9 @@ use pcie_driver::nvme::{
 };
 use pcie_host::SharedBuffer;
 use std::time::Instant;
+
+/// What is read of a drive at once.
+const READ_BYTES: u64 = 128 << 10;
 
 /// Which drive, and how.
 #[derive(Clone, Debug)]
@@ -70,33 +74,37 @@ impl Link {
         self.drive.identity()
     }
 
-    /// The scratch range that was named, once it is known that it is nobody's.
+    /// The scratch range that was named, once it is known that it is nobody's, and that this is the drive that was meant.
     pub(super) fn scratch(&mut self, way: &Way, buffer: &SharedBuffer) -> Result<Option<Scratch>, Refusal> {
         let Some(text) = &way.options.scratch else { return Ok(None) };
         let identity = self.identity().clone();
-        let scratch = Scratch::parse(text, identity.block_bytes, identity.blocks).map_err(Refusal::Option)?;
-        if way.options.scratch_overwrite.as_deref() == Some(identity.serial.as_str()) {
-            return Ok(Some(scratch));
-        }
+        let (block_bytes, blocks) = (identity.block_bytes, identity.blocks);
+        let scratch = Scratch::parse(text, block_bytes, blocks).map_err(Refusal::Option)?;
+        let mut read = |first, count| self.read(first, count, buffer);
+        let found = scratch.holds(&mut Blocks { block_bytes, blocks, read: &mut read });
         let device = |error: NvmeError| Refusal::Device { address: way.address, reason: error.to_string() };
-        let head = self.read(0, identity.blocks, buffer).map_err(device)?;
-        let range = self.read(scratch.first, scratch.blocks, buffer).map_err(device)?;
-        match scratch.holds(&head, &range, identity.block_bytes) {
-            Some(found) => Err(Refusal::Option(refused(text, &found, &identity.serial))),
-            None => Ok(Some(scratch)),
+        if let Some(found) = found.map_err(device)? {
+            return Err(Refusal::Option(refused(text, &found)));
+        }
+        match way.options.scratch_serial.as_deref() {
+            Some(named) if named == identity.serial => Ok(Some(scratch)),
+            named => {
+                let drive = (identity.model.as_str(), identity.serial.as_str());
+                Err(Refusal::Option(unnamed(text, named, drive)))
+            }
         }
     }
 
-    /// Reads the first bytes of a range of blocks, by way of the start of the buffer, as many as signatures take.
+    /// Reads blocks, by way of the start of the buffer.
     fn read(&mut self, first: u64, blocks: u64, buffer: &SharedBuffer) -> Result<Vec<u8>, NvmeError> {
-        let block_bytes = self.identity().block_bytes;
-        let most = blocks.min(HEAD_BYTES.div_ceil(block_bytes));
+        let (block_bytes, most) = (self.identity().block_bytes, self.identity().transfer_bytes_most);
+        let step = (most.min(READ_BYTES).min(buffer.borrow().length()) / block_bytes).max(1);
         let mut held = Vec::new();
-        let step = (self.identity().transfer_bytes_most.min(4096) / block_bytes).max(1);
-        for block in (first..first + most).step_by(step as usize) {
-            let bytes = step.min(first + most - block) * block_bytes;
+        for block in (first..first + blocks).step_by(step as usize) {
+            let bytes = step.min(first + blocks - block) * block_bytes;
             self.fetch(block, bytes)?;
-            held.extend_from_slice(&buffer.borrow().bytes()[..bytes as usize]);
+            let copy = buffer.borrow().copied(0, bytes as usize);
+            held.extend(copy.unwrap_or_default());
         }
         Ok(held)
     }

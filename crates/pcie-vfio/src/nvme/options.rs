@@ -45,8 +45,8 @@ pub struct NvmeOptions {
     pub completion: Noticing,
     /// Where commands lie.
     pub queue: QueueIn,
-    /// Blocks that may be written, `LBA+LENGTH`; none for none.
+    /// Blocks that may be written, `LBA+LENGTH`; none for none. They have to read as zeros, and zeros are written.
     pub scratch: Option<String>,
-    /// Serial number of the drive whose scratch range may hold a file system.
-    pub scratch_overwrite: Option<String>,
+    /// Serial number of the drive that they are on: without it, nothing is written.
+    pub scratch_serial: Option<String>,
 }

@@ -57,11 +57,13 @@ fn data_go_both_ways_through_pages_of_both_sizes() {
         // Across the first of the small pages.
         let place = 4096 - BYTES / 2;
         let message: Vec<u8> = (0..BYTES).map(|byte| (byte * 31 + byte / 256) as u8).collect();
-        memory.borrow_mut().bytes_mut()[place..place + BYTES].copy_from_slice(&message);
+        assert!(memory.borrow_mut().copy_in(place as u64, &message));
         transfer(&registers, mapped.iova() + place as u64, OWN_MEMORY, false);
         transfer(&registers, OWN_MEMORY, mapped.iova() + 8192, true);
-        assert_eq!(memory.borrow().bytes()[8192..8192 + BYTES], message);
-        assert!(memory.borrow().bytes()[8192 + BYTES..16384].iter().all(|byte| *byte == 0));
+        assert_eq!(memory.borrow().copied(8192, BYTES).unwrap(), message);
+        assert!(
+            memory.borrow().copied(8192 + BYTES as u64, 8192 - BYTES).unwrap().iter().all(|byte| *byte == 0)
+        );
     }
 }
 
@@ -83,13 +85,13 @@ fn memory_that_was_taken_away_is_out_of_reach_and_the_fault_is_told() {
     let (device, registers) = device();
     let memory = buffer(1 << 20, PageSize::FourKib, None);
     let mut mapped = Mapped::new(device.space(), &memory, PageSize::FourKib).unwrap();
-    memory.borrow_mut().bytes_mut()[..BYTES].fill(0x5a);
+    assert!(memory.borrow_mut().fill(0, BYTES as u64, 0x5a));
     transfer(&registers, mapped.iova(), OWN_MEMORY, false);
     let (before, address) = (faults(), mapped.iova() + 65536);
     mapped.unmap().unwrap();
     transfer(&registers, OWN_MEMORY, address, true);
     assert!(
-        memory.borrow().bytes()[65536..65536 + BYTES].iter().all(|byte| *byte == 0),
+        memory.borrow().copied(65536, BYTES).unwrap().iter().all(|byte| *byte == 0),
         "the device wrote it"
     );
     assert!(faults() > before, "the kernel told of no fault");
