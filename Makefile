@@ -157,7 +157,7 @@ sanitize: ## Run unsafe code, and SQLite below the store, under Miri and the add
 	@cargo +$(NIGHTLY) miri --version >/dev/null 2>&1 || { echo 'miri is missing: rustup toolchain install $(NIGHTLY) --component miri rust-src' >&2; exit 1; }
 	MIRIFLAGS='-Zmiri-strict-provenance' CARGO_TARGET_DIR=target/miri cargo +$(NIGHTLY) miri test --quiet -p pcie-host --lib shared::
 	MIRIFLAGS='-Zmiri-strict-provenance' CARGO_TARGET_DIR=target/miri cargo +$(NIGHTLY) miri test --quiet -p pcie-vfio --lib -- $(MIRI_VFIO)
-	RUSTFLAGS='-Zsanitizer=address' CFLAGS='-fsanitize=address -fno-omit-frame-pointer' CC=clang CARGO_TARGET_DIR=target/address \
+	RUSTFLAGS='-Zsanitizer=address' CFLAGS='-fsanitize=address -fno-omit-frame-pointer' CARGO_TARGET_DIR=target/address \
 		cargo +$(NIGHTLY) test --quiet --target $(SANITIZED) --lib --tests -p pcie-host -p pcie-vfio -p pcie-store
 	RUSTFLAGS='-Zsanitizer=thread' TSAN_OPTIONS='halt_on_error=1' CARGO_TARGET_DIR=target/thread \
 		cargo +$(NIGHTLY) test --quiet -Zbuild-std --target $(SANITIZED) --lib --tests -p pcie-host -p pcie-vfio

@@ -1,11 +1,12 @@
 //! The host's buffer: anonymous memory of one page size, where it was asked for, and all of it there.
 
-use crate::caches::flush;
+use crate::caches::{STOP_BYTES, flush};
 use crate::error::HostError;
 use crate::kernel::{locked_memory_limit, numbers, refused};
 use crate::options::PageSize;
 use crate::shared::Shared;
 use crate::topology::Topology;
+use pcie_bench::Stop;
 use std::cell::RefCell;
 use std::ptr::{NonNull, null_mut};
 use std::rc::Rc;
@@ -227,6 +228,16 @@ impl Buffer {
     #[inline]
     pub fn put_words(&mut self, place: u64, words: &[u32]) -> bool {
         self.shared().put_words(place, words)
+    }
+
+    /// Writes its first bytes, so that they are in the caches of the core that does; ends early where nobody waits for it.
+    pub(crate) fn write_through(&mut self, bytes: u64, stop: &Stop) {
+        for place in (0..bytes).step_by(STOP_BYTES) {
+            if stop.is_requested() {
+                return;
+            }
+            self.fill(place, (STOP_BYTES as u64).min(bytes - place), 0);
+        }
     }
 
     /// Flushes its first bytes from all caches.

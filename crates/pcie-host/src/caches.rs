@@ -1,6 +1,5 @@
 //! Caches made cold, by writing other memory until nothing else is left in them or by flushing lines; and made warm.
 
-use crate::buffer::Buffer;
 use crate::error::HostError;
 use crate::kernel;
 use crate::topology::{Topology, list};
@@ -11,7 +10,7 @@ use std::ptr::NonNull;
 /// A line on every machine that this runs on.
 const LINE_BYTES: usize = 64;
 /// Bytes that are written between two looks at whether to stop: a few milliseconds.
-const STOP_BYTES: usize = 8 << 20;
+pub(crate) const STOP_BYTES: usize = 8 << 20;
 /// No cache is thrashed with more than this.
 const THRASH_BYTES_MOST: u64 = 1 << 30;
 /// What a cache that the kernel does not describe is thrashed with.
@@ -105,16 +104,5 @@ pub(crate) fn flush(start: NonNull<u8>, bytes: usize) -> Result<(), HostError> {
     {
         let _ = (start, bytes);
         Err(HostError::NoFlush)
-    }
-}
-
-/// Writes the first bytes of a buffer, so that they are in the caches of the core that does; ends early where nobody waits for
-/// it.
-pub(crate) fn write_pattern(buffer: &mut Buffer, bytes: u64, stop: &Stop) {
-    for place in (0..bytes).step_by(STOP_BYTES) {
-        if stop.is_requested() {
-            return;
-        }
-        buffer.fill(place, (STOP_BYTES as u64).min(bytes - place), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! The machine that this runs on, as the host of a bench.
 
 use crate::buffer::{Buffer, SharedBuffer};
-use crate::caches::{Thrash, flush, write_pattern};
+use crate::caches::{Thrash, flush};
 use crate::error::HostError;
 use crate::kernel;
 use crate::options::{Cold, HostOptions};
@@ -142,7 +142,7 @@ impl Host for RealHost {
         let mut buffer = self.buffer.borrow_mut();
         let whole = window.next_multiple_of(page).min(buffer.length());
         for _ in 0..4 {
-            write_pattern(&mut buffer, whole, &self.stop);
+            buffer.write_through(whole, &self.stop);
         }
         Ok(())
     }

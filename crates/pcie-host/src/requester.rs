@@ -4,7 +4,6 @@
 //! part of it. A bandwidth is that of one core with as many accesses in flight as it allows itself.
 
 use crate::buffer::{Buffer, SharedBuffer};
-use crate::caches::write_pattern;
 use crate::clock::Clock;
 use crate::host::over_buffer;
 use crate::topology::Topology;
@@ -132,7 +131,7 @@ impl Device for Requester {
         }
         let stop = self.stop();
         for _ in 0..2 {
-            write_pattern(&mut buffer, window_bytes, &stop);
+            buffer.write_through(window_bytes, &stop);
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use crate::damage::Damage;
 use crate::error::{Error, Result, shown};
 use crate::guard::{self, Stop};
+use crate::place::beside;
 use crate::schema::{self, APPLICATION_ID, OLDEST_SCHEMA_VERSION, SCHEMA_VERSION};
 
 /// The first bytes of an SQLite file, as <https://sqlite.org/fileformat2.html> describes them.
@@ -90,12 +91,6 @@ pub(crate) fn remove_logs(target: &Target) -> Result<()> {
         }
     }
     Ok(())
-}
-
-pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// Opens a file by its path alone: SQLite would take a name such as `file:other.db` for something else.

@@ -14,7 +14,7 @@ use rusqlite::ffi;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Error, Result};
 
-use crate::file::beside;
+use crate::place::beside;
 
 /// Memory that SQLite may have in this process, bytes: its caches take a few MB.
 const HEAP_BYTES: i64 = 256 << 20;

@@ -11,6 +11,7 @@ mod error;
 mod file;
 mod guard;
 mod manifest;
+mod place;
 mod read;
 mod record;
 mod schema;

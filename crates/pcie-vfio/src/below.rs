@@ -4,6 +4,9 @@
 use crate::tree::{Function, Tree, names};
 use std::path::PathBuf;
 
+/// What a device is used for, and what ends that.
+pub(crate) type Use = (String, String);
+
 impl Tree {
     /// Folders of the devices of a class, such as `net`, that are below a function.
     pub(crate) fn below(&self, function: &Function, class: &str) -> Vec<PathBuf> {

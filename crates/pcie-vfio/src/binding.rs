@@ -5,22 +5,12 @@
 
 use crate::address::Address;
 use crate::notes::{self, Note};
+use crate::purpose::Purpose;
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, text};
-use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
-
-/// What a device is made ready for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Purpose {
-    /// DMA, through vfio-pci.
-    Vfio,
-    /// Stores into its BARs, without a driver.
-    Stores,
-}
 
 /// Makes a device ready, and gives it to a user.
 ///

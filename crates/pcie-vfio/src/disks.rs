@@ -2,8 +2,8 @@
 //!
 //! What can be named is named from the kernel's files; and whatever else has a disk, the kernel's own exclusive claim finds.
 
+use crate::below::Use;
 use crate::tree::{Function, Tree, names, text};
-use crate::usage::Use;
 use std::collections::BTreeSet;
 use std::path::Path;
 

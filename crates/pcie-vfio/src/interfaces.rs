@@ -1,8 +1,7 @@
 //! Interfaces of a network below a function: which are up, and which the machine is reached by.
 
-use crate::below::name_of;
+use crate::below::{Use, name_of};
 use crate::tree::{Function, Tree, names, text};
-use crate::usage::Use;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

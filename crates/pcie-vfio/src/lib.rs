@@ -39,6 +39,7 @@ mod opened;
 mod options;
 mod origin;
 pub mod pio;
+mod purpose;
 mod refusal;
 #[cfg(target_os = "linux")]
 mod space;
@@ -50,7 +51,7 @@ mod usage;
 mod window;
 
 pub use address::{Address, NoAddress};
-pub use binding::{Purpose, bind, release};
+pub use binding::{bind, release};
 pub use e1000e::E1000e;
 pub use fpga::Fpga;
 pub use listing::{Listed, devices};
@@ -60,6 +61,7 @@ pub use opened::{Interrupt, Opened};
 pub use options::VfioHostOptions;
 pub use origin::origin;
 pub use pio::{Pio, PioHostOptions, PioOptions};
+pub use purpose::Purpose;
 pub use refusal::Refusal;
 #[cfg(target_os = "linux")]
 pub use space::{Mapped, Space};

@@ -4,7 +4,7 @@
 //! with the kernel that made them.
 
 use crate::address::Address;
-use crate::binding::Purpose;
+use crate::purpose::Purpose;
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, text};
 use serde::{Deserialize, Serialize};

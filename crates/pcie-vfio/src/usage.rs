@@ -1,12 +1,9 @@
 //! What a device is used for at this moment: file systems, volumes, swap, interfaces, the screen, and what people and the
 //! machine depend on. All of it is looked for below the function, however far.
 
-use crate::below::name_of;
+use crate::below::{Use, name_of};
 use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, names, number, text};
-
-/// What a device is used for, and what ends that.
-pub(crate) type Use = (String, String);
 
 impl Tree {
     /// Refuses a device that something is done with.

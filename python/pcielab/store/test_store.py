@@ -156,7 +156,7 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
         ),
         (
             {"messages": {"link": {"lanes": "8"}}},
-            "manifest: messages.link.lanes = '8': input should be a valid int",
+            "manifest: messages.link.lanes = '8': input should be 1, 2",
         ),
         ({"nic": {"step": [{"bytes": []}]}}, "manifest: nic.step.0.bytes = "),
         ({"system": {"fabric": {"nodes": 3}}}, "manifest: system.fabric: .*nodes"),
