@@ -44,9 +44,14 @@ def pcielab(*arguments: str | Path, cwd: Path | None = None) -> Done:
     Its process is forked from one where everything has been loaded: refusing a bad input takes a fiftieth of the
     time that Python takes to start.
     """
+    return forked(_TEMPLATE, *arguments, cwd=cwd)
+
+
+def forked(template: Template, *arguments: str | Path, cwd: Path | None = None) -> Done:
+    """Run a command to its end, the way that a template has it."""
     command = Command([*map(str, arguments)], str(cwd or Path.cwd()), dict(os.environ), shipped._ROOT)
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        exit_code = _TEMPLATE.run(command, stdout.fileno(), stderr.fileno())
+        exit_code = template.run(command, stdout.fileno(), stderr.fileno())
         texts = []
         for stream in (stdout, stderr):
             stream.seek(0)

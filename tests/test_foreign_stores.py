@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import sqlite3
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,11 +15,10 @@ from pathlib import Path
 import pytest
 
 import sqlite_tricks
-from command_template import Command, Template
+from command_template import Template
 from pcielab import open_store
 from pcielab._core import InputError, StoreWriter
-from pcielab.library import shipped
-from shell import Done, exit_code_of_command, exported, pcielab
+from shell import Done, exit_code_of_command, exported, forked, pcielab
 from sqlite_tricks import TRICKS, VICTIM, plain_name, tree_without_end
 
 SECONDS, MEMORY_BYTES, FILE_BYTES = 15, 3 << 30, 256 << 20
@@ -56,14 +54,7 @@ _TEMPLATE = Template(_limited)
 
 
 def limited(*arguments: str | Path) -> Done:
-    command = Command([*map(str, arguments)], str(Path.cwd()), dict(os.environ), shipped._ROOT)
-    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
-        exit_code = _TEMPLATE.run(command, stdout.fileno(), stderr.fileno())
-        texts = []
-        for stream in (stdout, stderr):
-            stream.seek(0)
-            texts.append(stream.read().decode())
-    return Done(exit_code, *texts)
+    return forked(_TEMPLATE, *arguments)
 
 
 @pytest.fixture(scope="module")
