@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from pcielab import InputError, model, open_store
+from pcielab import InputError, open_store
 from pcielab._core import StoreWriter
+from pcielab.library.message_profiles import load_message_profile
+from pcielab.library.nics import load_nic
 from pcielab.library.profiles import resolve
 
 RECORD = {
@@ -258,11 +260,11 @@ def places(value: object, above: tuple[str | int, ...] = ()) -> Iterator[tuple[s
 
 def described() -> dict[str, Any]:
     """The nested parts of manifests, as runs write them."""
-    messages = model.load_message_profile(MESSAGES)
+    messages = load_message_profile(MESSAGES)
     return {
         "system": json.loads(resolve(SYSTEM).to_json()),
         "messages": messages.as_question(),
-        "nic": model.load_nic(NIC).as_question(),
+        "nic": load_nic(NIC).as_question(),
     }
 
 
