@@ -29,9 +29,11 @@ def check_manifest(manifest: Mapping[str, Any], source: Path) -> None:
 
     for prefix, model, content in _parts(manifest):
         whole = refuse_wrong(model, content, f"{source}: manifest", prefix)
+        # What holds between the parts of a whole one is known to the compiled half.
         if prefix == "system." and whole is not None:
-            # What holds between its parts is known to the compiled half, and of a whole system alone.
             _checked(_core.check_system, whole.model_dump_json(), f"{source}: manifest: system")
+        if prefix == "nic." and whole is not None:
+            _checked(_core.model_check_nic, whole.model_dump_json(exclude_none=True), f"{source}: manifest: nic")
     fabric = (manifest.get("system") or {}).get("fabric")
     if fabric is not None:
         _checked(_core.fabric_check, json.dumps(fabric), f"{source}: manifest: system.fabric")

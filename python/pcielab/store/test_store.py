@@ -289,6 +289,19 @@ def test_every_value_of_a_nested_part_is_checked(part: str, tmp_path: Path) -> N
         assert len(told.splitlines()) == 1, told
 
 
+def test_what_holds_between_the_parts_of_a_nic_and_a_system_is_checked(tmp_path: Path) -> None:
+    content = described()
+    content["nic"]["step"] = [
+        one for one in content["nic"]["step"] if (one["path"], one["bytes"]) != ("rx", "packet")
+    ]
+    content["system"]["memory_socket"] = 7
+    for part in ("nic", "system"):
+        path = tmp_path / f"{part}.db"
+        StoreWriter.create(path, json.dumps({"origin": "simulated", part: content[part]})).close()
+        with pytest.raises(InputError, match=f"{part}.db: manifest: {part}: "):
+            open_store(path)
+
+
 @pytest.mark.parametrize("part", ["system", "messages", "nic"])
 def test_what_is_missing_null_or_unknown_is_no_reason_to_refuse_a_store(part: str, tmp_path: Path) -> None:
     for change in ("missing", "null", "unknown"):
