@@ -13,6 +13,7 @@ import pytest
 from pcielab import InputError, fabric, open_store
 from pcielab.analysis.published_values import compare_with_published, published_values
 from pcielab.report import write_report
+from pcielab.store import Store
 
 PCIELAB = str(Path(sys.executable).with_name("pcielab"))
 TESTBED = fabric.load("fabrex-u55c")
@@ -34,8 +35,8 @@ def simulated(*flows: dict[str, object], duration_us: float = 300.0) -> pd.DataF
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
-    """Every published number beside a run of those experiments that say the same."""
+def experiments(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A run of those experiments that a published number is compared with."""
     suite, known = fabric.load_fabric_suite("rpciebench"), published_values("rpciebench")
     assert known is not None
     wanted = [selection for one in known.value for selection in (*one.of, *filter(None, [one.over]))]
@@ -50,9 +51,21 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
     path = tmp_path_factory.mktemp("published") / "run.db"
     fabric.run(TESTBED, [point for point in suite.points() if is_wanted(point)], path, suite=suite.name)
-    table = compare_with_published(open_store(path))
+    return open_store(path)
+
+
+@pytest.fixture(scope="module")
+def compared(experiments: Store) -> pd.DataFrame:
+    """Every published number beside that run."""
+    table = compare_with_published(experiments)
     assert table is not None
     return table
+
+
+def test_every_flow_of_the_papers_experiments_is_steady(experiments: Store) -> None:
+    flows = fabric.flow_table(experiments)
+    assert flows["in_flight"].notna().all()
+    assert "note" not in flows, flows["note"].dropna().tolist()
 
 
 def test_every_published_number_is_met_or_has_its_reason(compared: pd.DataFrame) -> None:

@@ -13,7 +13,7 @@ use pcie_fabric::simulate::{Arrivals, Discipline, Options, Primitive, Traffic, s
 use pcie_fabric::{FabricParameters, Topology};
 
 const OPTIONS: Options =
-    Options { warm_up_ns: 0.0, duration_ns: 1e6, discipline: Discipline::PerDestination, seed: 1 };
+    Options { warm_up_ns: Some(0.0), duration_ns: 1e6, discipline: Discipline::PerDestination, seed: 1 };
 
 fn flow(source: &str, destination: &str, primitive: Primitive, pace: Option<f64>) -> Traffic {
     Traffic {

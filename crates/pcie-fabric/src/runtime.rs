@@ -77,7 +77,7 @@ impl Runtime {
         at_least_one("outstanding of a host", outstanding)?;
         let hosts = (0..).zip(topology.nodes()).filter(|(_, node)| node.host.is_some());
         let scheduler = Scheduler::new(hosts.map(|(id, _)| (id, policy())), outstanding);
-        let mut machine = Machine::new(&topology, discipline, Picoseconds::ZERO);
+        let mut machine = Machine::new(&topology, discipline);
         machine.note_arrivals();
         Ok(Self {
             addresses: AddressMap::new(&topology),

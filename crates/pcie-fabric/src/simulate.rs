@@ -16,6 +16,8 @@ pub(crate) mod machine;
 mod network;
 mod outcome;
 mod rate;
+mod slots;
+mod span;
 pub(crate) mod traffic;
 
 pub use load::Options;

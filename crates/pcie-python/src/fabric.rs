@@ -218,15 +218,19 @@ fn fabric_influence(
     text(&rows.collect::<Vec<_>>())
 }
 
-/// What a simulation found: bandwidths by flow and loads by edge as doubles in native byte order; of each flow, likewise,
+/// What a simulation found: bandwidths and requests in flight by flow and loads by edge as doubles in native byte order;
+/// of each flow, likewise,
 /// of each request when it was submitted, when its command reached the device (NaN for MMIO), and its phases: host,
 /// fabric, device, all in ns.
 #[pyclass(frozen, get_all, module = "pcielab._core")]
 pub(crate) struct FabricRun {
     bandwidth: Vec<u8>,
+    in_flight: Vec<u8>,
     load: Vec<u8>,
     requests: Vec<Vec<u8>>,
     tlp_hops: u64,
+    warm_up_ns: f64,
+    counted_ns: f64,
 }
 
 /// Simulates flows on a fabric, unless `stop` is requested; without one, signals stop it.
@@ -252,6 +256,7 @@ fn fabric_simulate(
     });
     let outcome = watched.result(outcome)?;
     let bandwidth: Vec<f64> = outcome.flows.iter().map(|flow| flow.gbytes_per_s).collect();
+    let in_flight: Vec<f64> = outcome.flows.iter().map(|flow| flow.in_flight).collect();
     let requests = outcome.flows.iter().map(|flow| {
         let times = flow.requests.iter().flat_map(|one| {
             let phases = one.phases;
@@ -261,9 +266,12 @@ fn fabric_simulate(
     });
     Ok(FabricRun {
         bandwidth: doubles(&bandwidth),
+        in_flight: doubles(&in_flight),
         load: doubles(&outcome.load_gbytes_per_s),
         requests: requests.collect(),
         tlp_hops: outcome.tlp_hops,
+        warm_up_ns: outcome.warm_up_ns,
+        counted_ns: outcome.counted_ns,
     })
 }
 

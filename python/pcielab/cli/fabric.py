@@ -55,10 +55,20 @@ class Discipline(StrEnum):
     FIFO = "fifo"
 
 
+WarmUpOption = Annotated[
+    float | None,
+    typer.Option(
+        "--warm-up-us",
+        "--warm-up",
+        help="Simulated time that is not counted at the beginning; absent: until every request in flight has come "
+        "back three times, from 50 us to 100 ms.",
+    ),
+]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
 _FOUND = (
     "gbytes_per_s",
     "requests",
+    "in_flight",
     "average_ns",
     "p50_ns",
     "p90_ns",
@@ -66,8 +76,11 @@ _FOUND = (
     "host_ns",
     "fabric_ns",
     "device_ns",
+    "note",
 )
-"""What `fabric run` shows of a flow: its bandwidth, its latencies, and how long each phase takes on average."""
+"""What `fabric run` shows of a flow: bandwidth, latencies, the average of each phase, and whether it is steady."""
+_SHOWN_UNSTEADY = 5
+"""Flows that are not steady that are named; the rest are counted."""
 _SHOWN_EXCESSIVE = 5
 """Flows with too much declared that are named; the rest are counted."""
 
@@ -115,6 +128,7 @@ def estimate(
     duration_us: Annotated[
         float, typer.Option("--duration-us", help="With --standalone simulated: simulated time of each.")
     ] = 200.0,
+    warm_up_us: WarmUpOption = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """What each flow gets when all run at once, in GB/s of payload, and the edge that limits it.
@@ -141,7 +155,7 @@ def estimate(
     _say_excessive(chosen, listed)
     asked = listed
     if standalone is Standalone.SIMULATED:
-        listed = _simulated_alone(chosen, asked, discipline, duration_us)
+        listed = _simulated_alone(chosen, asked, discipline, duration_us, warm_up_us)
     if rounds:
         if method is not Method.ECR:
             raise InputError(f"--rounds: {method.value} has no rounds: give --method ecr")
@@ -152,7 +166,9 @@ def estimate(
     if edges:
         print_frame(found.edges, output_format, title)
     elif standalone is Standalone.SIMULATED:
-        together = fabric.simulate(chosen, asked, discipline=discipline.value, duration_us=duration_us)
+        together = fabric.simulate(
+            chosen, asked, discipline=discipline.value, warm_up_us=warm_up_us, duration_us=duration_us
+        )
         compared = fabric.check_by_simulation(found.flows, together.flows)
         print_frame(compared, output_format, f"{title} from simulated standalones, beside simulated together")
     else:
@@ -174,14 +190,23 @@ def _say_excessive(chosen: "Fabric", flows: "pd.DataFrame") -> None:
 
 
 def _simulated_alone(
-    chosen: "Fabric", flows: "pd.DataFrame", discipline: Discipline, duration_us: float
+    chosen: "Fabric",
+    flows: "pd.DataFrame",
+    discipline: Discipline,
+    duration_us: float,
+    warm_up_us: float | None,
 ) -> "pd.DataFrame":
     from pcielab import fabric
     from pcielab.cli.progress import Bar
 
     with Bar() as bar:
         return fabric.simulated_standalones(
-            chosen, flows, discipline=discipline.value, duration_us=duration_us, progress=bar.update
+            chosen,
+            flows,
+            discipline=discipline.value,
+            warm_up_us=warm_up_us,
+            duration_us=duration_us,
+            progress=bar.update,
         )
 
 
@@ -278,6 +303,7 @@ def run_fabric(
     duration_us: Annotated[
         float, typer.Option("--duration-us", help="Without --suite: what is simulated after warming up.")
     ] = 200.0,
+    warm_up_us: WarmUpOption = None,
     seed: Annotated[int, typer.Option("--seed", help="Names the draws of random arrivals.")] = 1,
     trace: Annotated[
         bool, typer.Option("--trace", help="Keep every request, for `export requests` and `export perfetto`.")
@@ -292,9 +318,12 @@ def run_fabric(
     """Simulate a set of flows, or a suite of experiments, and keep the results in a store.
 
     Bandwidths, loads of edges, and latencies by phase: queued at the host, in the fabric, executed at the device.
+    A flow that is not steady has a note: by Little's law, requests in flight are rate times latency.
 
     Examples:
     `pcielab fabric run fabrex-u55c --flows latency -o latency.db`
+
+    `pcielab fabric run fabrex-u55c --flows latency --warm-up-us 500 -o latency.db`
 
     `pcielab fabric run fabrex-u55c --flows latency --trace -o latency.db`
 
@@ -309,6 +338,8 @@ def run_fabric(
     if suite is not None:
         if flows is not None:
             raise InputError("--suite and --flows: give one of them: a suite has its own flows")
+        if warm_up_us is not None:
+            raise InputError("--suite and --warm-up-us: set warm_up_us of the suite's experiments instead")
         experiments = fabric.load_fabric_suite(suite)
         foreign = sorted(experiments.nodes - {node.name for node in chosen.file.node})
         if foreign:
@@ -319,7 +350,7 @@ def run_fabric(
         points, name = experiments.points(), experiments.name
     else:
         name = flows or chosen.file.flows.default or "flows"
-        points = fabric.flow_set(chosen.flows(flows), name, discipline.value, duration_us)
+        points = fabric.flow_set(chosen.flows(flows), name, discipline.value, duration_us, warm_up_us)
     if repeat_damaged:
         tell_damaged(output)
     with Bar() as bar:
@@ -337,7 +368,22 @@ def run_fabric(
         )
     if suite is not None:
         typer.echo(f"{len(points)} simulations of {chosen.name}: {output}", err=True)
+        _say_unsteady(fabric.flow_table(open_store(output)))
         return
     table = fabric.flow_table(open_store(output))
     shown = [column for column in table.columns if column == "flow" or column in _FOUND]
     print_frame(table[shown], output_format, f"{chosen.title} (simulated)")
+
+
+def _say_unsteady(table: "pd.DataFrame") -> None:
+    """Name the flows of a suite that are not steady; the rest are counted."""
+    found = table[table["note"].notna()] if "note" in table else table.head(0)
+    for row in found.head(_SHOWN_UNSTEADY).to_dict("records"):
+        swept = "" if row.get("value") is None else f", {row['sweep']} = {row['value']:g}"
+        typer.echo(
+            f"{row['family']}, {row['experiment']}{swept}: flow {named(row['flow'])}: {row['note']}", err=True
+        )
+    if len(found) > _SHOWN_UNSTEADY:
+        typer.echo(
+            f"{len(found) - _SHOWN_UNSTEADY} more flows are not steady: see `note` of `export csv`", err=True
+        )

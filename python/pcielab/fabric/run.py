@@ -65,8 +65,9 @@ def run(
             seed=seed,
             stop=stop,
         )
+        spans = {"warm_up": found.warm_up_us, "counted": found.counted_us}
         numbers = {
-            "scalars": scalars_of(found.flows, found.edges, found.requests),
+            "scalars": scalars_of(found.flows, found.edges, found.requests, **spans),
             "distributions": distributions_of(found.requests),
             "series": series_of(found.requests) if trace else [],
         }
@@ -118,12 +119,23 @@ def _check(fabric: Fabric, points: Sequence[Point], seed: int) -> None:
             check_flows(fabric, point.frame())
 
 
-def flow_set(flows: pd.DataFrame, name: str, discipline: Discipline, duration_us: float) -> list[Point]:
+def flow_set(
+    flows: pd.DataFrame,
+    name: str,
+    discipline: Discipline,
+    duration_us: float,
+    warm_up_us: float | None = None,
+) -> list[Point]:
     """A set of flows (see `Fabric.flows`) as the only point of an experiment."""
-    check_options(duration_us, 0.0, 0)
+    check_options(duration_us, warm_up_us, 0)
     listed = flows_of(flows, name)
     experiment = Experiment(
-        family="flows", series=name, flows=listed, discipline=discipline, duration_us=duration_us
+        family="flows",
+        series=name,
+        flows=listed,
+        discipline=discipline,
+        warm_up_us=warm_up_us,
+        duration_us=duration_us,
     )
     return list(experiment.points())
 

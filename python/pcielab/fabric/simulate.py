@@ -13,6 +13,7 @@ from pcielab.fabric.requests import requests_of, summary_of
 from pcielab.library.fabrics.flows import flows_of, frame_of
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
+from pcielab.store.littles_law import departures
 
 DISCIPLINES: tuple[Discipline, ...] = get_args(Discipline)
 MOST_MICROSECONDS = 1e6
@@ -24,20 +25,25 @@ class Simulated:
     """What a simulation found.
 
     Attributes:
-        flows: One row per flow: flow, gbytes_per_s, requests, average_ns, p50_ns, p90_ns, p99_ns of its requests
-            (NaN for streams, and where none was done in time), and host_ns, fabric_ns, device_ns: what each
-            phase of them takes on average.
+        flows: One row per flow: flow, gbytes_per_s, in_flight (requests, on average; 0 for streams), requests,
+            average_ns, p50_ns, p90_ns, p99_ns of its requests (NaN for streams, and where none was done in time),
+            host_ns, fabric_ns, device_ns: what each phase of them takes on average; and note: None, or what says
+            that the flow is not steady (`pcielab.store.littles_law`).
         edges: One row per direction of a link: edge, capacity_gbytes_per_s, load_gbytes_per_s.
         requests: Of each flow by name, one row per request in the order in which they were done, all in ns:
             submitted, reached (when its command came to the device; NaN for MMIO, which has none), host, fabric,
             device, and their total.
         tlp_hops: TLPs times links crossed.
+        warm_up_us: What was not counted at the beginning.
+        counted_us: What was counted after that.
     """
 
     flows: pd.DataFrame
     edges: pd.DataFrame
     requests: dict[str, pd.DataFrame]
     tlp_hops: int
+    warm_up_us: float
+    counted_us: float
 
 
 def simulate(
@@ -45,7 +51,7 @@ def simulate(
     flows: pd.DataFrame,
     *,
     discipline: Discipline = "per-destination",
-    warm_up_us: float = 50.0,
+    warm_up_us: float | None = None,
     duration_us: float = 200.0,
     seed: int = 1,
     stop: _core.Stop | None = None,
@@ -56,8 +62,10 @@ def simulate(
         fabric: The fabric.
         flows: What runs on it.
         discipline: What has credits of its own at every port: flows, destinations, or only links.
-        warm_up_us: What is not counted at the beginning.
-        duration_us: What is counted after that.
+        warm_up_us: What is not counted at the beginning; None: until every request in flight has come back three
+            times, from 50 us to 100 ms.
+        duration_us: What is counted after that; without `warm_up_us`, at least: counting ends when the slowest
+            request has come back once more.
         seed: Names the draws of random arrivals.
         stop: Ends it when it is requested; without one, Ctrl-C does.
 
@@ -67,22 +75,29 @@ def simulate(
     check_options(duration_us, warm_up_us, seed)
     flows = frame_of(flows_of(flows, "flows"), "flows")
     options = {
-        "warm_up_ns": warm_up_us * 1e3,
+        "warm_up_ns": None if warm_up_us is None else warm_up_us * 1e3,
         "duration_ns": duration_us * 1e3,
         "discipline": discipline,
         "seed": seed,
     }
     found = _core.fabric_simulate(fabric.to_json(), json.dumps(_traffic(flows)), json.dumps(options), stop)
     requests = [requests_of(times) for times in found.requests]
-    shares = pd.DataFrame({"flow": flows["name"].to_numpy(), "gbytes_per_s": np.frombuffer(found.bandwidth)})
-    summaries = pd.DataFrame([summary_of(one) for one in requests])
+    shares = pd.DataFrame(
+        {
+            "flow": flows["name"].to_numpy(),
+            "gbytes_per_s": np.frombuffer(found.bandwidth),
+            "in_flight": np.frombuffer(found.in_flight),
+        }
+    )
+    table = pd.concat([shares, pd.DataFrame([summary_of(one) for one in requests])], axis=1)
+    table["note"] = departures(table.assign(size_bytes=flows["size_bytes"].to_numpy()))
     edges = pd.DataFrame(json.loads(_core.fabric_edges(fabric.to_json())))
     edges["load_gbytes_per_s"] = np.frombuffer(found.load)
     by_name = dict(zip(map(str, flows["name"]), requests, strict=True))
-    return Simulated(pd.concat([shares, summaries], axis=1), edges, by_name, found.tlp_hops)
+    return Simulated(table, edges, by_name, found.tlp_hops, found.warm_up_ns / 1e3, found.counted_ns / 1e3)
 
 
-def check_options(duration_us: float, warm_up_us: float, seed: int) -> None:
+def check_options(duration_us: float, warm_up_us: float | None, seed: int) -> None:
     """Refuse times and seeds that nothing can be simulated with.
 
     Raises:
@@ -92,8 +107,8 @@ def check_options(duration_us: float, warm_up_us: float, seed: int) -> None:
         raise InputError(
             f"--duration-us {duration_us:g}: give microseconds above 0, {MOST_MICROSECONDS:g} at most"
         )
-    if not 0 <= warm_up_us <= MOST_MICROSECONDS:
-        raise InputError(f"warm_up_us = {warm_up_us:g}: give microseconds, 0 to {MOST_MICROSECONDS:g}")
+    if warm_up_us is not None and not 0 <= warm_up_us <= MOST_MICROSECONDS:
+        raise InputError(f"--warm-up-us {warm_up_us:g}: give microseconds, 0 to {MOST_MICROSECONDS:g}")
     if not 0 <= seed < 1 << 63:
         raise InputError(f"--seed {seed}: give a whole number from 0 to 2^63 - 1")
 

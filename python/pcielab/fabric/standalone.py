@@ -22,7 +22,7 @@ def simulated_standalones(
     flows: pd.DataFrame,
     *,
     discipline: Discipline = "per-destination",
-    warm_up_us: float = 50.0,
+    warm_up_us: float | None = None,
     duration_us: float = 200.0,
     seed: int = 1,
     progress: Progress = no_progress,
@@ -35,7 +35,7 @@ def simulated_standalones(
         fabric: The fabric.
         flows: The flows.
         discipline: What has credits of its own at every port.
-        warm_up_us: What is not counted at the beginning.
+        warm_up_us: What is not counted at the beginning; None: as `simulate` has it.
         duration_us: What is counted after that; a flow of which less than one request is done in it gets nothing.
         seed: Names the draws of random arrivals.
         progress: Called after every simulation.
@@ -66,13 +66,15 @@ def check_by_simulation(estimated: pd.DataFrame, simulated: pd.DataFrame) -> pd.
         simulated: `Simulated.flows` of the same flows.
 
     Returns:
-        `estimated` with simulated_gbytes_per_s and error_percent: how far the estimate is from the simulation, NaN
-        where that is 0.
+        `estimated` with simulated_gbytes_per_s, error_percent: how far the estimate is from the simulation, NaN
+        where that is 0; and, where a flow is not steady in the simulation, note: what says so.
     """
-    found = simulated.set_index("flow")["gbytes_per_s"].reindex(estimated["flow"]).to_numpy()
+    by_flow = simulated.set_index("flow").reindex(estimated["flow"])
+    found = by_flow["gbytes_per_s"].to_numpy()
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.where(found > 0, (estimated["gbytes_per_s"] / found - 1) * 100, np.nan)
-    return estimated.assign(simulated_gbytes_per_s=found, error_percent=error)
+    compared = estimated.assign(simulated_gbytes_per_s=found, error_percent=error)
+    return compared.assign(note=by_flow["note"].to_numpy()) if by_flow["note"].notna().any() else compared
 
 
 def excessive(fabric: Fabric, flows: pd.DataFrame) -> pd.DataFrame:

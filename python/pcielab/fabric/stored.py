@@ -1,8 +1,9 @@
 """What a store gets of flows through a fabric; `pcielab.store.flows` reads it.
 
-Of each flow `bandwidth`, `requests` and latencies are scalars under the subject `flow NAME`, and the average and
-99th percentile of its phases under `phase PHASE of NAME`; histograms of whole requests and of each phase are
-distributions; the times of each request, where they were kept, are series.
+Scalars: of each flow `bandwidth`, `requests`, `in_flight` and latencies under the subject `flow NAME`, and average
+and 99th percentile of its phases under `phase PHASE of NAME`; `warm_up` and `counted` of the whole test.
+Histograms of whole requests and of each phase are distributions; the times of each request, where they were kept,
+are series.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,18 +17,21 @@ from pcielab.store.flows import PHASES, TIMES
 
 
 def scalars_of(
-    flows: pd.DataFrame, edges: pd.DataFrame, requests: Mapping[str, pd.DataFrame]
+    flows: pd.DataFrame, edges: pd.DataFrame, requests: Mapping[str, pd.DataFrame], **spans_us: float
 ) -> list[dict[str, Any]]:
-    """The scalars of a test, from the frames of `Simulated`."""
-    return [*_flow_scalars(flows), *_edge_scalars(edges), *_phase_scalars(requests)]
+    """The scalars of a test, from what `Simulated` has of it; `spans_us` are times of the whole test."""
+    spans = [
+        {"subject": "", "metric": name, "unit": "ns", "value": span_us * 1e3} for name, span_us in spans_us.items()
+    ]
+    return [*spans, *_flow_scalars(flows), *_edge_scalars(edges), *_phase_scalars(requests)]
 
 
 def _flow_scalars(flows: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    units = {"gbytes_per_s": ("bandwidth", "GB/s"), "requests": ("requests", "1")}
-    phases = {f"{phase}_ns" for phase in PHASES}
+    units = {"gbytes_per_s": ("bandwidth", "GB/s"), "requests": ("requests", "1"), "in_flight": ("in_flight", "1")}
+    left_out = {"flow", "note", *(f"{phase}_ns" for phase in PHASES)}
     for row in flows.to_dict("records"):
         for key, value in row.items():
-            if key != "flow" and key not in phases and not pd.isna(value):
+            if key not in left_out and not pd.isna(value):
                 metric, unit = units.get(str(key), (str(key).removesuffix("_ns"), "ns"))
                 yield {"subject": f"flow {row['flow']}", "metric": metric, "unit": unit, "value": float(value)}
 

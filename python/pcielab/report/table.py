@@ -44,6 +44,7 @@ _FLOW_PARAMETERS = ("experiment", "sweep", "value", "discipline", "flow", *FLOW_
 _FLOW_METRICS: tuple[tuple[str, str, int, float], ...] = (
     ("gbytes_per_s", "GB/s", 3, 1.0),
     ("requests", "requests", 0, 1.0),
+    ("in_flight", "in flight", 2, 1.0),
     ("average_ns", "average (ns)", 1, 1.0),
     ("p50_ns", "50 % (ns)", 1, 1.0),
     ("p90_ns", "90 % (ns)", 1, 1.0),
@@ -86,7 +87,7 @@ class Line:
     Attributes:
         cells: as they are shown, parameters first.
         status: `ok`, `not-supported`, `failed` or `interrupted`.
-        message: why, where it is not `ok`.
+        message: why, where it is not `ok`; or what there is to know of a row that is.
     """
 
     cells: list[str]
@@ -106,6 +107,7 @@ class FamilyTable:
         parameters: how many of the columns, from the left, are parameters.
         lines: the rows in suite order.
         faults: how many rows there are of each status but `ok`.
+        has_messages: whether a row has a message.
     """
 
     family: str
@@ -115,6 +117,7 @@ class FamilyTable:
     parameters: int
     lines: list[Line]
     faults: dict[str, int]
+    has_messages: bool
 
 
 def family_tables(run: Run) -> Iterator[FamilyTable]:
@@ -156,7 +159,7 @@ def _table(
             cells=[_parameter(column, row[column]) for column in varying]
             + [_number(row[name], decimals, divisor) for name, _, decimals, divisor in metrics],
             status=row["status"],
-            message=row.get("message") or "",
+            message=row.get("message") or row.get("note") or "",
         )
         for row in rows.to_dict("records")
     ]
@@ -169,6 +172,7 @@ def _table(
         parameters=len(varying),
         lines=lines,
         faults={str(status): int(count) for status, count in statuses.items() if status != "ok"},
+        has_messages=any(line.message for line in lines),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pcielab.errors import InputError
+from pcielab.store.littles_law import departures
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -18,7 +19,7 @@ PHASES = ("host", "fabric", "device")
 """Where a request spends its time: queued at the host, in the fabric, executed at the device."""
 TIMES = ("submitted", "reached", *PHASES)
 """What is known of each request."""
-_METRICS = {"bandwidth": "gbytes_per_s", "requests": "requests"}
+_METRICS = {"bandwidth": "gbytes_per_s", "requests": "requests", "in_flight": "in_flight"}
 """Metrics of flows that have other names in tables; all others are latencies, in ns."""
 FLOW_KEYS = (
     "source",
@@ -33,23 +34,31 @@ FLOW_KEYS = (
     "memory",
 )
 """What tables say of a flow besides what was found."""
-_ORDER = ("gbytes_per_s", "requests", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
+_SPANS = ("warm_up", "counted")
+"""What is known of the time of a whole test."""
+_ORDER = ("gbytes_per_s", "requests", "in_flight", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
 
 
 def flow_table(store: "Store") -> pd.DataFrame:
     """One row per test and flow, in suite order: what was asked, and bandwidth, latencies and phases found.
 
     The columns are id, family, experiment, what was swept with its value, discipline, flow and its keys, status,
-    message, gbytes_per_s, requests, average_ns, p50_ns, p90_ns, p99_ns, reached_ns (from submission until the
-    command is at the device), host_ns, fabric_ns, device_ns; what no row has is left out. A test that has no
-    result has its rows without numbers.
+    message, gbytes_per_s, requests, in_flight (requests, on average), average_ns, p50_ns, p90_ns, p99_ns,
+    reached_ns (from submission until the command is at the device), host_ns, fabric_ns, device_ns, warm_up_ns
+    (what was not counted at the beginning), counted_ns (what was after that), note (what says that the flow is not
+    steady: `pcielab.store.littles_law`); what no row has is left out. A test that has no result has its rows
+    without numbers.
     """
     store.require_kind("fabric", "a table of flows")
     asked = pd.DataFrame(list(_asked(store)))
     scalars = store.scalar_rows
     found = pd.concat([_wide(scalars, "flow "), _phase_averages(scalars)], axis=1)
     table = asked.join(found, on=["id", "flow"])
-    columns = [*asked.columns, *(name for name in (*_ORDER, *(f"{one}_ns" for one in PHASES)) if name in table)]
+    whole = scalars[scalars["subject"] == ""].pivot(index="test", columns="metric", values="value")
+    table = table.join(whole.reindex(columns=list(_SPANS)).rename(columns="{}_ns".format), on="id")
+    table["note"] = departures(table)
+    order = (*_ORDER, *(f"{one}_ns" for one in PHASES), *(f"{one}_ns" for one in _SPANS), "note")
+    columns = [*asked.columns, *(name for name in order if name in table)]
     table = table[columns].dropna(axis="columns", how="all")
     return table.astype({"requests": "Int64"}) if "requests" in table else table
 

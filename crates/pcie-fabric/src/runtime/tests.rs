@@ -50,7 +50,7 @@ fn average_ns(primitive: Primitive, source: &str, destination: &str, size_bytes:
         arrivals: Arrivals::Even,
     };
     let discipline = Discipline::PerDestination;
-    let options = Options { warm_up_ns: 0.0, duration_ns: 400e3, discipline, seed: 1 };
+    let options = Options { warm_up_ns: Some(0.0), duration_ns: 400e3, discipline, seed: 1 };
     let outcome = simulate(&fabrex(), &[traffic], options).unwrap();
     let requests = &outcome.flows[0].requests;
     requests.iter().map(|one| one.phases.total_ns()).sum::<f64>() / requests.len() as f64

@@ -7,6 +7,8 @@ use serde::Deserialize;
 use super::machine::Machine;
 use super::network::Discipline;
 use super::outcome::{FlowOutcome, Outcome, Served};
+use super::slots::Slots;
+use super::span::Span;
 use super::traffic::{Arrivals, Primitive, Traffic, place};
 use crate::error::FabricError;
 use crate::topology::Topology;
@@ -18,9 +20,12 @@ const STEP_NS: f64 = 1_000.0;
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
-    /// What is not counted at the beginning, ns.
-    pub warm_up_ns: f64,
-    /// What is counted after that, ns.
+    /// What is not counted at the beginning, ns; none: until every request in flight has come back three times, from
+    /// 50 us to 100 ms.
+    #[serde(default)]
+    pub warm_up_ns: Option<f64>,
+    /// What is counted after that, ns; without `warm_up_ns`, at least: counting ends when the slowest request has come
+    /// back once more.
     pub duration_ns: f64,
     /// What has credits of its own.
     pub discipline: Discipline,
@@ -77,48 +82,120 @@ pub(super) fn run(
     options: Options,
     stopped: &mut dyn FnMut() -> bool,
 ) -> Result<Outcome, FabricError> {
-    let counting_from = Picoseconds::from_ns(options.warm_up_ns);
-    let end = counting_from + Picoseconds::from_ns(options.duration_ns);
-    let mut machine = Machine::new(topology, options.discipline, counting_from);
-    let mut paces = Vec::with_capacity(traffic.len());
-    let mut outcomes = vec![FlowOutcome::default(); traffic.len()];
-    for (number, traffic) in (0..).zip(traffic) {
-        machine.add_flow(topology, &place(topology, traffic)?);
-        let mut pace = Pace::new(traffic, number, topology.mps_bytes(), options.seed);
+    Load::new(topology, traffic, options)?.run(stopped)
+}
+
+/// Flows under way.
+struct Load<'a> {
+    traffic: &'a [Traffic],
+    options: Options,
+    machine: Machine,
+    paces: Vec<Pace>,
+    slots: Slots,
+    outcomes: Vec<FlowOutcome>,
+    span: Span,
+}
+
+impl<'a> Load<'a> {
+    fn new(topology: &Topology, traffic: &'a [Traffic], options: Options) -> Result<Self, FabricError> {
+        let mut load = Self {
+            traffic,
+            options,
+            machine: Machine::new(topology, options.discipline),
+            paces: Vec::with_capacity(traffic.len()),
+            slots: Slots::default(),
+            outcomes: vec![FlowOutcome::default(); traffic.len()],
+            span: Span::new(options.warm_up_ns, options.duration_ns),
+        };
+        if let Some(from) = load.span.from() {
+            load.machine.count_from(from);
+        }
+        for (number, traffic) in (0..).zip(traffic) {
+            load.machine.add_flow(topology, &place(topology, traffic)?);
+            load.add_requests(number, traffic, topology.mps_bytes());
+        }
+        Ok(load)
+    }
+
+    /// Submits the first requests of a flow.
+    fn add_requests(&mut self, number: u32, traffic: &Traffic, mps_bytes: u32) {
+        let mut pace = Pace::new(traffic, number, mps_bytes, self.options.seed);
         let outstanding = match traffic.primitive {
             _ if traffic.standalone_gbytes_per_s == Some(0.0) => 0,
             Primitive::Stream => 1,
             _ => traffic.outstanding,
         };
-        for _ in 0..outstanding {
-            let request = machine.add_request(number);
-            machine.set_size(request, traffic.size_bytes, vec![]);
-            machine.submit(pace.next_due(Picoseconds::ZERO), request);
+        let mut first = 0;
+        let due: Vec<Picoseconds> = (0..outstanding).map(|_| pace.next_due(Picoseconds::ZERO)).collect();
+        for (place, due) in due.iter().enumerate() {
+            let request = self.machine.add_request(number);
+            first = if place == 0 { request } else { first };
+            self.machine.set_size(request, traffic.size_bytes, vec![]);
+            self.machine.submit(*due, request);
         }
-        paces.push(pace);
+        // What a stream sends is on its own: nothing of it comes back.
+        let due = if traffic.primitive == Primitive::Stream { vec![] } else { due };
+        self.slots.add_flow(first, due, traffic.standalone_gbytes_per_s.is_some());
+        self.paces.push(pace);
     }
-    // In steps, so that a stop is heeded however much there is to simulate.
-    let mut until = Picoseconds::ZERO;
-    while until < end {
-        if stopped() {
-            return Err(FabricError::Stopped);
-        }
-        until = (until + Picoseconds::from_ns(STEP_NS)).min(end);
-        while let Some((now, number)) = machine.run_until(until) {
-            let flow = machine.request(number).flow as usize;
-            if now >= counting_from && traffic[flow].primitive != Primitive::Stream {
-                outcomes[flow].requests.push(Served::of(machine.request(number), now));
+
+    /// Goes on in steps, so that a stop is heeded however much there is to simulate.
+    fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<Outcome, FabricError> {
+        let mut until = Picoseconds::ZERO;
+        loop {
+            if self.span.at_step(until, &mut self.slots) {
+                self.machine.count_from(until);
             }
-            machine.submit(paces[flow].next_due(now), number);
+            if let Some((from, end)) = self.span.counted(until) {
+                return Ok(self.outcome(from, end));
+            }
+            if stopped() {
+                return Err(FabricError::Stopped);
+            }
+            until = self.span.before_end(until + Picoseconds::from_ns(STEP_NS));
+            self.step(until);
         }
     }
-    let span_ns = (end - counting_from).as_ns();
-    for (number, outcome) in (0..).zip(&mut outcomes) {
-        outcome.gbytes_per_s = machine.delivered_bytes(number) as f64 / span_ns;
+
+    fn step(&mut self, until: Picoseconds) {
+        while let Some((now, number)) = self.machine.run_until(until) {
+            let flow = self.machine.request(number).flow as usize;
+            let due = self.paces[flow].next_due(now);
+            if self.traffic[flow].primitive != Primitive::Stream {
+                if self.span.from().is_some_and(|from| now >= from) {
+                    self.outcomes[flow].requests.push(Served::of(self.machine.request(number), now));
+                }
+                let took = now.since(self.machine.request(number).submitted);
+                self.slots.came_back(flow, number, took, due);
+                if self.span.at_return(now, flow, number) {
+                    self.machine.count_from(now);
+                }
+            }
+            self.machine.submit(due, number);
+            if self.span.counted(now).is_some() {
+                return;
+            }
+        }
     }
-    Ok(Outcome {
-        flows: outcomes,
-        load_gbytes_per_s: machine.sent_bytes().map(|bytes| bytes as f64 / span_ns).collect(),
-        tlp_hops: machine.tlp_hops(),
-    })
+
+    fn outcome(mut self, from: Picoseconds, end: Picoseconds) -> Outcome {
+        let span_ns = end.since(from).as_ns();
+        for (number, outcome) in (0..).zip(&mut self.outcomes) {
+            outcome.gbytes_per_s = self.machine.delivered_bytes(number) as f64 / span_ns;
+            let done = outcome.requests.iter().map(|one| {
+                let done_ns = one.submitted_ns + one.phases.total_ns();
+                done_ns - one.submitted_ns.max(from.as_ns())
+            });
+            let under_way = self.slots.in_flight(number as usize, end);
+            let under_way = under_way.map(|submitted| end.since(submitted.max(from)).as_ns());
+            outcome.in_flight = (done.sum::<f64>() + under_way.sum::<f64>()) / span_ns;
+        }
+        Outcome {
+            flows: self.outcomes,
+            load_gbytes_per_s: self.machine.sent_bytes().map(|bytes| bytes as f64 / span_ns).collect(),
+            tlp_hops: self.machine.tlp_hops(),
+            warm_up_ns: from.as_ns(),
+            counted_ns: span_ns,
+        }
+    }
 }

@@ -31,10 +31,10 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// `counting_from` is when bytes and loads begin to be counted.
-    pub fn new(topology: &Topology, discipline: Discipline, counting_from: Picoseconds) -> Self {
+    /// A machine that counts neither bytes nor loads until [`Self::count_from`] says so.
+    pub fn new(topology: &Topology, discipline: Discipline) -> Self {
         Self {
-            network: Network::new(topology, discipline, counting_from),
+            network: Network::new(topology, discipline),
             events: CalendarQueue::default(),
             state: State {
                 mps_bytes: topology.mps_bytes().into(),
@@ -42,10 +42,16 @@ impl Machine {
                 requests: vec![],
                 engines: engines(topology),
                 sides: vec![Side::default(); topology.nodes().len()],
-                counting_from,
+                counting_from: None,
                 arrivals: None,
             },
         }
+    }
+
+    /// Counts bytes and loads from a moment on.
+    pub fn count_from(&mut self, from: Picoseconds) {
+        self.state.counting_from = Some(from);
+        self.network.count_from(from);
     }
 
     pub fn add_flow(&mut self, topology: &Topology, placed: &Placed) -> u32 {

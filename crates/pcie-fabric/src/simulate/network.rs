@@ -129,7 +129,8 @@ pub(super) struct Network {
     turn_of: HashMap<NodeId, u32>,
     discipline: Discipline,
     services: u64,
-    counting_from: Picoseconds,
+    /// None while nothing is counted.
+    counting_from: Option<Picoseconds>,
 }
 
 enum Credit {
@@ -139,7 +140,7 @@ enum Credit {
 }
 
 impl Network {
-    pub fn new(topology: &Topology, discipline: Discipline, counting_from: Picoseconds) -> Self {
+    pub fn new(topology: &Topology, discipline: Discipline) -> Self {
         Self {
             ports: (0..topology.edge_count()).map(|_| Port::default()).collect(),
             queues: vec![],
@@ -149,8 +150,13 @@ impl Network {
             turn_of: HashMap::new(),
             discipline,
             services: 0,
-            counting_from,
+            counting_from: None,
         }
+    }
+
+    /// Counts what edges send from a moment on.
+    pub fn count_from(&mut self, from: Picoseconds) {
+        self.counting_from = Some(from);
     }
 
     /// Bytes that each edge has sent since counting began.
@@ -301,7 +307,7 @@ impl Network {
         if bytes > 0 {
             (port.began_at, port.free_at, port.flit) = (now, now + sending, byte_time.of(FLIT_BYTES));
         }
-        if now >= self.counting_from {
+        if self.counting_from.is_some_and(|from| now >= from) {
             port.sent_bytes += bytes;
         }
         if next_queue == OUT {

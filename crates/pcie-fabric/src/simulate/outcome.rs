@@ -58,6 +58,9 @@ pub struct FlowOutcome {
     pub gbytes_per_s: f64,
     /// The requests that were done while it was counted, in order. None for streams.
     pub requests: Vec<Served>,
+    /// Requests in flight, on average over the time that was counted. 0 for streams. By Little's law it is the rate of
+    /// requests times their latency, unless the flow is not steady yet or too little was counted.
+    pub in_flight: f64,
 }
 
 /// What became of everything.
@@ -69,4 +72,8 @@ pub struct Outcome {
     pub load_gbytes_per_s: Vec<f64>,
     /// TLPs times links crossed, from the start.
     pub tlp_hops: u64,
+    /// What was not counted at the beginning, ns.
+    pub warm_up_ns: f64,
+    /// What was counted after that, ns.
+    pub counted_ns: f64,
 }

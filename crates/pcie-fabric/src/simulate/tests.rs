@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Arrivals, Discipline, Options, Outcome, Primitive, Traffic, simulate};
+use super::{Arrivals, Discipline, FlowOutcome, Options, Outcome, Primitive, Traffic, simulate};
 use crate::estimate::{ecr, max_min};
 use crate::test_fabrics::{fabrex, flows, separating, testbed};
 use crate::{FabricParameters, Topology};
@@ -24,7 +24,7 @@ fn stream(source: &str, destination: &str, standalone_gbytes_per_s: Option<f64>)
 }
 
 fn run(topology: &Topology, traffic: &[Traffic], discipline: Discipline) -> Outcome {
-    let options = Options { warm_up_ns: 50e3, duration_ns: 200e3, discipline, seed: 1 };
+    let options = Options { warm_up_ns: Some(50e3), duration_ns: 200e3, discipline, seed: 1 };
     simulate(topology, traffic, options).unwrap()
 }
 
@@ -122,7 +122,7 @@ fn the_same_input_gives_the_same_outcome() {
 #[test]
 fn flows_that_cannot_be_are_refused_by_name() {
     let topology = testbed();
-    let options = Options { warm_up_ns: 0.0, duration_ns: 1e3, discipline: Discipline::Fifo, seed: 1 };
+    let options = Options { warm_up_ns: Some(0.0), duration_ns: 1e3, discipline: Discipline::Fifo, seed: 1 };
     for (traffic, expected) in [
         (stream("H", "Q", None), "flow H->Q: destination = Q: there is no such node"),
         (stream("H", "H", None), "source and destination are both H"),
@@ -195,6 +195,67 @@ proptest! {
         let relaxed = ecr(topology.capacities(), &wanted).bandwidth;
         for (flow, relaxed) in found.flows.iter().zip(&relaxed) {
             prop_assert!(flow.gbytes_per_s >= relaxed * 0.98);
+        }
+    }
+}
+
+/// The average latency of a flow's requests over what Little's law gives for them: outstanding bytes over the rate.
+fn over_littles_law(traffic: &Traffic, found: &FlowOutcome) -> f64 {
+    let total_ns: f64 = found.requests.iter().map(|one| one.phases.total_ns()).sum();
+    let average_ns = total_ns / found.requests.len() as f64;
+    let outstanding_bytes = traffic.size_bytes as f64 * f64::from(traffic.outstanding);
+    average_ns / (outstanding_bytes / found.gbytes_per_s)
+}
+
+fn steady(traffic: &[Traffic], duration_ns: f64) -> Outcome {
+    let options = Options { warm_up_ns: None, duration_ns, discipline: Discipline::PerDestination, seed: 1 };
+    simulate(&fabrex(), traffic, options).unwrap()
+}
+
+#[test]
+fn averages_are_of_the_steady_state_however_much_is_outstanding() {
+    use Primitive::{D2dRead, D2h, H2d};
+    for (source, destination, primitive) in [("host1", "A", H2d), ("A", "host1", D2h), ("A", "C", D2dRead)] {
+        for (size_bytes, outstanding) in [(64, 64), (65_536, 16), (1 << 20, 64)] {
+            let traffic = [request(source, destination, primitive, size_bytes, outstanding)];
+            let found = steady(&traffic, 200e3);
+            let ratio = over_littles_law(&traffic[0], &found.flows[0]);
+            assert!((ratio - 1.0).abs() < 0.02, "{primitive:?} {size_bytes} B: {ratio}");
+            assert!((found.flows[0].in_flight / f64::from(outstanding) - 1.0).abs() < 1e-9);
+            let round_trip_ns = (size_bytes * u64::from(outstanding)) as f64 / found.flows[0].gbytes_per_s;
+            assert!(found.warm_up_ns > 2.9 * round_trip_ns, "{} ns", found.warm_up_ns);
+        }
+    }
+}
+
+#[test]
+fn a_warm_up_that_is_given_is_kept() {
+    let traffic = [request("host1", "A", Primitive::H2d, 65_536, 16)];
+    let found = run(&fabrex(), &traffic, Discipline::PerDestination);
+    assert_eq!(found.warm_up_ns, 50e3);
+    let ratio = over_littles_law(&traffic[0], &found.flows[0]);
+    assert!(ratio < 0.95, "the first requests are faster: {ratio}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Little's law holds of every flow, whatever is outstanding of it and of those beside it.
+    #[test]
+    fn littles_law_holds_of_flows_together(
+        sizes in proptest::collection::vec((1u64..=128, 1u32..=32, prop::sample::select(vec!["A", "C", "L"])), 1..4),
+    ) {
+        let traffic: Vec<Traffic> = sizes
+            .iter()
+            .map(|(packets, outstanding, device)| {
+                request("host1", device, Primitive::H2d, packets * 64, *outstanding)
+            })
+            .collect();
+        let bytes = sizes.iter().map(|(packets, outstanding, _)| packets * 64 * u64::from(*outstanding));
+        let found = steady(&traffic, 2.0 * bytes.sum::<u64>() as f64 + 200e3);
+        for (traffic, flow) in traffic.iter().zip(&found.flows) {
+            let ratio = over_littles_law(traffic, flow);
+            prop_assert!((ratio - 1.0).abs() < 0.02, "{ratio} of {traffic:?}");
         }
     }
 }

@@ -38,10 +38,12 @@ class Experiment(Part):
     """Its values."""
     discipline: Discipline = "per-destination"
     """What has credits of its own at every port."""
-    warm_up_us: Microseconds = 50.0
-    """What is not counted at the beginning."""
+    warm_up_us: Microseconds | None = None
+    """What is not counted at the beginning; absent: until every request in flight has come back three times, from
+    50 us to 100 ms."""
     duration_us: Microseconds = 200.0
-    """What is counted after that."""
+    """What is counted after that; without `warm_up_us`, at least: counting ends when the slowest request has come
+    back once more."""
 
     @model_validator(mode="after")
     def _sweep_exists(self) -> Self:

@@ -20,7 +20,8 @@ pub(super) struct State {
     pub(super) engines: Vec<Option<Engine>>,
     /// Of each node: of a device, what others see of it through its BARs; of a host, the way to its other sockets.
     pub(super) sides: Vec<Side>,
-    pub(super) counting_from: Picoseconds,
+    /// None while nothing is counted.
+    pub(super) counting_from: Option<Picoseconds>,
     /// What has arrived since it was last taken; none where nobody asks.
     pub(super) arrivals: Option<Vec<Arrival>>,
 }
@@ -131,7 +132,7 @@ impl State {
     }
 
     pub(super) fn count(&mut self, now: Picoseconds, number: u32, bytes: u16) {
-        if now >= self.counting_from {
+        if self.counting_from.is_some_and(|from| now >= from) {
             self.flow_mut(number).delivered_bytes += u64::from(bytes);
         }
     }

@@ -1,0 +1,39 @@
+"""Little's law as a check of flows: requests in flight are their rate times their latency.
+
+It holds of every flow that is steady, whatever the fabric. Where it does not hold, the averages are those of a
+start, or of too few requests: the first requests meet empty queues, and so are faster than all later ones.
+"""
+
+from collections.abc import Hashable
+
+import pandas as pd
+
+MOST_PERCENT = 2.0
+"""How far the requests in flight may be from rate times latency, in percent of them."""
+
+
+def departures(flows: pd.DataFrame) -> pd.Series:
+    """What says that a flow is not steady, in words; None for a flow that is, and for one without requests.
+
+    Args:
+        flows: One row per flow with `size_bytes`, `gbytes_per_s`, `requests`, `average_ns` and `in_flight`;
+            without `in_flight` there are no departures.
+    """
+    needed = flows.reindex(columns=["size_bytes", "gbytes_per_s", "requests", "average_ns", "in_flight"])
+    found = [_departure(row) for row in needed.astype(float).to_dict("records")]
+    return pd.Series(found, flows.index, dtype=object)
+
+
+def _departure(flow: dict[Hashable, float]) -> str | None:
+    in_flight = flow["in_flight"]
+    if not in_flight > 0:
+        return None
+    if not flow["requests"] > 0:
+        return "no request came back in the counted time: lengthen it"
+    expected = flow["gbytes_per_s"] / flow["size_bytes"] * flow["average_ns"]
+    if abs(expected / in_flight - 1) * 100 <= MOST_PERCENT:
+        return None
+    return (
+        f"not steady: {in_flight:.4g} in flight, but rate x latency = {expected:.4g} (Little's law): lengthen the "
+        "warm-up or the counted time"
+    )
