@@ -11,12 +11,13 @@ from typing import Literal, Protocol, Self, TypeAlias
 import pandas as pd
 from pydantic import Field, model_validator
 
-from pcielab.errors import found_in
 from pcielab.library import shipped
+from pcielab.library.message_profiles import recorded_messages
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.validation import read_as
 from pcielab.store import Store
+from pcielab.store.flows import flow_table
 
 MOST_ERROR_PERCENT = 5.0
 """How far a latency or a bandwidth may be off, in percent, before its deviation has to be explained."""
@@ -60,19 +61,8 @@ class MessageSelection(Part):
 Selection: TypeAlias = FlowSelection | MessageSelection
 
 
-class EstimateSelection(Part):
-    """What the paper's estimator says of a flow."""
-
-    flows: str
-    """The set of flows, in the file of the fabric."""
-    flow: str
-    """The flow."""
-    published: float
-    """The paper's own estimate, GB/s."""
-
-
 class ModelSelection(Part):
-    """What the closed forms say of a message, on the link that the run's profile was measured on."""
+    """What the closed forms say of a message, by the profile in the run's manifest and on its link."""
 
     size_bytes: int
     """Payload."""
@@ -101,8 +91,8 @@ class PublishedValue(Part):
     """What that is set against."""
     read_as: ReadAs = "value"
     """How: `rise` in percent, `difference`, or `ratio`; without `over`, `percent` of 1."""
-    estimate: EstimateSelection | None = None
-    """The paper's estimate of the same."""
+    estimate: float | None = None
+    """The paper's own estimate of the flow that is compared, GB/s; ours is of the flows of the run's own test."""
     modelled: ModelSelection | None = None
     """What closed forms say of it."""
     at_least: bool = False
@@ -113,6 +103,12 @@ class PublishedValue(Part):
     """What of the paper it does not go together with: shown, and no target."""
     why: str | None = None
     """The name of the reason, among `reasons`, why the simulation is further off than it may be."""
+
+    @model_validator(mode="after")
+    def _estimates_are_of_one_flow(self) -> Self:
+        if self.estimate is not None and not (len(self.of) == 1 and isinstance(self.of[0], FlowSelection)):
+            raise ValueError(f"estimate = {self.estimate}: give one flow in `of`, the one that is estimated")
+        return self
 
     @model_validator(mode="after")
     def _two_sides(self) -> Self:
@@ -220,9 +216,9 @@ class _FlowNumbers:
         tests = store.tests[["id", "family", "series", "value"]]
         self._rows = tests.merge(flows, left_on="id", right_on="test", suffixes=("_swept", ""))
         self._rows["flow"] = self._rows["subject"].str.removeprefix("flow ")
-        self._path = store.path
-        self._fabric = str((store.manifest.get("system") or {}).get("name"))
-        self._known: dict[str, dict[str, float]] = {}
+        self._store = store
+        self._asked = flow_table(store)
+        self._estimates: dict[int, dict[str, float]] = {}
 
     def of(self, wanted: Selection) -> pd.Series:
         rows = self._rows
@@ -238,18 +234,27 @@ class _FlowNumbers:
         return rows[chosen].set_index("value_swept")["value"]
 
     def estimated(self, one: PublishedValue) -> float:
-        from pcielab.fabric.estimate import estimate
-        from pcielab.library.fabrics.load import load
-
-        wanted = one.estimate
-        if wanted is None:
+        if one.estimate is None or not isinstance(one.of[0], FlowSelection):
             return float("nan")
-        if wanted.flows not in self._known:
-            with found_in(self._path):
-                fabric = load(self._fabric)
-            shares = estimate(fabric, fabric.flows(wanted.flows)).flows
-            self._known[wanted.flows] = dict(zip(shares["flow"], shares["gbytes_per_s"], strict=True))
-        return self._known[wanted.flows][wanted.flow]
+        wanted, asked = one.of[0], self._asked
+        tests = asked["id"][(asked["family"] == wanted.family) & (asked["experiment"] == wanted.series)]
+        if tests.empty:
+            return float("nan")
+        return self._estimated(int(tests.iloc[0])).get(wanted.flow, float("nan"))
+
+    def _estimated(self, test: int) -> dict[str, float]:
+        """What the flows of a test get by the estimator, on the fabric of the manifest."""
+        from pcielab.fabric.estimate import estimate
+        from pcielab.library.fabrics.load import check_ends, recorded
+
+        if test not in self._estimates:
+            where = str(self._store.path)
+            fabric = recorded(self._store.manifest, where)
+            flows = self._asked[self._asked["id"] == test].rename(columns={"flow": "name"})
+            flows = flows.reindex(columns=["name", "source", "destination", "standalone_gbytes_per_s"])
+            shares = estimate(fabric, check_ends(fabric, flows, f"{where}: test {test}")).flows
+            self._estimates[test] = dict(zip(shares["flow"], shares["gbytes_per_s"], strict=True))
+        return self._estimates[test]
 
 
 class _MessageNumbers:
@@ -260,8 +265,7 @@ class _MessageNumbers:
         plain = tests["generation"].isna() & (tests["cores"] == 1) & (tests["pressure"] == 0)
         columns = ["id", "family", "way", "size_bytes"]
         self._rows = tests[plain][columns].merge(store.scalar_rows, left_on="id", right_on="test")
-        self._path = store.path
-        self._profile = str((store.manifest.get("messages") or {}).get("name"))
+        self._store = store
 
     def of(self, wanted: Selection) -> pd.Series:
         rows = self._rows
@@ -278,8 +282,7 @@ class _MessageNumbers:
             return float("nan")
         from pcielab import model
 
-        with found_in(self._path):
-            profile = model.load_message_profile(self._profile)
+        profile = recorded_messages(self._store.manifest, str(self._store.path))
         answer = model.messages(profile, [wanted.size_bytes])[0]
         found = getattr(getattr(answer, wanted.way) if wanted.way else answer, wanted.metric)
         return float(_READINGS[one.read_as](pd.Series([float(found)]), pd.Series([1.0])).iloc[0])

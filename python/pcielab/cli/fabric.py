@@ -379,7 +379,7 @@ def _say_unsteady(table: "pd.DataFrame") -> None:
     """Name the flows of a suite that are not steady; the rest are counted."""
     found = table[table["note"].notna()] if "note" in table else table.head(0)
     for row in found.head(_SHOWN_UNSTEADY).to_dict("records"):
-        swept = "" if row.get("value") is None else f", {row['sweep']} = {row['value']:g}"
+        swept = "" if not isinstance(row.get("sweep"), str) else f", {row['sweep']} = {row['value']:g}"
         typer.echo(
             f"{row['family']}, {row['experiment']}{swept}: flow {named(row['flow'])}: {row['note']}", err=True
         )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pcielab import _core
 from pcielab.fabric.answers import InfluenceRow, RoundTables
-from pcielab.library.fabrics.load import Fabric
+from pcielab.library.fabrics.load import Fabric, RecordedFabric
 
 Method: TypeAlias = Literal["ecr", "max-min"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -30,8 +30,8 @@ class Estimate:
     edges: pd.DataFrame
 
 
-def estimate(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") -> Estimate:
-    """Estimate what each of `flows` (see `Fabric.flows`) gets.
+def estimate(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, method: Method = "max-min") -> Estimate:
+    """Estimate what each of `flows` (see `Fabric.flows`) gets, on a fabric of a file or of a run's manifest.
 
     Raises:
         InputError: A flow cannot exist; the message names it.
@@ -70,8 +70,8 @@ def influences(fabric: Fabric, flows: pd.DataFrame, method: Method = "max-min") 
     return pd.DataFrame(rows, columns=list(InfluenceRow.__annotations__))
 
 
-def _arguments(fabric: Fabric, flows: pd.DataFrame) -> tuple[str, bytes, bytes, bytes, list[str]]:
-    nodes = pd.Index([node.name for node in fabric.file.node])
+def _arguments(fabric: Fabric | RecordedFabric, flows: pd.DataFrame) -> tuple[str, bytes, bytes, bytes, list[str]]:
+    nodes = pd.Index(fabric.node_names)
     ends = [
         nodes.get_indexer(pd.Index(flows[key])).astype(np.uint32).tobytes() for key in ("source", "destination")
     ]

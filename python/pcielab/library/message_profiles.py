@@ -5,9 +5,12 @@ are those of the system that the profile names.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, TypeAdapter
 
 from pcielab import _core
 from pcielab.errors import found_in
@@ -18,7 +21,9 @@ from pcielab.library.message_parts import MessageTimes
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.part import Name, Title
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.validation import read_as
+from pcielab.library.validation import checked, read_as
+
+_LINK = TypeAdapter(Link)
 
 
 class MessageProfile(MessageTimes):
@@ -67,6 +72,33 @@ class MessageProfile(MessageTimes):
         """The profile as the compiled half takes it."""
         fields = self.model_dump(mode="json", exclude={"title", "provenance", "system", "address_bits"})
         return {"link": asdict(self.link), **fields}
+
+
+class RecordedMessages(MessageTimes):
+    """A profile of messages as the manifest of a run has it, with its link: whatever file it came from."""
+
+    link: Annotated[Link, BeforeValidator(_LINK.validate_python)]
+    """The link that the times were measured on."""
+
+    def as_question(self) -> dict[str, Any]:
+        """The profile as the compiled half takes it."""
+        return {"link": asdict(self.link), **self.model_dump(mode="json", exclude={"link"})}
+
+
+def recorded_messages(manifest: Mapping[str, Any], where: str) -> RecordedMessages:
+    """The profile of messages that a manifest has.
+
+    Args:
+        manifest: Of a run of messages.
+        where: What to name in the error.
+
+    Raises:
+        InputError: The manifest has none, or one that is wrong; names the key.
+    """
+    profile = checked(RecordedMessages, manifest.get("messages"), f"{where}: messages")
+    with found_in(f"{where}: messages"):
+        _core.model_check_messages(json.dumps(profile.as_question()))
+    return profile
 
 
 def shipped_message_profiles() -> list[str]:

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.link import Link
-from pcielab.library.message_profiles import MessageProfile
+from pcielab.library.message_profiles import MessageProfile, RecordedMessages
 from pcielab.model.answers import Crossings, Loopback, Messages
 from pcielab.model.link import Accounting
 from pcielab.model.questions import model_json, question_json
@@ -19,7 +19,7 @@ _LOOPBACKS = TypeAdapter(list[Loopback | None])
 
 
 def messages(
-    profile: MessageProfile,
+    profile: MessageProfile | RecordedMessages,
     payloads_bytes: Sequence[int],
     *,
     link: Link | None = None,
@@ -40,14 +40,19 @@ def messages(
 
 
 def crossings(
-    profile: MessageProfile, *, link: Link | None = None, accounting: Accounting = Accounting.SPEC
+    profile: MessageProfile | RecordedMessages,
+    *,
+    link: Link | None = None,
+    accounting: Accounting = Accounting.SPEC,
 ) -> Crossings:
     """From which payload on descriptor DMA beats write-combined stores, by latency, bandwidth and CPU time."""
     question = _question(profile, [], link, 0, accounting)
     return _CROSSINGS.validate_json(_core.model_message_crossings(question))[0]
 
 
-def loopback(profile: MessageProfile, packets_bytes: Sequence[int], *, link: Link | None = None) -> list[Loopback]:
+def loopback(
+    profile: MessageProfile | RecordedMessages, packets_bytes: Sequence[int], *, link: Link | None = None
+) -> list[Loopback]:
     """The latency of packets written by stores, looped back and returned by DMA.
 
     Raises:
@@ -62,7 +67,7 @@ def loopback(profile: MessageProfile, packets_bytes: Sequence[int], *, link: Lin
 
 
 def _question(
-    profile: MessageProfile,
+    profile: MessageProfile | RecordedMessages,
     payloads_bytes: Sequence[int],
     link: Link | None,
     flushes: int,

@@ -7,6 +7,7 @@ there says what the machine had done before.
 """
 
 import csv
+import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,12 +15,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pcielab.analysis.calibrate.facts import CARDS
+from pcielab.analysis.compare import Difference, differences
 from pcielab.errors import InputError
 from pcielab.formats.importers.pcie_bench.distributions import FORMS, Section, sections_of
 from pcielab.formats.importers.pcie_bench.rows import read_rows
 from pcielab.formats.importers.pcie_bench.text import read_text
 from pcielab.formats.published import CACHE_STATES, FAMILIES, NFP6000_TIMER
 from pcielab.library.input_files import read_text_roughly
+from pcielab.library.profiles import resolve
 from pcielab.library.suites import Suite, load_suite
 from pcielab.store import Store, open_store
 from pcielab.store.identity import Identity, identity
@@ -33,6 +36,7 @@ REFRESH_FAMILY = "lat_dma_details"
 """The one distribution of a pack."""
 
 EXACT, _ROUGH = 0.004, 0.02
+_SHOWN_DIFFERENCES = 3
 _EXACT_READS_BYTES = (64, 512)
 
 _CACHE_WORDS = {state: word for word, state in CACHE_STATES.items()}
@@ -217,17 +221,34 @@ def _of_store(path: Path) -> _Found:
 
 
 def _require_known_card(store: Store) -> None:
-    """Refuse a run of another card: its constants are not known.
+    """Refuse a run of a device whose constants are not those that calibration knows, whatever it is called.
 
     Raises:
-        InputError: The store says that it is of another.
+        InputError: The store says that it is of another device; names the keys that differ.
     """
-    card = ((store.manifest.get("system") or {}).get("device") or {}).get("name")
-    if card is not None and card not in CARDS:
-        raise InputError(
-            f"{store.path}: is a run of the card {shown(str(card))}: calibration knows the constants of the "
-            f"NFP-6000 ({', '.join(CARDS)}) only"
-        )
+    device = (store.manifest.get("system") or {}).get("device")
+    if not device:
+        return
+    name = str(device.get("name"))
+    apart = {card: _apart(card, device) for card in CARDS}
+    if not all(apart.values()) and ("dma" in device or name in CARDS):
+        return
+    nearest = min(CARDS, key=lambda card: len(apart[card]))
+    keys = [str(one) for one in apart[nearest][:_SHOWN_DIFFERENCES]]
+    more = len(apart[nearest]) - len(keys)
+    listed = ", ".join([*keys, f"{more} more"] if more > 0 else keys)
+    raise InputError(
+        f"{store.path}: its device {shown(name)} is not the shipped {nearest} ({listed}): calibration knows the "
+        f"constants of the NFP-6000 ({', '.join(CARDS)}) only"
+    )
+
+
+def _apart(card: str, device: dict[str, Any]) -> list[Difference]:
+    """In what a device of a manifest is not the shipped one; a key that the manifest lacks says nothing."""
+    shipped = json.loads(resolve("hsw2620", [f"device={card}"]).to_json())["device"]
+    return [
+        one for one in differences({"device": shipped}, {"device": device}) if one.b is not None or one.a is None
+    ]
 
 
 def _placed(suite: Suite, records: list[dict[str, Any]]) -> tuple[list[Row], int]:

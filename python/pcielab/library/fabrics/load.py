@@ -1,8 +1,10 @@
 """Finding, reading and checking fabrics and their flows."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -34,9 +36,14 @@ class Fabric:
         """One line for people."""
         return self.file.title
 
+    @property
+    def node_names(self) -> list[str]:
+        """The names of its nodes, in order."""
+        return [node.name for node in self.file.node]
+
     def to_json(self) -> str:
         """The fabric as canonical JSON, as the compiled half takes it."""
-        return json.dumps(self.file.description(), sort_keys=True, separators=(",", ":"))
+        return canonical(self.file.description())
 
     def flows(self, chosen: str | None = None) -> pd.DataFrame:
         """A set of flows as a frame, one row each, with the columns of `Flow`.
@@ -64,6 +71,50 @@ class Fabric:
         )
 
 
+@dataclass(frozen=True)
+class RecordedFabric:
+    """A fabric as the manifest of a run describes it.
+
+    Attributes:
+        description: `system.fabric` of the manifest.
+    """
+
+    description: dict[str, Any]
+
+    @property
+    def node_names(self) -> list[str]:
+        """The names of its nodes, in order."""
+        return [str(node["name"]) for node in self.description["nodes"]]
+
+    def to_json(self) -> str:
+        """The fabric as canonical JSON, as the compiled half takes it."""
+        return canonical(self.description)
+
+
+def canonical(description: dict[str, Any]) -> str:
+    """A description of a fabric as canonical JSON."""
+    return json.dumps(description, sort_keys=True, separators=(",", ":"))
+
+
+def recorded(manifest: Mapping[str, Any], where: str) -> RecordedFabric:
+    """The fabric that a manifest describes, whatever file it came from.
+
+    Args:
+        manifest: Of a run of a fabric.
+        where: What to name in the error.
+
+    Raises:
+        InputError: The manifest describes none, or one that cannot be.
+    """
+    description = (manifest.get("system") or {}).get("fabric")
+    if not isinstance(description, dict):
+        raise InputError(f"{where}: the manifest has no `system.fabric`: give a run of `pcielab fabric run`")
+    fabric = RecordedFabric(description)
+    with found_in(f"{where}: system.fabric"):
+        _core.fabric_check(fabric.to_json())
+    return fabric
+
+
 def names() -> list[str]:
     """The shipped fabrics."""
     return list(shipped.profile_files("fabric"))
@@ -82,9 +133,9 @@ def load(name_or_path: str) -> Fabric:
     return fabric
 
 
-def check_ends(fabric: Fabric, flows: pd.DataFrame, where: str) -> pd.DataFrame:
+def check_ends(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, where: str) -> pd.DataFrame:
     """The flows, if their ends are nodes of the fabric."""
-    nodes = pd.Index([node.name for node in fabric.file.node])
+    nodes = pd.Index(fabric.node_names)
     for key in ("source", "destination"):
         wrong = ~flows[key].isin(nodes)
         if wrong.any():

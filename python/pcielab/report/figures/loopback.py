@@ -1,18 +1,21 @@
 """Figure 2 of the pcie-bench paper: how much of the latency of a looped packet is PCIe's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import altair as alt
 import pandas as pd
 
 from pcielab import model
+from pcielab.library.message_profiles import RecordedMessages, recorded_messages
 from pcielab.report.figures.frame import Figure, panels, titled
 from pcielab.report.run import MODELLED, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.series import DASH_LEGEND
 
 _PROFILE = "exanic-2018"
+_Profile: TypeAlias = model.MessageProfile | RecordedMessages
 _SIZES = range(64, 1501, 4)
 _GENERATIONS = (3, 4, 5, 6)
 _PARTS = {"total_ns": f"NIC, round trip · {MODELLED}", "pcie_ns": f"PCIe's part · {MODELLED}"}
@@ -21,8 +24,7 @@ _PARTS = {"total_ns": f"NIC, round trip · {MODELLED}", "pcie_ns": f"PCIe's part
 def modelled_loopback(sources: Sources) -> Figure:
     """The latency of packets written by stores, looped back and returned by DMA, and PCIe's part (figure 2).
 
-    Everything in it is modelled, from one point of the paper's measurement; the runs only say that its machine is
-    what they are about.
+    Everything in it is modelled, from one measured point: that of the profile in the manifest of each run.
 
     Args:
         sources: runs, one of them of messages on a machine whose loopback was measured.
@@ -30,20 +32,32 @@ def modelled_loopback(sources: Sources) -> Figure:
     Raises:
         MissingDataError: no run is.
     """
-    profiles = [run.manifest.get("messages") or {} for run in runs_of(sources)]
-    if not any(profile.get("loopback") for profile in profiles):
+    runs = [run for run in runs_of(sources) if (run.manifest.get("messages") or {}).get("loopback")]
+    profiles: list[RecordedMessages] = []
+    for run in runs:
+        profile = recorded_messages(run.manifest, str(run.store.path))
+        profiles += [] if profile in profiles else [profile]
+    if not profiles:
         raise MissingDataError(
             "a run of messages on a machine with a measured loopback (pcielab run --suite kpio --profile "
             "exanic-2018)"
         )
-    return loopback()
+    return _drawn(profiles)
 
 
 def loopback() -> Figure:
-    """The same, of which no run is needed."""
-    profile = model.load_message_profile(_PROFILE)
-    links = [replace(profile.link, generation=number, flit_mode=None) for number in _GENERATIONS]
-    data = pd.concat([_curves(profile, link) for link in links], ignore_index=True)
+    """The same of the shipped profile, of which no run is needed."""
+    return _drawn([model.load_message_profile(_PROFILE)])
+
+
+def _drawn(profiles: Sequence[_Profile]) -> Figure:
+    """A row of panels, one for each link, of each profile."""
+    curves = [
+        _curves(profile, replace(profile.link, generation=number, flit_mode=None), named=len(profiles) > 1)
+        for profile in profiles
+        for number in _GENERATIONS
+    ]
+    data = pd.concat(curves, ignore_index=True)
     tooltip = [
         alt.Tooltip("part:N"),
         alt.Tooltip("packet_bytes:Q", title="packet (B)"),
@@ -63,7 +77,7 @@ def loopback() -> Figure:
     )
     names = list(dict.fromkeys(data["link"]))
     figure = panels([lines], data, "link", columns=names)
-    note = f"{MODELLED} with {_PROFILE}, from the measured 1000 ns (900 of them PCIe) at 128 B"
+    note = f"{MODELLED} with {'; '.join(map(_measured, profiles))}"
     findings = [*_findings(data)]
     return titled(
         figure, "Figure 2: latency of a looped packet, and PCIe's part in it", [], note, findings=findings
@@ -78,10 +92,22 @@ def _findings(data: pd.DataFrame) -> Iterator[str]:
         yield f"{link}: PCIe is {shares}."
 
 
-def _curves(profile: model.MessageProfile, link: model.Link) -> pd.DataFrame:
+def _measured(profile: _Profile) -> str:
+    """The point that everything follows from."""
+    point = profile.loopback
+    if point is None:
+        return profile.name
+    return (
+        f"{profile.name}, from the measured {point.total_ns:g} ns ({point.pcie_ns:g} of them PCIe) at "
+        f"{point.measured_packet_bytes} B"
+    )
+
+
+def _curves(profile: _Profile, link: model.Link, *, named: bool) -> pd.DataFrame:
+    prefix = f"{profile.name}, " if named else ""
     rows = [
         {
-            "link": f"Gen{link.generation} x{link.lanes}",
+            "link": f"{prefix}Gen{link.generation} x{link.lanes}",
             "packet_bytes": answer.packet_bytes,
             "part": title,
             "latency_ns": getattr(answer, part),

@@ -1,0 +1,317 @@
+"""What commands say of a run comes from its manifest: the name of a profile decides nothing.
+
+Each kind of profile is copied three times: under another name, with another value, and with both. A command must
+say the same of two runs that differ in the name alone, and something else of two that differ in a value. Looking a
+profile up by its name breaks both: it finds nothing, or the shipped file.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from pcielab import InputError, model
+from pcielab.analysis.published_values import compare_with_published
+from pcielab.library import shipped
+from pcielab.library.fabrics.load import recorded
+from pcielab.library.message_profiles import load_message_profile, recorded_messages
+from pcielab.store import open_store
+from shell import pcielab, succeed
+
+PROFILES = shipped.directory("profiles")
+TRANSFERS = """
+name = "small"
+title = "One bandwidth and one latency"
+[provenance]
+source = "Invented for a test"
+[[group]]
+family = "bw_dma_sz_sweep"
+tests = ["BW_DMA_RD", "BW_DMA_RW"]
+sizes = [64, 512]
+windows = ["8K"]
+caches = ["host-warm"]
+patterns = ["random"]
+transactions = 3000
+loop = ["test", "size"]
+[[group]]
+family = "lat_dma_sizes"
+tests = ["LAT_DMA_RD"]
+sizes = [64, 512]
+windows = ["8K"]
+caches = ["host-warm"]
+patterns = ["random"]
+transactions = 3000
+loop = ["test", "size"]
+"""
+MESSAGES = """
+name = "kpio"
+title = "The tests of the paper's table 1"
+[provenance]
+source = "Invented for a test"
+[[group]]
+family = "message_latency_sizes"
+loop = ["way", "size"]
+ways = ["uncached", "write-combined", "descriptors"]
+sizes = [20, 64]
+pace = "alone"
+messages = 4
+"""
+FLOWS = """
+name = "rpciebench"
+title = "The flows of the paper's table 2"
+fabric = "fabrex-u55c"
+[provenance]
+source = "Invented for a test"
+[[experiment]]
+family = "table2-validation"
+series = "HS is full"
+flows = [
+    { name = "H->C", source = "host1", destination = "C", standalone_gbytes_per_s = 8.51 },
+    { name = "H->A", source = "host1", destination = "A", standalone_gbytes_per_s = 7.21 },
+    { name = "C->B", source = "C", destination = "B", standalone_gbytes_per_s = 1.76 },
+]
+[[experiment]]
+family = "fig3-one-way"
+series = "one way"
+flows = [
+    { name = "local", source = "host1", destination = "L", primitive = "mmio-write", size_bytes = 64 },
+    { name = "remote", source = "host1", destination = "A", primitive = "mmio-write", size_bytes = 64 },
+]
+"""
+TRANSFER_RUN = ("run", "--suite", "suite.toml")
+SYSTEM = """
+name = "bench"
+title = "A system of mine"
+base = "hsw2620"
+{key} = "profile.toml"
+[provenance]
+source = "Invented for a test"
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A kind of profile.
+
+    Attributes:
+        file: The shipped file that is copied.
+        edit: What of its text is replaced, and by what.
+        run: The command that runs the copy, which is `profile.toml`.
+        suite: The suite of that command.
+        key: The key of a system that names the copy, if it is a part of one.
+        says: Commands that take the run; the second part is a file that they write, if that is what they do.
+    """
+
+    file: str
+    edit: tuple[str, str]
+    run: tuple[str, ...]
+    says: Mapping[tuple[str, ...], str]
+    suite: str = ""
+    key: str = ""
+    everywhere: Mapping[tuple[str, ...], str] = field(
+        default_factory=lambda: {
+            ("report", "run.db", "-o", "run.html"): "run.html",
+            ("compare", "run.db", "run.db", "--format", "csv"): "",
+            ("export", "csv", "run.db", "-o", "run.csv"): "run.csv",
+            ("export", "json", "run.db", "-o", "run.json"): "run.json",
+        }
+    )
+
+    @property
+    def name(self) -> str:
+        """The name of the shipped profile."""
+        return Path(self.file).stem
+
+    @property
+    def other_name(self) -> str:
+        """Another name, as long: what is cut to a length is cut at the same place."""
+        return "q" * len(self.name)
+
+    @property
+    def commands(self) -> dict[tuple[str, ...], str]:
+        """All commands that take a run of it."""
+        return {**self.everywhere, **self.says}
+
+
+OF_PARTS = {("explain", "run.db", "--format", "csv"): ""}
+OF_TRANSFERS = {
+    **OF_PARTS,
+    ("explain", "run.db", "run.db", "--format", "csv"): "",
+    ("findings", "run.db", "--format", "csv"): "",
+    ("export", "pcie-bench", "run.db", "-o", "folder"): "folder",
+}
+OF_CARDS = {**OF_PARTS, ("calibrate", "run.db", "-o", "twin.toml"): ""}
+VALIDATED = {
+    ("suites", "validate", "run.db", "--format", "csv"): "",
+    ("fabric", "validate", "run.db", "--format", "csv"): "",
+}
+ON_PROFILE = (*TRANSFER_RUN, "--profile", "profile.toml")
+ON_SYSTEM = (*TRANSFER_RUN, "--profile", "system.toml")
+KINDS = {
+    "system": Kind(
+        "systems/hsw2620.toml", ('read_ns" = 305.33', 'read_ns" = 405.33'), ON_PROFILE, OF_TRANSFERS, TRANSFERS
+    ),
+    "host": Kind(
+        "hosts/hsw-e5-2620v3.toml",
+        ("[root_complex]\n", "[root_complex]\ncompletion_interval_ns = 60.0\n"),
+        *(ON_SYSTEM, OF_PARTS, TRANSFERS, "host"),
+    ),
+    "device": Kind(
+        "devices/nfp6000.toml", ("request_interval_ns = 63.73", "request_interval_ns = 93.73"),
+        *(ON_SYSTEM, OF_CARDS, TRANSFERS, "device"),
+    ),
+    "link": Kind("links/gen3-x8.toml", ("lanes = 8", "lanes = 4"), ON_SYSTEM, OF_PARTS, TRANSFERS, "link"),
+    "nic": Kind(
+        "nics/simple-nic.toml", ("bytes = 16", "bytes = 64"),
+        ("run", "--nic", "profile.toml", "--frames", "64,512"), {},
+    ),
+    "messages": Kind(
+        "pio/kpio-2012.toml", ("payload_ns = 1736.0", "payload_ns = 1800.0"),
+        *(ON_PROFILE, VALIDATED, MESSAGES),
+    ),
+    "loopback": Kind(
+        "pio/exanic-2018.toml", ("pcie_ns = 900.0", "pcie_ns = 800.0"), *(ON_PROFILE, VALIDATED, MESSAGES)
+    ),
+    "fabric": Kind(
+        "fabrics/fabrex-u55c.toml", ("down_gbytes_per_s = 11.55", "down_gbytes_per_s = 9.0"),
+        ("fabric", "run", "profile.toml", "--suite", "suite.toml"), VALIDATED, FLOWS,
+    ),
+}  # fmt: skip
+VARIANTS = ("as shipped", "renamed", "edited", "renamed and edited")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Kind, dict[str, Path]]:
+    """A kind, and a folder with a run of each variant."""
+    kind = KINDS[request.param]
+    folders = {}
+    for variant in VARIANTS:
+        folders[variant] = folder = tmp_path_factory.mktemp(variant.replace(" ", "-")) / "same"
+        folder.mkdir()
+        text = (PROFILES / kind.file).read_text(encoding="utf-8")
+        name, other = f'name = "{kind.name}"', f'name = "{kind.other_name}"'
+        assert (text.count(name), text.count(kind.edit[0]) > 0) == (1, True)
+        text = text.replace(name, other) if "renamed" in variant else text
+        text = text.replace(*kind.edit, 1) if "edited" in variant else text
+        (folder / "profile.toml").write_text(text, encoding="utf-8")
+        (folder / "suite.toml").write_text(kind.suite, encoding="utf-8")
+        (folder / "system.toml").write_text(SYSTEM.format(key=kind.key), encoding="utf-8")
+        ran = pcielab(*kind.run, "-o", "run.db", cwd=folder)
+        assert ran.exit_code == 0, ran.stderr
+        (folder / "profile.toml").unlink()
+        (folder / "system.toml").unlink()
+    return kind, folders
+
+
+@cache
+def said(kind: Kind, folder: Path) -> dict[tuple[str, ...], str]:
+    """What every command says of the run in a folder, but for names and times of day."""
+    found = {}
+    for command, written in kind.commands.items():
+        done = pcielab(*command, *(["--overwrite"] if "-o" in command else []), cwd=folder)
+        texts = [str(done.exit_code), done.stdout, done.stderr]
+        if written and done.exit_code == 0:
+            path = folder / written
+            files = sorted(path.rglob("*")) if path.is_dir() else [path]
+            texts += [_in_any_order(neutral(kind, file.read_text(encoding="utf-8")), file) for file in files]
+        found[command] = neutral(kind, "\n".join(texts))
+    return found
+
+
+def _in_any_order(text: str, file: Path) -> str:
+    """The text of a file; of a page, whose figures order their data by hashes, its parts in their own order."""
+    return "\n".join(sorted(re.split(r"[,<>{}]", text))) if file.suffix == ".html" else text
+
+
+def neutral(kind: Kind, text: str) -> str:
+    text = text.replace(kind.other_name, kind.name)
+    text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?([+]00:00|Z| UTC)?", "TIME", text)
+    return re.sub(r"data-[0-9a-f]{32}|view_[0-9a-f]{16}", "HASH", text)
+
+
+@pytest.mark.parametrize(
+    ("shipped_name", "own_name"), [("as shipped", "renamed"), ("edited", "renamed and edited")]
+)
+def test_a_name_decides_nothing(runs: tuple[Kind, dict[str, Path]], shipped_name: str, own_name: str) -> None:
+    kind, folders = runs
+    one, other = said(kind, folders[shipped_name]), said(kind, folders[own_name])
+    different = {
+        " ".join(command): next(
+            (a[:300], b[:300])
+            for a, b in zip_longest(one[command].split("\n"), other[command].split("\n"))
+            if a != b
+        )
+        for command in one
+        if one[command] != other[command]
+    }
+    assert different == {}
+
+
+def test_a_value_decides(runs: tuple[Kind, dict[str, Path]]) -> None:
+    kind, folders = runs
+    one, other = said(kind, folders["as shipped"]), said(kind, folders["edited"])
+    for command in (("report", "run.db", "-o", "run.html"), ("export", "json", "run.db", "-o", "run.json")):
+        assert one[command] != other[command]
+    assert not [command for command, text in other.items() if "defect" in text or "Traceback" in text]
+
+
+def test_no_command_fails_on_a_profile_of_ones_own(runs: tuple[Kind, dict[str, Path]]) -> None:
+    kind, folders = runs
+    shipped_says = said(kind, folders["as shipped"])
+    for command, text in said(kind, folders["renamed and edited"]).items():
+        # What is refused of a run of a shipped profile, for lack of rows, is refused of any.
+        expected = (
+            "2" if command[0] == "calibrate" and kind.key == "device" else shipped_says[command].split("\n")[0]
+        )
+        assert text.split("\n")[0] == expected, (command, text[:500])
+
+
+def validated(kind: str, profile: Path, text: str, suite: str) -> dict[tuple[str, str], float]:
+    """The estimates of `suites validate` for a run of a profile with this text."""
+    profile.write_text(text, encoding="utf-8")
+    suite_path = profile.with_name("suite.toml")
+    suite_path.write_text(suite, encoding="utf-8")
+    command = ("fabric", "run", profile) if kind == "fabric" else ("run", "--profile", profile)
+    succeed(*command, "--suite", suite_path, "-o", profile.with_suffix(".db"))
+    profile.unlink()
+    compared = compare_with_published(open_store(profile.with_suffix(".db")))
+    assert compared is not None
+    rows = compared.dropna(subset=["estimated"]).to_dict("records")
+    return {(row["source"], row["what"]): row["estimated"] for row in rows}
+
+
+def test_estimates_of_messages_are_those_of_the_runs_own_profile(tmp_path: Path) -> None:
+    text = (PROFILES / "pio/kpio-2012.toml").read_text(encoding="utf-8")
+    edited = text.replace("payload_ns = 1736.0", "payload_ns = 1800.0")
+    (tmp_path / "mine.toml").write_text(edited, encoding="utf-8")
+    [expected] = model.messages(load_message_profile(str(tmp_path / "mine.toml")), [64])
+    found = validated("messages", tmp_path / "mine.toml", edited, MESSAGES)
+    assert found["table 1", "64 B by descriptors"] == expected.descriptors.latency_ns == pytest.approx(1800)
+
+
+def test_estimates_of_flows_are_on_the_runs_own_fabric(tmp_path: Path) -> None:
+    text = (PROFILES / "fabrics/fabrex-u55c.toml").read_text(encoding="utf-8")
+    edited = text.replace("down_gbytes_per_s = 11.55", "down_gbytes_per_s = 9.0")
+    found = validated("fabric", tmp_path / "mine.toml", edited, FLOWS)
+    assert found["table 2-b", "HS is full, H->C"] == pytest.approx(4.5)
+    shipped_share = validated("fabric", tmp_path / "same.toml", text, FLOWS)["table 2-b", "HS is full, H->C"]
+    assert shipped_share == pytest.approx(5.775)
+
+
+def test_what_a_manifest_lacks_is_refused_by_its_key() -> None:
+    with pytest.raises(InputError, match=r"run.db: the manifest has no `system.fabric`"):
+        recorded({"system": {"name": "fabrex-u55c"}}, "run.db")
+    with pytest.raises(InputError, match=r"run.db: system.fabric: .*mps_bytes"):
+        recorded({"system": {"fabric": {"name": "fabrex-u55c"}}}, "run.db")
+    profile = load_message_profile("kpio-2012").as_question()
+    assert recorded_messages({"messages": profile}, "run.db").as_question() == profile
+    with pytest.raises(InputError, match=r"run.db: messages: missing key core|run.db: messages: core"):
+        recorded_messages({"messages": {key: value for key, value in profile.items() if key != "core"}}, "run.db")
+    with pytest.raises(InputError, match=r"run.db: messages"):
+        recorded_messages({"messages": profile | {"link": {"generation": 9}}}, "run.db")
+    with pytest.raises(InputError, match=r"run.db: messages"):
+        recorded_messages({}, "run.db")
