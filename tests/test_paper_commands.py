@@ -1,14 +1,15 @@
-"""`pcielab figure` and `pcielab findings`: the paper's figures and its table of findings, for any runs."""
+"""`pcielab figure`, `findings` and `paper numbers`: the paper's figures, table of findings, and numbers."""
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
 
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import load_suite
-from pcielab.paper import FIGURES
+from pcielab.paper import FIGURES, MACHINES, numbers
 from test_model_command import pcielab
 
 SMALL = """
@@ -107,3 +108,43 @@ def test_runs_that_show_nothing_are_refused_with_what_would(tmp_path: Path) -> N
     assert pcielab("run", "--test", "bw-wr", "-o", str(path)).exit_code == 0
     done = pcielab("findings", str(path))
     assert (done.exit_code, "fig8-fig9" in done.stderr) == (2, True)
+
+
+def test_numbers_about_machines_are_taken_of_the_papers_machines() -> None:
+    known = {system for systems in MACHINES.values() for system in systems}
+    for name, systems in MACHINES.items():
+        assert resolve(name).system.name in systems
+    for number in numbers():
+        assert number.systems <= known, number.says
+
+
+def test_numbers_of_a_section_say_what_they_allow_and_why_they_are_off(tmp_path: Path) -> None:
+    runs = str(tmp_path / "runs")
+    done = pcielab("paper", "numbers", "--section", "6.1", "--runs", runs, "--format", "json")
+    rows = {row["says"]: row for row in json.loads(done.stdout)}
+    slower = rows["how far the NFP's DMA is slower than the NetFPGA's at 64 B"]
+    assert (slower["published_low"], slower["allowed"]) == (100, 25)
+    assert slower["off_by"] == slower["ours"] - 100
+    commands = rows["how far its command path is slower than the NetFPGA's DMA at 64 B"]
+    assert (commands["published_low"], round(commands["ours"])) == (0, 48)
+    assert all(row["why"] for row in rows.values() if row["verdict"] == "explained")
+    assert all(abs(row["off_by"]) <= row["allowed"] for row in rows.values() if row["verdict"] == "within")
+    assert not [row for row in rows.values() if row["verdict"] == "off"]
+    table = pcielab("paper", "numbers", "--section", "6.1", "--runs", runs).stdout
+    assert "allowed" in table
+    assert "predictions are as close as their rows allow" in table
+
+
+def test_a_number_that_a_profile_was_given_is_no_prediction() -> None:
+    done = pcielab("paper", "numbers", "--section", "2")
+    assert "a looped packet of 128 B takes" in done.stdout
+    assert "1 numbers are inputs of a profile" in done.stdout
+    rows = json.loads(pcielab("paper", "numbers", "--section", "2", "--format", "json").stdout)
+    counted = [row for row in rows if row["verdict"] != "input"]
+    within = [row for row in counted if row["verdict"] == "within"]
+    assert f"{len(within)} of {len(counted)} predictions" in done.stdout
+
+
+def test_a_section_without_numbers_is_refused_with_those_that_have_some() -> None:
+    done = pcielab("paper", "numbers", "--section", "9")
+    assert (done.exit_code, "give one of 2, 3" in done.stderr) == (2, True)

@@ -34,6 +34,7 @@ COMMANDS = {
         "findings:findings",
         "What caches, NUMA and the IOMMU cost between runs, and what to do about it (table 2 of the paper).",
     ),
+    "paper": ("paper:app", "The numbers of the pcie-bench paper beside ours, and how far off each may be."),
     "compare": ("compare:compare", "Two runs side by side, and the size of their differences."),
     "import": ("imports:app", "Make a store from measurements taken elsewhere."),
     "export": ("exports:app", "Write a store in a format that other tools read."),

@@ -2,9 +2,10 @@
 
 Numbers about machines come from the runs that the paper's figures are made of (`pcielab figure`), which are kept
 in a working folder; numbers about links and NICs from the model, under the paper's own accounting.
+`suites/published/pcie-bench.toml` names these measures.
 """
 
-import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pcielab.model.link import Accounting, Ethernet
 from pcielab.paper.figures import run_of
 from pcielab.percentiles import percentile_of_counts
 from pcielab.report.selection import aligned, matching
+from pcielab.run.running import Progress, no_progress
 from pcielab.store import Store
 
 LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
@@ -97,6 +99,10 @@ class Modelled:
         """Last-level cache of a socket."""
         return resolve(system).system.host.llc.llc_bytes / (1 << 20)
 
+    def smallest_llc_mib(self, systems: Sequence[str]) -> float:
+        """The smallest last-level cache of a socket among some systems."""
+        return min(map(self.llc_mib, systems))
+
     def tests_of_the_suite(self) -> float:
         """Tests of a complete run."""
         return len(load_suite("paper").tests)
@@ -112,8 +118,9 @@ class Modelled:
 class Measures(Modelled):
     """All measures, over runs in a folder. Windows are bytes, changes percent."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, progress: Progress = no_progress) -> None:
         self._folder = folder
+        self._progress = progress
         folder.mkdir(parents=True, exist_ok=True)
 
     def take(self, measure: str, **given: Any) -> float:
@@ -123,6 +130,16 @@ class Measures(Modelled):
     def slower_than_netfpga_ns(self, system: str, size: int) -> float:
         """A DMA read on a system, less the same on the NetFPGA."""
         return self.read_ns(system, size, "median") - self._read("netfpga-hsw", "netfpga", size)["median"]
+
+    def commands_slower_than_netfpga_ns(self, system: str, size: int) -> float:
+        """A read by the command path of a system's card, less a DMA read on the NetFPGA."""
+        commands = self._row(system, "fig5", path="command", operation="lat-rd", size_bytes=size)
+        return float(commands["median"] - self._read("netfpga-hsw", "netfpga", size)["median"])
+
+    def share_of_model_percent(self, system: str, size: int) -> float:
+        """The bandwidth of a NetFPGA's DMA reads over that of the paper's model."""
+        row = self._row(system, "netfpga", operation="bw-rd", size_bytes=size)
+        return float(100 * row["bandwidth"] / self._transfer(size).read.gbps)
 
     def read_ns(self, system: str, size: int, metric: str) -> float:
         """A DMA read of a warm window."""
@@ -232,5 +249,4 @@ class Measures(Modelled):
 
     @cache  # noqa: B019 (one object for one process)
     def _store(self, system: str, suite: str) -> Store:
-        print(f"{system}, {suite}", file=sys.stderr)
-        return run_of(system, suite, self._folder)
+        return run_of(system, suite, self._folder, self._progress)
