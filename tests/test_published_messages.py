@@ -41,13 +41,14 @@ def test_every_number_is_met_or_has_its_reason(compared: pd.DataFrame) -> None:
 def test_the_traces_come_out_packet_by_packet(compared: pd.DataFrame) -> None:
     traces = compared[compared["source"].str.contains("figure [56]") & (compared["unit"] == "ns")]
     assert len(traces) == 13
-    assert set(traces["verdict"]) == {"within"}
+    assert set(traces["verdict"]) == {"within", "input"}
     assert traces["simulated"].notna().all()
+    assert traces["error"].abs().max() < 5
 
 
 def test_the_command_shows_them(run: Path) -> None:
     rows = json.loads(succeed("suites", "validate", run, "--format", "json").stdout)
-    assert {row["verdict"] for row in rows} == {"within", "explained"}
+    assert {row["verdict"] for row in rows} == {"within", "explained", "input", "not simulated"}
     table = succeed("suites", "validate", run).stdout
     assert "do not converge" in table
 

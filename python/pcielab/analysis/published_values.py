@@ -2,9 +2,11 @@
 
 The numbers of a suite stand in the folder `published` beside it, each with the figure, table or section that it is
 from and the rows of the suite that say the same. Nothing is left out because it does not fit: where the paper
-contradicts itself, the contradiction is shown, and where the simulation is off, the mechanism that is missing.
+contradicts itself, the contradiction is shown, and where the simulation is off, the mechanism that is missing. A
+number that a profile was given is no prediction: it is shown as such, and not counted.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Literal, Protocol, Self, TypeAlias
 
@@ -25,7 +27,10 @@ MOST_ERROR_POINTS = 3.0
 """The same for shares, in points of a percent."""
 COLUMNS = ("source", "what", "unit", "published", "simulated", "error", "of", "estimated", "verdict", "reason")
 
-ReadAs: TypeAlias = Literal["value", "percent", "rise", "difference", "ratio"]
+ReadAs: TypeAlias = Literal["value", "percent", "rise", "difference", "ratio", "peak"]
+Verdict: TypeAlias = Literal["within", "explained", "off", "input", "contradicted", "not simulated", "not run"]
+PREDICTIONS: tuple[Verdict, ...] = ("within", "explained", "off")
+"""The verdicts on what neither a profile was given nor the paper contradicts: they make the score."""
 
 
 class FlowSelection(Part):
@@ -81,7 +86,7 @@ class PublishedValue(Part):
     """What it is of."""
     published: float
     """The number."""
-    unit: Literal["ns", "GB/s", "Gb/s", "%", "1"]
+    unit: Literal["ns", "GB/s", "Gb/s", "%", "B", "1"]
     """Its unit; 1 for a ratio or a count."""
     last_digit: float = Field(default=0.0, ge=0)
     """What a one in its last digit is worth: half of it is no deviation."""
@@ -90,7 +95,8 @@ class PublishedValue(Part):
     over: Selection | None = None
     """What that is set against."""
     read_as: ReadAs = "value"
-    """How: `rise` in percent, `difference`, or `ratio`; without `over`, `percent` of 1."""
+    """How: `rise` in percent, `difference`, `ratio`, or `peak`, the value of the sweep at which the ratio is
+    largest; without `over`, `percent` of 1."""
     estimate: float | None = None
     """The paper's own estimate of the flow that is compared, GB/s; ours is of the flows of the run's own test."""
     modelled: ModelSelection | None = None
@@ -99,6 +105,8 @@ class PublishedValue(Part):
     """The paper says that it is more than the number."""
     at_most: bool = False
     """The paper says that it is less."""
+    given: bool = False
+    """Whether the profile, or the suite, has this number as its input, so that meeting it proves nothing."""
     contradiction: str | None = None
     """What of the paper it does not go together with: shown, and no target."""
     why: str | None = None
@@ -114,7 +122,7 @@ class PublishedValue(Part):
     def _two_sides(self) -> Self:
         if (self.over is None) != (self.read_as in ("value", "percent")):
             raise ValueError(
-                f"read_as = {self.read_as}: give `over` for rise, difference and ratio, and only then"
+                f"read_as = {self.read_as}: give `over` for rise, difference, ratio and peak, and only then"
             )
         return self
 
@@ -158,8 +166,8 @@ def compare_with_published(store: Store) -> pd.DataFrame | None:
     The columns are `COLUMNS`. The error is in percent, for shares in points (`of` says which), and NaN where
     there is nothing to compare; `estimated` is what the max-min estimator says of flows, and closed forms of
     messages, in the unit of the row; it is compared where nothing is simulated that says the same. The verdict is
-    `within`, `explained` (the reason names the missing mechanism), `contradicted` (the reason says by what),
-    `off`, or `not run`.
+    `within`, `explained` (the reason names the missing mechanism), `off`, `input` (a profile was given the number,
+    and gives it back), `contradicted` (by what of the paper, the reason says), `not simulated`, or `not run`.
     """
     known = published_values(str(store.manifest.get("suite")))
     needed = {"series", "value"} if store.kind == "fabric" else {"way", "size_bytes", "generation", "cores"}
@@ -168,6 +176,29 @@ def compare_with_published(store: Store) -> pd.DataFrame | None:
     found: _Numbers = _FlowNumbers(store) if store.kind == "fabric" else _MessageNumbers(store)
     rows = [_row(one, known, found) for one in known.value]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def score(compared: pd.DataFrame) -> str:
+    """How many predictions are met, in a sentence; what is no prediction is counted apart.
+
+    Args:
+        compared: What `compare_with_published` says.
+    """
+    counted = Counter(compared["verdict"])
+    predictions = sum(counted[verdict] for verdict in PREDICTIONS)
+    told = [f"{counted['within']} of {predictions} predictions are met"]
+    told += [f"{counted[verdict]} {words}" for verdict, words in _APART.items() if counted[verdict]]
+    return f"Of {len(compared)} numbers: {'; '.join(told)}."
+
+
+_APART: dict[Verdict, str] = {
+    "explained": "are missed, with the reason",
+    "off": "are missed, without a reason",
+    "input": "are inputs of the profile or the suite",
+    "contradicted": "are contradicted by the paper itself",
+    "not simulated": "are not simulated",
+    "not run": "are not in this run",
+}
 
 
 def deviations(store: Store, family: str) -> list[str]:
@@ -294,6 +325,7 @@ _READINGS: dict[ReadAs, Callable[[pd.Series, pd.Series], pd.Series]] = {
     "rise": lambda of, over: (of / over - 1) * 100,
     "difference": lambda of, over: of - over,
     "ratio": lambda of, over: of / over,
+    "peak": lambda of, over: pd.Series([float(str((of / over).idxmax()))]),
 }
 
 
@@ -322,7 +354,12 @@ def _row(one: PublishedValue, known: Published, found: _Numbers) -> dict[str, ob
     if one.at_most:
         error = max(error, 0.0)
     verdict = _verdict(one, simulated, error)
-    reasons = {"contradicted": one.contradiction, "explained": known.reasons.get(one.why or "")}
+    why = known.reasons.get(one.why or "")
+    reasons: dict[Verdict, str | None] = {
+        "contradicted": one.contradiction,
+        "explained": why,
+        "not simulated": why,
+    }
     return {
         "source": one.source,
         "what": one.what,
@@ -337,7 +374,9 @@ def _row(one: PublishedValue, known: Published, found: _Numbers) -> dict[str, ob
     }
 
 
-def _verdict(one: PublishedValue, simulated: float, error: float) -> str:
+def _verdict(one: PublishedValue, simulated: float, error: float) -> Verdict:
+    if not one.of and one.modelled is None:
+        return "not simulated"
     if one.contradiction is not None:
         return "contradicted"
     if one.of and simulated != simulated:
@@ -345,5 +384,5 @@ def _verdict(one: PublishedValue, simulated: float, error: float) -> str:
     rounding = one.last_digit / 2 * (1 if one.unit == "%" else 100 / abs(one.published))
     most = MOST_ERROR_POINTS if one.unit == "%" else MOST_ERROR_PERCENT
     if abs(error) <= most + rounding:
-        return "within"
+        return "input" if one.given else "within"
     return "off" if one.why is None else "explained"

@@ -13,6 +13,7 @@ from pcielab.library.shipped import SuiteKind
 
 if TYPE_CHECKING:
     from pcielab.fabric import FabricSuite
+    from pcielab.store import Store
 
 app = typer.Typer()
 
@@ -63,7 +64,8 @@ def validate(
     """Every number that a paper gives, beside the same of a run: simulated, estimated, error, and why.
 
     A latency or bandwidth is `within` if it is at most 5 % off, a share if it is at most 3 points off, rounding of
-    the published number allowed for. What is further off has its reason, or is `off`.
+    the published number allowed for. What is further off is `explained`, or is `off`. A number that the profile
+    was given is an `input`; it is no prediction, and the score leaves it out.
 
     For example:
 
@@ -75,7 +77,7 @@ def validate(
 
         pcielab suites validate experiments.db --format csv
     """
-    from pcielab.analysis.published_values import compare_with_published
+    from pcielab.analysis.published_values import compare_with_published, score
     from pcielab.store import open_store
 
     store = open_store(run_path)
@@ -85,12 +87,24 @@ def validate(
             f"{run_path}: of suite {store.manifest.get('suite')} no numbers are published: give a run of "
             "`pcielab run --suite kpio`, or of `pcielab fabric run fabrex-u55c --suite rpciebench`"
         )
+    _say_unsteady(store)
     if output_format is not Format.TABLE:
         print_frame(compared, output_format)
         return
     print_frame(compared.drop(columns=["reason"]), output_format, "Published and simulated")
     for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
         typer.echo(f"{len(rows)} {verdict}: {reason}")
+    typer.echo(score(compared))
+
+
+def _say_unsteady(store: "Store") -> None:
+    """Warn where averages of flows are not those of a steady state."""
+    from pcielab.store.flows import flow_table
+
+    flows = flow_table(store) if store.kind == "fabric" else None
+    if flows is not None and "note" in flows:
+        count = int(flows["note"].notna().sum())
+        typer.echo(f"{count} flows are not steady: see `note` in `pcielab export csv`", err=True)
 
 
 def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:

@@ -92,7 +92,8 @@ class Compared:
         number: What the paper says.
         ours: Ours, in its unit.
         off_by: How far ours is from it; 0 inside a range.
-        verdict: `within` what its row allows, `explained`, `off`, or `input`: a profile was given it.
+        verdict: `within` what its row allows, `explained`, `off`, or `input`: a profile was given it, and gives it
+            back.
     """
 
     number: Number
@@ -103,7 +104,7 @@ class Compared:
     @property
     def why(self) -> str:
         """Why ours is off, where it is."""
-        return "" if self.verdict == "within" else self.number.why
+        return self.number.why if self.verdict == "explained" else ""
 
 
 def numbers(section: str | None = None) -> list[Number]:
@@ -147,10 +148,8 @@ def _off_by(number: Number, ours: float) -> float:
 
 
 def _verdict(number: Number, off_by: float) -> Verdict:
-    if number.given:
-        return "input"
     if abs(off_by) <= number.off:
-        return "within"
+        return "input" if number.given else "within"
     return "explained" if number.why else "off"
 
 

@@ -268,7 +268,9 @@ def published_deviations(sources: Sources) -> Figure:
         .encode(
             x=alt.X("error:Q", title="error (%; shares: points)"),
             y=alt.Y("label:N", sort=alt.SortField("number"), title=None, axis=alt.Axis(labelLimit=420)),
-            color=alt.Color("verdict:N", title="verdict", sort=["within", "explained", "contradicted", "off"]),
+            color=alt.Color(
+                "verdict:N", title="verdict", sort=["within", "input", "explained", "contradicted", "off"]
+            ),
             tooltip=["label:N", "published:Q", "simulated:Q", "unit:N", "verdict:N", "reason:N"],
         )
     )
