@@ -33,8 +33,8 @@ _WAYS = (
 )
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 VERDICTS = """`make closeness` writes this page; `pcielab suites validate RUN.db` prints the same table for any run
-of the suite. A prediction is met if a latency or bandwidth is at most 5 % off, a share at most 3 points, beyond the
-rounding of the published number.
+of the suite. A prediction is met if a latency or bandwidth is at most 5 % off, a share at most 3 points, beyond
+the rounding of the published number.
 
 | verdict | meaning |
 |---|---|

@@ -7,13 +7,15 @@ import typer
 
 from pcielab.cli.output import Cell, Format, is_stdout, print_rows
 from pcielab.cli.stores import opened
+from pcielab.errors import RunError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.analysis.compare import Comparison
+    from pcielab.analysis.compare import Comparison, Failure
 
 _SHOWN_DIFFERENCES = 4
+_SHOWN_FAILURES = 10
 
 
 def compare(
@@ -26,13 +28,34 @@ def compare(
     summary: Annotated[
         bool, typer.Option("--summary", help="Print only the summary: the size of the differences per test.")
     ] = False,
+    fail_above: Annotated[
+        str | None,
+        typer.Option(
+            "--fail-above",
+            metavar="N%",
+            help="Exit with 1 if a bandwidth or latency differs by more than N % of A's, or B lacks a test of A.",
+        ),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
 ) -> None:
-    """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary."""
+    """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary.
+
+    With --fail-above it is a regression gate: medians, averages and bandwidths may differ by that much either way.
+    The worst rows are named on stderr.
+
+    Examples:
+    `pcielab compare measured.db simulated.db`
+
+    `pcielab compare baseline.db new.db --fail-above 2%`
+
+    `pcielab compare baseline.db new.db --fail-above 0.5% --format csv`
+    """
     from pcielab.analysis.compare import compare as compare_stores
+    from pcielab.analysis.compare import parse_limit
     from pcielab.outputs import check_file, write_file
     from pcielab.report.comparison import draw
 
+    limit = parse_limit(fail_above, "--fail-above") if fail_above is not None else None
     if output is not None:
         check_file(output, overwrite=overwrite)
     comparison = compare_stores(opened(run_a), opened(run_b))
@@ -40,14 +63,55 @@ def compare(
         typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
-    if is_stdout(output):
-        return
+    if not is_stdout(output):
+        _print(comparison, output_format, summary=summary)
+    if limit is not None:
+        _check(comparison, limit)
+
+
+def _print(comparison: "Comparison", output_format: Format, *, summary: bool) -> None:
     title = _title(comparison)
     if not summary:
         rows = _side_by_side(comparison) if output_format is Format.TABLE else _cells(comparison.rows)
         print_rows(rows, output_format, title=title)
     if comparison.tells_speed and (summary or output_format is Format.TABLE):
         print_rows(_summary(comparison, output_format), output_format, title=f"{title}\nSize of the differences")
+
+
+def _check(comparison: "Comparison", limit: float) -> None:
+    """End with an error if the runs differ by more than a limit, in percent."""
+    from pcielab.analysis.compare import failures
+
+    found = failures(comparison, limit)
+    if not found:
+        typer.echo(f"no difference above {limit:g} % in {len(comparison.rows)} pairs", err=True)
+        return
+    missing = sum(one.metric is None for one in found)
+    apart = len({id(one.row) for one in found if one.metric is not None})
+    counts = [f"{apart} of {len(comparison.rows)} pairs differ by more than {limit:g} %"] if apart else []
+    counts += [f"B lacks {missing} of A's tests"] if missing else []
+    listed = [f"\n  {_told(one)}" for one in found[:_SHOWN_FAILURES]]
+    more = f"\n  and {len(found) - len(listed)} more" if len(found) > len(listed) else ""
+    raise RunError(f"{', '.join(counts)}:{''.join(listed)}{more}")
+
+
+def _told(failure: "Failure") -> str:
+    """A failure in a line: the test, what differs, both values."""
+    row = failure.row
+    named = {"flow": row["flow"], "swept to": row["swept_to"]} if "flow" in row else _asked(row)
+    asked = [f"{key} {value}" for key, value in named.items() if value is not None and value == value]
+    what = ", ".join([str(row["name"]), *asked])
+    if failure.metric is None:
+        return f"{what}: missing in B"
+    values = [f"{value:.6g}" if value is not None else "none" for value in (failure.a, failure.b)]
+    unit = {"gbps": "Gb/s"}.get(failure.unit, failure.unit)
+    by = f" ({_change(failure):+.2f} %)" if failure.difference_percent < float("inf") else ""
+    return f"{what}: {failure.metric} {values[0]} to {values[1]} {unit}{by}"
+
+
+def _change(failure: "Failure") -> float:
+    fell = (failure.b or 0.0) < (failure.a or 0.0)
+    return -failure.difference_percent if fell else failure.difference_percent
 
 
 def _title(comparison: "Comparison") -> str:

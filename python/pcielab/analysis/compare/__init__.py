@@ -7,7 +7,8 @@ comparison = compare(open_store("measured.db"), open_store("simulated.db"))
 comparison.summary
 """
 
+from pcielab.analysis.compare.gate import Failure, failures, parse_limit
 from pcielab.analysis.compare.pairs import Comparison, compare
 from pcielab.analysis.compare.systems import Difference, differences
 
-__all__ = ["Comparison", "Difference", "compare", "differences"]
+__all__ = ["Comparison", "Difference", "Failure", "compare", "differences", "failures", "parse_limit"]

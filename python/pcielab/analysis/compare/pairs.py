@@ -47,15 +47,20 @@ class Comparison:
         rows: One row per pair, in the order of a: what was asked, the tests of both, both origins, and for each
             metric `<metric>_a_<unit>`, `<metric>_b_<unit>`, `<metric>_difference_percent` or `_ns`; no metric
             where times say nothing.
-        alone_a: Tests of a that have no partner.
-        alone_b: Tests of b that have no partner.
+        missing_in_b: The tests of a that have no partner, with the columns of `rows` that say what was asked.
+        alone_b: How many tests of b have no partner.
     """
 
     a: Store
     b: Store
     rows: pd.DataFrame
-    alone_a: int
+    missing_in_b: pd.DataFrame
     alone_b: int
+
+    @property
+    def alone_a(self) -> int:
+        """How many tests of a have no partner."""
+        return len(self.missing_in_b)
 
     @property
     def tells_speed(self) -> bool:
@@ -127,8 +132,9 @@ def compare(a: Store, b: Store) -> Comparison:
             f"{a.path} and {b.path}: have no finished test in common: compare runs of the same suite, or of tests "
             "with the same parameters"
         )
+    missing = left[~left["id"].isin(pairs["id_a"])]
     return Comparison(
-        a, b, _differences(pairs, left, right, a, b), len(left) - len(pairs), len(right) - len(pairs)
+        a, b, _differences(pairs, left, right, a, b), missing[_said_of(missing)], len(right) - len(pairs)
     )
 
 
@@ -163,11 +169,15 @@ def _paired(left: pd.DataFrame, right: pd.DataFrame, key: list[str]) -> pd.DataF
     return pairs[["id_a", "id_b", "occurrence"]]
 
 
+def _said_of(tests: pd.DataFrame) -> list[str]:
+    """The columns that say what a test asked for."""
+    return [*NAMED, *(column for column in (*MESSAGES, *FRAMES, "flow", "swept_to") if column in tests)]
+
+
 def _differences(pairs: pd.DataFrame, left: pd.DataFrame, right: pd.DataFrame, a: Store, b: Store) -> pd.DataFrame:
     of_a = left.set_index("id").loc[pairs["id_a"]].reset_index(drop=True)
     of_b = right.set_index("id").loc[pairs["id_b"]].reset_index(drop=True)
-    more = [column for column in (*MESSAGES, *FRAMES, "flow", "swept_to") if column in of_a]
-    rows = of_a[[*NAMED, *more]].assign(
+    rows = of_a[_said_of(of_a)].assign(
         test_a=of_a["test"] if "test" in of_a else pairs["id_a"],
         test_b=of_b["test"] if "test" in of_b else pairs["id_b"],
         occurrence=pairs["occurrence"],

@@ -1,0 +1,83 @@
+"""A regression gate: which pairs of two runs differ by more than a limit, and which tests are missing.
+
+Every metric of `METRICS` counts, in percent of the first run, whichever way it moved: a latency that fell is as
+much a change as one that rose. A test of the first run that the second lacks, or has no number of, is a failure.
+"""
+
+import math
+import re
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pcielab.analysis.compare.pairs import METRICS, Comparison
+from pcielab.errors import InputError
+from pcielab.wording import shown
+
+_PERCENT = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)\s?%", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A pair that differs by more than the limit, or a test that is missing.
+
+    Attributes:
+        row: What was asked, with the keys of `Comparison.rows`.
+        metric: What differs; None where the second run has no such test.
+        unit: Of the two values.
+        a: The first run's value; None where its test has no partner.
+        b: The second run's value; None where it has none.
+        difference_percent: Of the first run's value; infinite where that is 0, or where a value is missing.
+    """
+
+    row: Mapping[Hashable, Any]
+    metric: str | None
+    unit: str
+    a: float | None
+    b: float | None
+    difference_percent: float
+
+
+def parse_limit(text: str, option: str) -> float:
+    """A limit in percent, as people type it: `2%`.
+
+    Raises:
+        InputError: It is none; a share such as 0.02 is not taken for one.
+    """
+    found = _PERCENT.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"{option} {shown(text)}: give a percentage with its sign, such as 2% or 0.5%")
+    return float(found[1])
+
+
+def failures(comparison: Comparison, limit_percent: float) -> list[Failure]:
+    """What exceeds the limit: tests that are missing, then pairs, the largest difference first.
+
+    Raises:
+        InputError: The times of one of the runs say nothing.
+    """
+    for store in (comparison.a, comparison.b):
+        store.require_speed("a gate")
+    rows = comparison.rows.to_dict("records")
+    apart = [one for row in rows for one in _apart(row) if one.difference_percent > limit_percent]
+    missing = [Failure(row, None, "", None, None, math.inf) for row in comparison.missing_in_b.to_dict("records")]
+    return [*missing, *sorted(apart, key=lambda one: -one.difference_percent)]
+
+
+def _apart(row: Mapping[Hashable, Any]) -> Iterator[Failure]:
+    """How far each metric of a pair is apart; one that neither run has is none."""
+    for metric, unit in METRICS.items():
+        a, b = (_number(row[f"{metric}_{side}_{unit}"]) for side in ("a", "b"))
+        if a is None and b is None:
+            continue
+        if a is None or b is None:
+            apart = math.inf
+        elif a == b:
+            apart = 0.0
+        else:
+            apart = 100 * abs(b - a) / abs(a) if a else math.inf
+        yield Failure(row, metric, unit, a, b, apart)
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
