@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ const RANDOM_CHARACTERS: usize = 6;
 pub struct Beside {
     folder: TempDir,
     /// Held for as long as this process lives, which is how others know that the folder is in use.
-    _lock: File,
+    _held: Held,
     target: Target,
 }
 
@@ -45,12 +45,11 @@ impl Beside {
                 .suffix(ENDING)
                 .tempdir_in(target.folder())
                 .map_err(|error| refused(&error))?;
-            let lock = File::open(folder.path()).map_err(|error| refused(&error))?;
-            // Some network file systems do not lock folders; nobody removes leftovers there.
-            let _ = flock(&lock, FlockOperation::NonBlockingLockExclusive);
-            // Between making and locking it, another command may have taken it for a leftover.
-            if is_still(folder.path(), &lock) {
-                return Ok(Self { folder, _lock: lock, target });
+            match held(folder.path()) {
+                Ok(Some(held)) => return Ok(Self { folder, _held: held, target }),
+                // Between making and locking it, another command took it for a leftover: make the next one.
+                Ok(None) => (),
+                Err(error) => return Err(refused(&error)),
             }
         }
     }
@@ -116,11 +115,32 @@ impl Beside {
 /// The name in the hidden folder that what is replaced has for a moment, where two folders cannot trade places.
 const OLD: &str = "old";
 
-fn is_still(path: &Path, opened: &File) -> bool {
-    match (fs::symlink_metadata(path), opened.metadata()) {
-        (Ok(named), Ok(opened)) => named.ino() == opened.ino() && named.dev() == opened.dev(),
-        _ => false,
+/// A temporary folder that no other process has locked.
+#[derive(Debug)]
+struct Held {
+    _lock: File,
+    /// False where the file system does not lock folders, as some network file systems do not: leftovers stay there.
+    is_locked: bool,
+}
+
+/// Opens and locks a temporary folder. Whoever gets the lock owns the folder: its maker uses it, a cleaner removes it.
+/// None if another process has the lock, or has removed the folder.
+fn held(path: &Path) -> io::Result<Option<Held>> {
+    let lock = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    match retry_on_intr(|| flock(&lock, FlockOperation::NonBlockingLockExclusive)) {
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        locked => Ok(is_still(path, &lock)?.then_some(Held { _lock: lock, is_locked: locked.is_ok() })),
     }
+}
+
+/// Whether a path names the folder that was opened there.
+fn is_still(path: &Path, opened: &File) -> io::Result<bool> {
+    let opened = opened.metadata()?;
+    Ok(fs::symlink_metadata(path)
+        .is_ok_and(|named| named.ino() == opened.ino() && named.dev() == opened.dev()))
 }
 
 fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
@@ -173,8 +193,9 @@ fn remove_leftovers(folder: &Path) {
         let Some(output) = output_of(&name) else { continue };
         let path = entry.path();
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            let Ok(lock) = File::open(&path) else { continue };
-            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            // Held until the folder is gone.
+            let Ok(Some(held)) = held(&path) else { continue };
+            if held.is_locked {
                 let (old, place) = (path.join(OLD), folder.join(output));
                 if old.exists() && place.symlink_metadata().is_err() && fs::rename(&old, &place).is_err() {
                     continue;

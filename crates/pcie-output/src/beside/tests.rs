@@ -121,6 +121,31 @@ fn what_a_killed_command_left_is_removed_and_what_is_in_use_is_not() {
     assert_eq!(names(folder.path()), [".mine.pcielab-tmp", "a.csv", "run.db"]);
 }
 
+/// Each writer cleans up before it writes, so that eight of them in one folder meet at every moment of a temporary
+/// folder's life: made, locked, in use, removed.
+#[test]
+fn writers_side_by_side_do_not_take_each_others_temporary_folders() {
+    const WRITERS: usize = 8;
+    const FILES: usize = 400;
+    let folder = TempDir::new().unwrap();
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|writer| {
+                let folder = folder.path();
+                scope.spawn(move || {
+                    let path = folder.join(format!("{writer}.csv"));
+                    let written = (0..FILES).map(|file| write_file(&path, &file.to_le_bytes(), true));
+                    written.filter_map(|done| done.err().map(|error| error.to_string())).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+    });
+    let (failed, written) = (failures.len(), WRITERS * FILES);
+    assert_eq!(failures.first(), None, "{failed} of {written} files failed");
+    assert_eq!(names(folder.path()), (0..WRITERS).map(|writer| format!("{writer}.csv")).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_command_killed_between_two_renames_loses_neither_folder() {
     let folder = TempDir::new().unwrap();
