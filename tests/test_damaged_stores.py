@@ -6,18 +6,17 @@ with it never ends with other numbers. `make damage` tries all 560; here are som
 
 import os
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from damage import changes
 from pcielab import InputError, open_store
 from pcielab.store import damaged_tests
 from shell import exported, pcielab, succeed
 
 ONE_IN = int(os.environ.get("PCIELAB_DAMAGE_ONE_IN", "40"))
-SECTOR_BYTES = 512
 SUITE = """\
 name = "mine"
 title = "Mine"
@@ -43,8 +42,6 @@ transactions = 2000
 details = true
 """
 
-Change = Callable[[bytearray], None]
-
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -55,34 +52,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run.db"
 
 
-def changes(size_bytes: int) -> list[tuple[str, Change]]:
-    """160 truncations, 300 flipped bits and 100 zeroed sectors, spread over the file; or some of them."""
-
-    def truncated(to: int) -> Change:
-        return lambda content: content.__delitem__(slice(to, None))
-
-    def flipped(bit: int) -> Change:
-        return lambda content: content.__setitem__(bit // 8, content[bit // 8] ^ 1 << bit % 8)
-
-    def zeroed(sector: int) -> Change:
-        start = sector * SECTOR_BYTES
-        return lambda content: content.__setitem__(slice(start, start + SECTOR_BYTES), bytes(SECTOR_BYTES))
-
-    def spread(count: int, below: int) -> range:
-        return range(below // count // 2, below, max(1, below // count))[:count]
-
-    found = [(f"truncated to {to}", truncated(to)) for to in spread(160, size_bytes)]
-    # A prime distance, so that not all flipped bits are the same of their byte.
-    found += [(f"bit {bit} flipped", flipped(bit * 7919 % (8 * size_bytes))) for bit in range(300)]
-    found += [(f"sector {sector} zeroed", zeroed(sector)) for sector in spread(100, size_bytes // SECTOR_BYTES)]
-    return found[::ONE_IN]
-
-
 def test_damage_is_never_read_as_numbers(whole: Path, tmp_path: Path) -> None:
     content, expected = whole.read_bytes(), exported(whole)
     store = tmp_path / "run.db"
     refused = 0
-    for about, change in changes(len(content)):
+    for about, change in changes(len(content))[::ONE_IN]:
         damaged = bytearray(content)
         change(damaged)
         for path in tmp_path.glob("run.db*"):

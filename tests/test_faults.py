@@ -20,6 +20,7 @@ from pcielab import InputError, open_store
 from pcielab.formats.exporters import export
 from pcielab.formats.importers import import_pcie_bench
 from pcielab.formats.published import BANDWIDTH_HEAD
+from pcielab.sweeps.journal import NAME as JOURNAL
 from shell import exit_code_of_command, pcielab
 
 pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cannot be traced here")
@@ -59,6 +60,15 @@ sizes = [64, 1500]
 pace = "alone"
 messages = 4
 loop = ["way", "size"]
+"""
+SWEEP_FILE = """\
+name = "sizes"
+title = "Reads of some sizes"
+system = "snb"
+[test]
+test = "lat-rd"
+[grid]
+size = [8, 16, 64, 256]
 """
 LSPCI = """\
 03:00.0 Ethernet controller: Netronome Systems, Inc. Device 4000 (rev 30)
@@ -111,6 +121,23 @@ def files_of_half_a_run() -> dict[str, bytes]:
     raise AssertionError("no run was killed on its way")
 
 
+def half_a_sweep(folder: Path) -> None:
+    for name, left in files_of_half_a_sweep().items():
+        (folder / "out").mkdir(exist_ok=True)
+        (folder / "out" / name).write_bytes(left)
+
+
+@cache
+def files_of_half_a_sweep() -> dict[str, bytes]:
+    """What a sweep leaves whose disk was full in the middle of a line."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "sizes.toml").write_text(SWEEP_FILE)
+        command(SWEEP, folder)
+        journal = (folder / "out" / JOURNAL).read_bytes()
+        return {JOURNAL: journal[: journal.index(b"\n") + 100]}
+
+
 def old_export(folder: Path) -> None:
     old_store(folder)
     export(open_store(folder / "run.db"), "pcie-bench", folder / "out")
@@ -127,6 +154,7 @@ FABRIC = ("fabric", "run", "fabrex-u55c", "--flows", "latency", "--duration-us",
 EXPORT = ("export", "pcie-bench", "run.db", "-o", "out", "--overwrite")
 CSV = ("export", "csv", "run.db", "-o", "out.csv", "--overwrite")
 SKELETON = ("profiles", "skeleton", "--lspci", "lspci.txt", "-o", "machine.toml", "--overwrite")
+SWEEP = ("sweep", "sizes.toml", "--jobs", "1", "-o", "out")
 OVERWRITE = ("--overwrite",)
 CASES = {
     "import": Case(IMPORT, "run.db", IMPORT + OVERWRITE),
@@ -140,6 +168,8 @@ CASES = {
     "fabric run over a store": Case(FABRIC + OVERWRITE, "run.db", FABRIC + OVERWRITE, old_store),
     "export of a folder": Case(EXPORT, "out", EXPORT, old_export),
     "export of a file": Case(CSV, "out.csv", CSV, old_export),
+    "sweep": Case(SWEEP, "out", (*SWEEP, "--resume")),
+    "sweep that goes on": Case((*SWEEP, "--resume"), "out", (*SWEEP, "--resume"), half_a_sweep),
     "profiles skeleton": Case(SKELETON, "machine.toml", SKELETON, old_text),
 }
 
@@ -158,6 +188,7 @@ def folders(tmp_path: Path) -> Callable[[Case], Path]:
         (folder / "published" / "bw_dma_sz_sweep.csv").write_bytes(rows.encode())
         (folder / "suite.toml").write_text(SUITE)
         (folder / "messages.toml").write_text(MESSAGE_SUITE)
+        (folder / "sizes.toml").write_text(SWEEP_FILE)
         (folder / "lspci.txt").write_text(LSPCI)
         case.prepare(folder)
         return folder
@@ -181,7 +212,7 @@ def command(arguments: tuple[str, ...], folder: Path, fault: Fault | None = None
 def content(path: Path) -> object:
     """What is at a path, as far as it is the same whenever a command makes it: a store says how much it has."""
     if path.is_dir():
-        return {file.name: file.read_bytes() for file in path.iterdir()}
+        return {file.name: file.read_bytes() for file in path.iterdir() if file.is_file()}
     if path.suffix != ".db":
         return path.read_bytes() if path.exists() else None
     try:
@@ -201,6 +232,13 @@ def tried(calls: int) -> list[Fault]:
     return [Fault(place, kinds[number % 3]) for number, place in enumerate(places)]
 
 
+def holds_a_journal(found: object, before: object, after: object) -> bool:
+    """Whether a folder of a sweep has the lines that it had, and whole lines of those that it gets."""
+    journals = [folder.get(JOURNAL, b"") if isinstance(folder, dict) else b"" for folder in (found, before, after)]
+    left, had, gets = [journal.rpartition(b"\n")[0] for journal in journals]
+    return bool(left.startswith(had) and gets.startswith(left))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
     name: str, folders: Callable[[Case], Path]
@@ -211,7 +249,7 @@ def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
     whole, stderr = command(case.arguments, undisturbed)
     assert whole.exit_code == 0, stderr
     after = content(undisturbed / case.output)
-    files = sorted(path.name for path in undisturbed.iterdir())
+    files = sorted(path.relative_to(undisturbed) for path in undisturbed.rglob("*"))
     for fault in tried(len(whole.calls)):
         folder = folders(case)
         ended, stderr = command(case.arguments, folder, fault)
@@ -219,7 +257,9 @@ def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
         assert "Traceback" not in stderr, about
         assert "a defect of pcielab" not in stderr, about
         found = content(folder / case.output)
-        if found not in (before, after):
+        if name.startswith("sweep"):
+            assert holds_a_journal(found, before, after), about
+        elif found not in (before, after):
             store = open_store(folder / case.output)
             assert name.startswith(("run", "messages", "fabric run")), about
             assert store.incomplete, about
@@ -228,7 +268,7 @@ def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
         repeated = pcielab(*case.again, cwd=folder)
         assert repeated.exit_code == 0, f"{about}\nthen: {repeated.stderr}"
         assert content(folder / case.output) == after, about
-        assert sorted(path.name for path in folder.iterdir()) == files, about
+        assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == files, about
 
 
 WRITES_STORES = ("import", "run", "run that goes on", "messages", "fabric run")

@@ -45,6 +45,7 @@ def sweep(
     """
     from pcielab.cli.progress import Bar
     from pcielab.sweeps import TABLE, Work, carry_out, load_sweep
+    from pcielab.sweeps.journal import NAME
 
     plan = load_sweep(spec)
     work = Work(jobs=jobs, dask=dask, samples=samples.value, seed=seed)
@@ -52,10 +53,21 @@ def sweep(
         results = carry_out(plan, output, work=work, resume=resume, progress=bar.update)
     if plan.ranges and plan.draws.method == "sobol":
         _sensitivity(results, output, output_format)
-    known = len(results) - results.computed
-    told = f"{results.computed} points simulated" + (f", {known} known" if known else "")
-    typer.echo(f"{told}: {output / TABLE}", err=True)
+    typer.echo(f"{_counts(results)}: {output / TABLE}", err=True)
+    if results.damaged:
+        typer.echo(f"warning: {output / NAME}: damaged lines that were skipped: {results.damaged}", err=True)
     _tell_failures(results)
+
+
+def _counts(results: "Results") -> str:
+    same = len(results) - results.computed - results.known
+    counts = {"known": results.known, "the same as another": same}
+    return ", ".join(
+        [
+            f"{results.computed} point{'' if results.computed == 1 else 's'} simulated",
+            *(f"{count} {what}" for what, count in counts.items() if count),
+        ]
+    )
 
 
 def _sensitivity(results: "Results", output: Path, output_format: Format) -> None:

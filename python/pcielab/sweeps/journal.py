@@ -1,19 +1,25 @@
 """The points of a folder that are done: one line for each, appended as it comes, so that a kill loses none.
 
-A line is the address of a point and its result. A line that a kill cut off is no line.
+A line is a JSON list: the address of a point, its result, and the SHA-256 of both. A line that differs from its
+digest is skipped and its point is simulated again; no line is ever removed. Only the last one may be incomplete,
+as a kill or a full disk leaves it; the next sweep overwrites that.
 """
 
 import fcntl
+import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pcielab.errors import InputError
+from pcielab.errors import InputError, RunError
 
 NAME = "points.jsonl"
 """The journal's file; it tells a folder of a sweep from others."""
+_LINE_MOST = 1 << 20
+"""Bytes that are read as one line; those of a point take a thousand."""
 
 
 class Journal:
@@ -21,17 +27,28 @@ class Journal:
 
     Attributes:
         known: Results, by the address of their point.
+        damaged: How many lines were skipped because they are incomplete or differ from their digest.
+
+    Raises:
+        InputError: The file is no regular file, or another sweep holds it.
+        RunError: It cannot be read or written.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
-        self._file = self._path.open("a+b")
+        if self._path.exists() and not self._path.is_file():
+            raise InputError(f"{self._path}: is not a regular file: pass another folder")
+        with self._failing("opened"):
+            self._file = self._path.open("a+b", buffering=0)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            self._hold()
+            self.known: dict[str, str] = {}
+            self.damaged = 0
+            with self._failing("read"):
+                self._read()
+        except BaseException:
             self._file.close()
-            raise InputError(f"{folder}: another sweep is writing there: wait for its end") from None
-        self.known = dict(self._read())
+            raise
 
     def __enter__(self) -> "Journal":
         return self
@@ -40,31 +57,83 @@ class Journal:
         self._file.close()
 
     def add(self, found: Iterable[tuple[str, str]]) -> None:
-        """Keep results: addresses and what was found."""
-        lines = "".join(json.dumps([address, result]) + "\n" for address, result in found)
-        self._file.write(lines.encode())
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        """Keep results: addresses and what was found.
 
-    def _read(self) -> Iterable[tuple[str, str]]:
-        self._file.seek(0)
+        Raises:
+            RunError: The disk is full or broken; what was kept before is still there.
+        """
+        left = memoryview("".join(_line(address, result) for address, result in found).encode())
+        with self._failing("written"):
+            while left:
+                left = left[self._file.write(left) or 0 :]
+            os.fsync(self._file.fileno())
+
+    def _hold(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"{self._path.parent}: another sweep is writing there: wait for its end"
+            raise InputError(message) from None
+
+    def _read(self) -> None:
         whole = 0
-        for line in self._file:
-            found = _entry(line)
-            if found is None:
-                break
-            whole += len(line)
-            yield found
-        # What a kill or a damage left behind is written over.
+        with open(self._file.fileno(), "rb", closefd=False) as lines:
+            lines.seek(0)
+            while line := lines.readline(_LINE_MOST):
+                if line.endswith(b"\n"):
+                    whole = lines.tell()
+                entry = _entry(line)
+                if entry is None:
+                    self.damaged += 1
+                else:
+                    self.known.update([entry])
         self._file.truncate(whole)
-        self._file.seek(whole)
+
+    @contextmanager
+    def _failing(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except PermissionError as error:
+            raise InputError(f"{self._path}: could not be {what}: {error.strerror}: pass another folder") from None
+        except OSError as error:
+            remedy = "mend that, then pass --resume: finished points are kept"
+            raise RunError(f"{self._path}: could not be {what}: {error.strerror}: {remedy}") from None
+
+
+def _line(address: str, result: str) -> str:
+    return json.dumps([address, result, _digest(address, result)]) + "\n"
+
+
+def _digest(address: str, result: str) -> str:
+    return hashlib.sha256(f"{address}\n{result}".encode(errors="surrogatepass")).hexdigest()
 
 
 def _entry(line: bytes) -> tuple[str, str] | None:
+    """The address and the result of a line; None if it is damaged."""
+    if not line.endswith(b"\n"):
+        return None
     try:
         entry: Any = json.loads(line)
-        address, result = entry
-        whole = line.endswith(b"\n") and isinstance(json.loads(result), dict) and isinstance(address, str)
-    except (ValueError, TypeError):
+        address, result, digest = entry
+        if not isinstance(address, str) or not isinstance(result, str) or digest != _digest(address, result):
+            return None
+        return (address, result) if _is_result(json.loads(result)) else None
+    except (ValueError, TypeError, RecursionError):
         return None
-    return (address, result) if whole else None
+
+
+def _is_result(result: Any) -> bool:
+    """Whether it has the shape of `Point.result`: digests do not keep anybody from making up lines."""
+    if not isinstance(result, dict) or result.keys() != {"status", "message", "numbers"}:
+        return False
+    numbers, message = result["numbers"], result["message"]
+    return (
+        isinstance(result["status"], str)
+        and (message is None or isinstance(message, str))
+        and isinstance(numbers, dict)
+        and all(_is_number(name, value) for name, value in numbers.items())
+    )
+
+
+def _is_number(name: str, value: Any) -> bool:
+    return "|" in name and isinstance(value, int | float) and not isinstance(value, bool)

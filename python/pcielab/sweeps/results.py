@@ -27,13 +27,17 @@ class Results:
         frame: A column for each axis, then origin, status, message, and metrics such as `bandwidth_gbps`.
         plan: What was asked.
         axes: The columns of the axes that have more than one value.
-        computed: How many points were computed for it; the others were known.
+        computed: How many points were computed for it.
+        known: How many points were in the folder already. Those that are neither have the same values as another.
+        damaged: How many damaged lines of the folder's journal were skipped.
     """
 
     frame: "pd.DataFrame"
     plan: Plan = field(repr=False)
     axes: Sequence[str]
     computed: int = 0
+    known: int = 0
+    damaged: int = 0
 
     def __len__(self) -> int:
         return len(self.frame)

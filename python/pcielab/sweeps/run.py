@@ -98,12 +98,13 @@ def carry_out(
     settings = list(plan.settings())
     points = [_point(setting, work) for setting in settings]
     with ExitStack() as stack:
-        book = None
+        book: journal.Journal | None = None
         if folder is not None:
             open_folder(folder, resume=resume)
             book = stack.enter_context(journal.Journal(folder))
         known = dict(book.known) if book else {}
         missing = list({point.address: point for point in points if point.address not in known}.values())
+        found_there = sum(point.address in known for point in points)
         done = len(points) - len(missing)
         with kept_when_interrupted(folder):
             for found in _computed(missing, work):
@@ -116,7 +117,7 @@ def carry_out(
         if folder is not None:
             write_file(folder / TABLE, frame.to_parquet(index=False), overwrite=True)
     axes = [axis.column for axis in plan.varying]
-    return Results(frame, plan, axes, len(missing))
+    return Results(frame, plan, axes, len(missing), found_there, book.damaged if book else 0)
 
 
 def _point(setting: Setting, work: Work) -> Point:

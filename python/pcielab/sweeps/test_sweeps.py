@@ -11,7 +11,7 @@ import pcielab
 from pcielab import InputError, between
 from pcielab.sweeps import TABLE, Draws, Plan, Point, load_sweep
 from pcielab.sweeps.axes import axes_of
-from pcielab.sweeps.journal import NAME
+from pcielab.sweeps.journal import NAME, Journal
 from pcielab.sweeps.point import plain
 from pcielab.sweeps.processes import Processes
 
@@ -133,6 +133,66 @@ def test_a_folder_keeps_what_is_done_whenever_it_was_stopped(tmp_path: Path) -> 
         again = pcielab.sweeps.carry_out(load_sweep(spec), folder, resume=True)
         assert (again.computed, (folder / TABLE).read_bytes()) == (computed, table)
     assert whole.computed == 4
+
+
+def test_a_damaged_line_costs_its_own_points_and_no_other(tmp_path: Path) -> None:
+    spec = tmp_path / "ddio.toml"
+    spec.write_text(SPEC)
+    pcielab.sweeps.carry_out(load_sweep(spec), tmp_path / "whole")
+    table = (tmp_path / "whole" / TABLE).read_bytes()
+    journal = (tmp_path / "whole" / NAME).read_bytes()
+    second = journal.index(b"\n") + 1
+    digit = next(
+        place
+        for place in range(journal.index(b"median", second), len(journal))
+        if journal[place : place + 1].isdigit()
+    )
+    line_end = journal.index(b"\n", second)
+    # A digit of a number, the line's first character, and its end, which takes the next line with it.
+    for place, flipped, lost in ((digit, 1, 1), (second, 4, 1), (line_end, 1, 2)):
+        folder = tmp_path / f"flipped-{place}"
+        folder.mkdir()
+        damaged = bytearray(journal)
+        damaged[place] ^= flipped
+        (folder / NAME).write_bytes(damaged)
+        again = pcielab.sweeps.carry_out(load_sweep(spec), folder, resume=True)
+        assert (again.computed, again.known, again.damaged) == (lost, 4 - lost, 1)
+        assert (folder / TABLE).read_bytes() == table
+        assert (folder / NAME).read_bytes().startswith(damaged)
+        assert pcielab.sweeps.carry_out(load_sweep(spec), folder, resume=True).known == 4
+
+
+@pytest.mark.parametrize("result", ["[]", "{}", '{"status": 1, "message": null, "numbers": {}}', "[" * 100_000])
+def test_a_made_up_line_with_a_right_digest_has_to_have_the_shape_of_a_result(tmp_path: Path, result: str) -> None:
+    [point] = points(size=[64])
+    found = point.result()
+    for made_up in (result, found.replace('"numbers":{', '"numbers":{"median":1,')):
+        folder = tmp_path / str(len(made_up))
+        with Journal(folder_of(folder)) as journal:
+            journal.add([(point.address, made_up)])
+        with Journal(folder) as journal:
+            assert (journal.known, journal.damaged) == ({}, 1)
+    with Journal(folder_of(tmp_path / "right")) as journal:
+        journal.add([(point.address, found)])
+    with Journal(tmp_path / "right") as journal:
+        assert (journal.known, journal.damaged) == ({point.address: found}, 0)
+
+
+def folder_of(path: Path) -> Path:
+    path.mkdir()
+    return path
+
+
+def test_a_journal_that_is_a_pipe_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / NAME)
+    with pytest.raises(InputError, match="is not a regular file"):
+        pcielab.sweep("snb", output=tmp_path)
+
+
+def test_points_are_counted_by_where_they_come_from(tmp_path: Path) -> None:
+    pcielab.sweep("snb", size=[64, 128], output=tmp_path / "a")
+    found = pcielab.sweep("snb", size=[64, 256, 256, 64], output=tmp_path / "a")
+    assert (len(found), found.computed, found.known) == (4, 1, 2)
 
 
 def test_a_point_that_two_sweeps_share_is_computed_once(tmp_path: Path) -> None:
