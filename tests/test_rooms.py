@@ -144,3 +144,24 @@ def test_one_module_writes_files() -> None:
     }
     # Stdout, an invented machine for tests, and what is only ever added to, line by line.
     assert found == {"cli/exits.py", "doctor/made_machine.py", "sweeps/journal.py"}
+
+
+def prints(node: ast.AST) -> bool:
+    """Whether a piece of code puts something on stdout or stderr by itself."""
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", "") == "print" or ast.unparse(node.func) in ("typer.echo", "typer.secho")
+    return isinstance(node, ast.Attribute) and ast.unparse(node) in ("sys.stdout.write", "sys.stderr.write")
+
+
+def test_one_module_prints() -> None:
+    """What is printed elsewhere does not pass the function that keeps control characters from a terminal."""
+    package = ROOT / "python" / "pcielab"
+    found = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if not path.stem.startswith("test_")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if prints(node) or (isinstance(node, ast.ImportFrom) and node.module == "rich.console")
+    }
+    # The bar of progress shows one text, which passes that function; a worker of a sweep answers over a pipe.
+    assert found == {"cli/output.py", "cli/progress.py", "sweeps/worker.py"}

@@ -19,10 +19,29 @@ def named(key: str) -> str:
     return key if key.isprintable() and len(key) <= MOST_LETTERS else shown(key)
 
 
-def printable(text: str) -> str:
-    """A text of somebody else's as it stands in a message: what cannot be printed is a question mark."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+def printable(text: str, *, lines: bool = False) -> str:
+    """A text that a terminal only shows: blanks of any kind become spaces, other unprintable characters `?`.
 
+    A terminal obeys control characters: they set its title, clear it, or send what is on it back as input.
+    Characters that turn the direction of writing, have no width, or have no encoding are replaced as well.
+
+    Args:
+        text: Anything.
+        lines: Keep line ends.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() or (lines and letter == "\n") else _stand_in(letter) for letter in text
+    )
+
+
+def _stand_in(letter: str) -> str:
+    return " " if letter.isspace() and letter not in _TERMINAL_SPACES else "?"
+
+
+_TERMINAL_SPACES = "\v\f\r\x1c\x1d\x1e\x1f\x85"
+"""Blanks that move the cursor, or are control characters."""
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = MOST_LETTERS

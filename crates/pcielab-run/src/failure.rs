@@ -23,6 +23,12 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// What a terminal is given of it: control characters of file names and of foreign files are `?`.
+    pub(crate) fn message(&self) -> String {
+        let letters = |letter: char| if letter.is_control() && letter != '\n' { '?' } else { letter };
+        self.to_string().chars().map(letters).collect()
+    }
+
     /// 2 for what was given, 130 for a stop, 1 for the rest.
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
@@ -37,5 +43,16 @@ impl Failure {
             ) => 2,
             Self::Run(_) | Self::Broken(_) => 1,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_control_characters() {
+        let failure = Failure::Input("\u{1b}]0;title\u{7}.json: no such file\n\u{9b}2J".to_owned());
+        assert_eq!(failure.message(), "?]0;title?.json: no such file\n?2J");
     }
 }

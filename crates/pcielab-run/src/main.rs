@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     match carry_out(Arguments::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("pcielab-run: {failure}");
+            eprintln!("pcielab-run: {}", failure.message());
             failure.exit_code()
         }
     }

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
 
 
 def calibrate(
@@ -61,10 +61,10 @@ def calibrate(
     if not is_stdout(output):
         print_rows(rows, output_format, title=f"{found.system['name']}, calibrated from {len(found.rows)} rows")
     for warning in found.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     if found.not_identified:
         kept = f"not identified by these rows, as on {found.facts.base_host}: {', '.join(found.not_identified)}"
-        typer.echo(kept, err=True)
+        say(kept)
 
 
 def _name(output: Path) -> str:

@@ -77,8 +77,9 @@ def _loaded(name: str) -> Any:
 def _version(show: bool) -> None:
     if show:
         from pcielab import __version__
+        from pcielab.cli.output import print_data
 
-        typer.echo(f"pcielab {__version__}")
+        print_data(f"pcielab {__version__}")
         raise typer.Exit
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
 from pcielab.errors import RunError
 
@@ -60,7 +60,7 @@ def compare(
         check_file(output, overwrite=overwrite)
     comparison = compare_stores(opened(run_a), opened(run_b))
     if comparison.alone_a or comparison.alone_b:
-        typer.echo(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B", err=True)
+        say(f"without a partner: {comparison.alone_a} tests of A, {comparison.alone_b} of B")
     if output is not None:
         write_file(output, draw(comparison).encode(), overwrite=overwrite)
     if not is_stdout(output):
@@ -84,7 +84,7 @@ def _check(comparison: "Comparison", limit: float) -> None:
 
     found = failures(comparison, limit)
     if not found:
-        typer.echo(f"no difference above {limit:g} % in {len(comparison.rows)} pairs", err=True)
+        say(f"no difference above {limit:g} % in {len(comparison.rows)} pairs")
         return
     missing = sum(one.metric is None for one in found)
     apart = len({id(one.row) for one in found if one.metric is not None})

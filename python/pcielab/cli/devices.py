@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_data, print_rows
 from pcielab.cli.profiles import print_listing
 from pcielab.errors import InputError
 from pcielab.library import shipped
@@ -123,7 +123,7 @@ def schema(
         from pcielab.library.validation import suggestion
 
         raise InputError(f"{kind}: is no kind of device: {suggestion(kind, _kinds())}")
-    typer.echo(json.dumps(options.model.model_json_schema(), indent=1))
+    print_data(json.dumps(options.model.model_json_schema(), indent=1))
 
 
 def _kinds() -> list[str]:

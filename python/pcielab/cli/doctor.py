@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_data, print_rows, print_text, say
 
 if TYPE_CHECKING:
     from pcielab.doctor import Examination, Finding, Tree
@@ -105,7 +105,7 @@ def _watched(before: "Tree", seconds: float) -> tuple["Tree", "list[Finding]"]:
     from pcielab.doctor import changes, read_sysfs
 
     end = time.monotonic() + seconds
-    typer.echo(f"reading again in {seconds:g} s", err=True)
+    say(f"reading again in {seconds:g} s")
     with Bar() as bar:
         while (left := end - time.monotonic()) > 0:
             bar.update(int(seconds - left), int(seconds), "watching")
@@ -120,7 +120,7 @@ def _save(machine: "Tree", path: Path, *, overwrite: bool) -> None:
     from pcielab.outputs import write_file
 
     write_file(path, saved(machine, __version__), overwrite=overwrite)
-    typer.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}")
 
 
 def _print(examination: "Examination", tree: "Tree", output_format: Format, *, with_tree: bool) -> None:
@@ -129,16 +129,16 @@ def _print(examination: "Examination", tree: "Tree", output_format: Format, *, w
 
     if output_format is Format.JSON:
         shown = examination.model_copy(update={"tree": tuple(branches(tree))}) if with_tree else examination
-        typer.echo(shown.model_dump_json(indent=1))
+        print_data(shown.model_dump_json(indent=1))
         return
     for line in examination.unseen:
-        typer.echo(f"not seen: {line}", err=True)
+        say(f"not seen: {line}")
     if output_format is Format.CSV:
         print_rows([_row(finding) for finding in examination.findings], output_format)
         return
     if with_tree:
-        typer.echo(draw(tree))
-    typer.echo(describe(examination, tree, shutil.get_terminal_size((110, 24)).columns))
+        print_text(draw(tree))
+    print_text(describe(examination, tree, shutil.get_terminal_size((110, 24)).columns))
 
 
 def _row(finding: "Finding") -> dict[str, Cell]:

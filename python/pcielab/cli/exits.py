@@ -90,10 +90,7 @@ def _discard_stdout() -> None:
 
 def _failed(problem: str, code: int) -> int:
     # Loaded here because most commands succeed.
-    from rich.console import Console
-    from rich.markup import escape
+    from pcielab.cli.output import say_error
 
-    Console(stderr=True, emoji=False).print(
-        f"[bold red]error:[/] {escape(problem)}", highlight=False, soft_wrap=True
-    )
+    say_error(problem)
     return code

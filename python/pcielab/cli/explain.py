@@ -10,7 +10,7 @@ from pcielab import model
 from pcielab.cli.completion import profile_names
 from pcielab.cli.model import FormatOption, Sizes
 from pcielab.cli.model_options import ModelOptions, takes_model_options
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_rows, say
 from pcielab.cli.stores import opened
 from pcielab.errors import InputError
 from pcielab.library.quantities import parse_range
@@ -179,7 +179,7 @@ def _explain_run(path: Path, tests: list[str], output_format: Format) -> None:
         return
     explanation = explain_run(store, tests)
     for note in explanation.notes:
-        typer.echo(note, err=True)
+        say(note)
     if explanation.facts is None:
         print_rows([], output_format)
         _print_sweeps(explanation)
@@ -212,7 +212,7 @@ def _print_sweeps(explanation: "Explanation") -> None:
     from pcielab.analysis.explain.sweeps import in_words
 
     for sweep in explanation.sweeps:
-        typer.echo(in_words(sweep), err=True)
+        say(in_words(sweep))
 
 
 def _print_checks(store: "Store", explanation: "Explanation") -> None:

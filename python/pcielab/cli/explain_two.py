@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import typer
-
 from pcielab.analysis.explain.contrast import Contrast, Moved, contrast
-from pcielab.cli.output import Cell, Format, Theme, print_rows
+from pcielab.cli.output import Cell, Format, Theme, print_rows, say
 from pcielab.cli.progress import Bar
 from pcielab.cli.stores import opened
 from pcielab.outputs import check_file
@@ -36,7 +34,7 @@ def explain_two(
             a, b, tests, lambda done, total: bar.update(done, total, "simulating one change at a time")
         )
     for note in found.notes:
-        typer.echo(note, err=True)
+        say(note)
     names = (f"{a.title}, {first.name}", f"{b.title}, {second.name}")
     if picture is not None:
         save_figure(draw_contrast(found, *names), picture, theme=theme.value, overwrite=overwrite)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.output import print_text, say
+
 
 def explore(
     given: Annotated[
@@ -33,7 +35,7 @@ def explore(
     from pcielab.explore.serve import serve
 
     def tell(address: str) -> None:
-        typer.echo(address)
-        typer.echo("serving this machine only; Ctrl-C ends it", err=True)
+        print_text(address)
+        say("serving this machine only; Ctrl-C ends it")
 
     serve(given or [], port=port, browse=browser, stay=stay, tell=tell)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.output import say
 from pcielab.cli.stores import opened
 from pcielab.formats.exporters import EXPORTERS, Exporter, export
 
@@ -19,8 +20,8 @@ def _add(exporter: Exporter) -> None:
         overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")] = False,
     ) -> None:
         for warning in export(opened(run), exporter.name, output, overwrite=overwrite):
-            typer.echo(f"warning: {warning}", err=True)
-        typer.echo(f"wrote {output}", err=True)
+            say(f"warning: {warning}")
+        say(f"wrote {output}")
 
 
 for _exporter in EXPORTERS.values():

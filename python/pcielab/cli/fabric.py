@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names, suite_names
-from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_frame, print_rows
+from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_frame, print_rows, say
 from pcielab.cli.suites import validate
 from pcielab.errors import InputError
 from pcielab.wording import named
@@ -103,7 +103,7 @@ def schema() -> None:
     """Print the JSON Schema of a fabric file, for editors and generators."""
     from pcielab import fabric
 
-    typer.echo(json.dumps(fabric.json_schema(), indent=1))
+    print_data(json.dumps(fabric.json_schema(), indent=1))
 
 
 @app.command()
@@ -180,13 +180,12 @@ def _say_excessive(chosen: "Fabric", flows: "pd.DataFrame") -> None:
 
     found = fabric.excessive(chosen, flows)
     for row in found.head(_SHOWN_EXCESSIVE).to_dict("records"):
-        typer.echo(
+        say(
             f"flow {named(row['flow'])}: standalone_gbytes_per_s = {row['standalone_gbytes_per_s']:g}: its way "
-            f"carries {row['path_gbytes_per_s']:g} at most",
-            err=True,
+            f"carries {row['path_gbytes_per_s']:g} at most"
         )
     if len(found) > _SHOWN_EXCESSIVE:
-        typer.echo(f"{len(found) - _SHOWN_EXCESSIVE} more flows declare more than their way carries", err=True)
+        say(f"{len(found) - _SHOWN_EXCESSIVE} more flows declare more than their way carries")
 
 
 def _simulated_alone(
@@ -277,7 +276,7 @@ def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, over
     from pcielab.report.fabric_tree import tree
 
     save_figure(tree(chosen, found), path, theme=theme.value, overwrite=overwrite)
-    typer.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}")
 
 
 app.command()(validate)
@@ -367,7 +366,7 @@ def run_fabric(
             progress=bar.update,
         )
     if suite is not None:
-        typer.echo(f"{len(points)} simulations of {chosen.name}: {output}", err=True)
+        say(f"{len(points)} simulations of {chosen.name}: {output}")
         _say_unsteady(fabric.flow_table(open_store(output)))
         return
     table = fabric.flow_table(open_store(output))
@@ -380,10 +379,6 @@ def _say_unsteady(table: "pd.DataFrame") -> None:
     found = table[table["note"].notna()] if "note" in table else table.head(0)
     for row in found.head(_SHOWN_UNSTEADY).to_dict("records"):
         swept = "" if not isinstance(row.get("sweep"), str) else f", {row['sweep']} = {row['value']:g}"
-        typer.echo(
-            f"{row['family']}, {row['experiment']}{swept}: flow {named(row['flow'])}: {row['note']}", err=True
-        )
+        say(f"{row['family']}, {row['experiment']}{swept}: flow {named(row['flow'])}: {row['note']}")
     if len(found) > _SHOWN_UNSTEADY:
-        typer.echo(
-            f"{len(found) - _SHOWN_UNSTEADY} more flows are not steady: see `note` of `export csv`", err=True
-        )
+        say(f"{len(found) - _SHOWN_UNSTEADY} more flows are not steady: see `note` of `export csv`")

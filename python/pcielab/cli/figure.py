@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.output import say
 from pcielab.model.link import Accounting
 
 
@@ -50,7 +51,7 @@ def figure(
         save_figure(part, path, overwrite=overwrite)
     written, machines = ", ".join(str(path) for path in paths), ", ".join(FIGURES[number].systems)
     on = f", simulated on {machines}" if machines else ""
-    typer.echo(f"wrote {written}: {FIGURES[number].shows}{on}", err=True)
+    say(f"wrote {written}: {FIGURES[number].shows}{on}")
 
 
 def _paths(path: Path, parts: int) -> list[Path]:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from pcielab.cli.output import say
+
 app = typer.Typer()
 
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="RUN.db", help="The store to write.")]
@@ -42,4 +44,4 @@ def netfpga(
 def _tell(output: Path) -> None:
     from pcielab.store import open_store
 
-    typer.echo(f"{len(open_store(output).tests)} tests imported: {output}", err=True)
+    say(f"{len(open_store(output).tests)} tests imported: {output}")

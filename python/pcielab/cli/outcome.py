@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_rows, say, say_sentences
 from pcielab.errors import RunError
 
 if TYPE_CHECKING:
@@ -33,13 +31,9 @@ def print_single(store: "Store", name: str, output_format: Format) -> None:
 
 
 def _print_sentences(store: "Store") -> None:
-    from rich.console import Console
-
     from pcielab.analysis.explain import in_words
 
-    console = Console(stderr=True)
-    for sentence in in_words(store, int(store.tests["id"].iloc[0])):
-        console.print(sentence, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+    say_sentences(in_words(store, int(store.tests["id"].iloc[0])))
 
 
 def tell(output: Path, name: str) -> None:
@@ -55,9 +49,9 @@ def tell(output: Path, name: str) -> None:
     without = tests[tests["status"] != "ok"]
     given = len(tests) - len(without)
     if len(tests) > 1 and given:
-        typer.echo(f"{given} tests {store.origin} on {name}: {output}", err=True)
+        say(f"{given} tests {store.origin} on {name}: {output}")
     for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
-        typer.echo(f"{len(rows)} {status}: {message}", err=True)
+        say(f"{len(rows)} {status}: {message}")
     failed = int((tests["status"] == "failed").sum())
     if failed:
         raise RunError(f"{output}: {failed} tests failed")

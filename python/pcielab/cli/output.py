@@ -1,15 +1,22 @@
-"""Rows on stdout: a table for people, CSV or JSON for programs (full precision, the same keys)."""
+"""What commands print: rows, texts and data on stdout, messages on stderr.
+
+Rows are a table for people, CSV or JSON for programs (full precision, the same keys). Everything that people read
+passes `printable` here and nowhere else, as names, titles, versions and paths may come from strangers. Data go out
+as they are: their formats have rules of their own.
+"""
 
 import csv
 import json
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+from pcielab.wording import printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,12 +54,46 @@ def is_stdout(path: Path | None) -> bool:
     return path is not None and str(path) in ("-", "/dev/stdout")
 
 
+def say(message: str) -> None:
+    """Print a message on stderr."""
+    typer.echo(printable(message, lines=True), err=True)
+
+
+def say_error(problem: str) -> None:
+    """Print on stderr why a command ends."""
+    from rich.console import Console
+    from rich.text import Text
+
+    text = Text.assemble(("error:", "bold red"), " ", printable(problem, lines=True))
+    Console(stderr=True).print(text, soft_wrap=True)
+
+
+def say_sentences(sentences: Iterable[str]) -> None:
+    """Print sentences on stderr, each on lines as wide as the terminal."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    for sentence in sentences:
+        console.print(Text(printable(sentence)), soft_wrap=not console.is_terminal)
+
+
+def print_text(text: str) -> None:
+    """Print a text for people on stdout."""
+    typer.echo(printable(text, lines=True))
+
+
+def print_data(text: str) -> None:
+    """Print on stdout what programs read, such as JSON, as it is."""
+    typer.echo(text)
+
+
 def _shown(value: Cell) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.2f}" if abs(value) >= 1 else f"{value:.4g}"
-    return str(value)
+    return printable(str(value))
 
 
 def print_frame(frame: "pd.DataFrame", output_format: Format, title: str | None = None) -> None:
@@ -105,7 +146,7 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
 
     width = Console().width if sys.stdout.isatty() else _UNLIMITED_WIDTH
     texts = [
-        [column.replace("_", " ") for column in columns],
+        [printable(column.replace("_", " ")) for column in columns],
         *([_shown(row[one]) for one in columns] for row in rows),
     ]
     numeric = [any(isinstance(row[column], int | float) for row in rows) for column in columns]
@@ -114,7 +155,7 @@ def _print_table(rows: Sequence[dict[str, Cell]], columns: list[str], title: str
     else:
         table = _side_by_side(texts, numeric, width)
     if title is not None:
-        Console(width=width).print(Text(title, style="italic"))
+        Console(width=width).print(Text(printable(title, lines=True), style="italic"))
     # Nothing is ever cut: what is still too wide is left for the terminal to wrap.
     natural = Console(width=_UNLIMITED_WIDTH, markup=False, emoji=False).measure(table).maximum
     # Texts are what they are: a name in brackets is no markup, and one between colons no picture.

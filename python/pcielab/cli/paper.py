@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_rows, print_text
 from pcielab.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def numbers(
     if narrow:
         for one in found:
             if one.why:
-                typer.echo(f"{one.number.section}, {one.number.says}: {one.verdict}: {one.why}")
-        typer.echo(of_paper.score(found))
+                print_text(f"{one.number.section}, {one.number.says}: {one.verdict}: {one.why}")
+        print_text(of_paper.score(found))
 
 
 _TITLE = "The numbers of the pcie-bench paper, and ours (modelled and simulated)"

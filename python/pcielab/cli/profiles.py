@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_data, print_rows, say
 from pcielab.errors import InputError
 from pcielab.library import catalog, shipped
 from pcielab.library.input_files import read_text_roughly
@@ -78,17 +78,17 @@ def show(
             raise InputError("--resolved: a resolved system is printed as JSON, not as csv: leave --format away")
         from pcielab.library import profiles
 
-        typer.echo(profiles.resolve(name, sets or ()).to_json())
+        print_data(profiles.resolve(name, sets or ()).to_json())
         return
     print_listing(catalog.profile_listing(kinds[0], name, sets or ()), output_format)
     for other in kinds[1:]:
-        typer.echo(f"hint: there is a {other} profile {name}, too: --kind {other} shows it", err=True)
+        say(f"hint: there is a {other} profile {name}, too: --kind {other} shows it")
 
 
 @app.command()
 def schema(kind: Annotated[ProfileKind, typer.Argument(help="Kind of profile.")]) -> None:
     """Print the JSON Schema of a kind of file, for editors and generators."""
-    typer.echo(json.dumps(catalog.profile_schema(kind), indent=1))
+    print_data(json.dumps(catalog.profile_schema(kind), indent=1))
 
 
 @app.command("skeleton")
@@ -117,6 +117,6 @@ def make_skeleton(
     write_file(output, made.text.encode(), overwrite=overwrite)
     chosen = f"{made.function.slot} {made.function.title}"
     host = f"host {made.host} ({made.host_reason})"
-    typer.echo(f"{output}: {chosen}; {host}, card {made.card}: uncalibrated", err=True)
+    say(f"{output}: {chosen}; {host}, card {made.card}: uncalibrated")
     if made.downgrade:
-        typer.echo(f"warning: {made.downgrade}: `pcielab doctor` says what may be behind it", err=True)
+        say(f"warning: {made.downgrade}: `pcielab doctor` says what may be behind it")

@@ -5,6 +5,8 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pcielab.wording import printable
+
 _QUIET_SECONDS = 2.0
 
 
@@ -14,7 +16,7 @@ class Bar:
     def __init__(self) -> None:
         self._console = Console(stderr=True)
         self._bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(),
@@ -31,7 +33,7 @@ class Bar:
         if not self._shown and time.monotonic() - self._started > _QUIET_SECONDS:
             self._bar.start()
             self._shown = True
-        self._bar.update(self._task, completed=done, total=total, description=what or "starting")
+        self._bar.update(self._task, completed=done, total=total, description=printable(what) or "starting")
 
     def __enter__(self) -> "Bar":
         return self

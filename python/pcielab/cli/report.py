@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pcielab.cli.output import Theme, ThemeOption
+from pcielab.cli.output import Theme, ThemeOption, say
 from pcielab.cli.stores import opened
 
 
@@ -53,4 +53,4 @@ def report(
     )
     for path in written:
         if path.is_file():
-            typer.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)
+            say(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Cell, Format, print_rows
+from pcielab.cli.output import Cell, Format, print_rows, say
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -29,7 +29,7 @@ def runs(
         raise InputError(f"{folder}: is no folder: give one with stores (*.db)")
     rows = [_row(path, folder) for path in sorted(folder.rglob("*.db")) if path.is_file()]
     print_rows(sorted(rows, key=lambda row: str(row["started"] or "")), output_format)
-    typer.echo(f"{len(rows)} stores in {folder}", err=True)
+    say(f"{len(rows)} stores in {folder}")
 
 
 def _row(path: Path, folder: Path) -> dict[str, Cell]:

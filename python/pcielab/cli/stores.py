@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from pcielab.cli.output import say
 
 if TYPE_CHECKING:
     from pcielab.store import Store
@@ -16,9 +16,9 @@ def opened(path: Path) -> "Store":
 
     store = open_store(path)
     if store.incomplete:
-        typer.echo(f"{path}: incomplete: {store.extent}", err=True)
+        say(f"{path}: incomplete: {store.extent}")
     if not store.tells_speed:
-        typer.echo(f"{path}: {NOTICE}. {WHY}", err=True)
+        say(f"{path}: {NOTICE}. {WHY}")
     return store
 
 
@@ -27,4 +27,4 @@ def tell_damaged(path: Path) -> None:
     from pcielab.store import damaged_tests
 
     for damaged in damaged_tests(path) if path.exists() else ():
-        typer.echo(f"{path}: {damaged} is damaged and is done again", err=True)
+        say(f"{path}: {damaged} is damaged and is done again")

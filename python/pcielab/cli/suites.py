@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pcielab.cli.completion import suite_names
-from pcielab.cli.output import Cell, Format, print_frame, print_rows
+from pcielab.cli.output import Cell, Format, print_frame, print_rows, print_text, say
 from pcielab.errors import InputError
 from pcielab.library import catalog, shipped
 from pcielab.library.shipped import SuiteKind
@@ -93,8 +93,8 @@ def validate(
         return
     print_frame(compared.drop(columns=["reason"]), output_format, "Published and simulated")
     for (verdict, reason), rows in compared.groupby(["verdict", "reason"], sort=False):
-        typer.echo(f"{len(rows)} {verdict}: {reason}")
-    typer.echo(score(compared))
+        print_text(f"{len(rows)} {verdict}: {reason}")
+    print_text(score(compared))
 
 
 def _say_unsteady(store: "Store") -> None:
@@ -104,7 +104,7 @@ def _say_unsteady(store: "Store") -> None:
     flows = flow_table(store) if store.kind == "fabric" else None
     if flows is not None and "note" in flows:
         count = int(flows["note"].notna().sum())
-        typer.echo(f"{count} flows are not steady: see `note` in `pcielab export csv`", err=True)
+        say(f"{count} flows are not steady: see `note` in `pcielab export csv`")
 
 
 def _tests(kind: SuiteKind, name: str) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pcielab.cli.output import Format
+from pcielab.cli.output import Format, say
 from pcielab.cli.run import Samples
 
 if TYPE_CHECKING:
@@ -53,9 +53,9 @@ def sweep(
         results = carry_out(plan, output, work=work, resume=resume, progress=bar.update)
     if plan.ranges and plan.draws.method == "sobol":
         _sensitivity(results, output, output_format)
-    typer.echo(f"{_counts(results)}: {output / TABLE}", err=True)
+    say(f"{_counts(results)}: {output / TABLE}")
     if results.damaged:
-        typer.echo(f"warning: {output / NAME}: damaged lines that were skipped: {results.damaged}", err=True)
+        say(f"warning: {output / NAME}: damaged lines that were skipped: {results.damaged}")
     _tell_failures(results)
 
 
@@ -92,6 +92,6 @@ def _tell_failures(results: "Results") -> None:
 
     without = results.frame[results.frame["status"] != "ok"]
     for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
-        typer.echo(f"{len(rows)} {status}: {message}", err=True)
+        say(f"{len(rows)} {status}: {message}")
     if len(without) == len(results):
         raise RunError("no point gave a number")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.completion import profile_names
-from pcielab.cli.output import Cell, Format, is_stdout, print_rows
+from pcielab.cli.output import Cell, Format, is_stdout, print_rows, say
 from pcielab.cli.stores import opened
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def validate(
     if not is_stdout(output):
         print_rows(rows, output_format, title=title)
     if result.excluded or result.missing:
-        typer.echo(f"{result.excluded} rows left out, {result.missing} measured rows not predicted", err=True)
+        say(f"{result.excluded} rows left out, {result.missing} measured rows not predicted")
 
 
 def _measured(source: Path, folder: Path) -> "Store":

@@ -16,13 +16,13 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import altair as alt
 import jinja2
 import vl_convert
 from markupsafe import Markup
 
 from pcielab import __version__
 from pcielab.report.figures.frame import Figure
+from pcielab.report.specification import vega_lite
 from pcielab.report.style import configuration
 
 _FILES = resources.files("pcielab.report") / "template"
@@ -85,8 +85,7 @@ def figures_page(title: str, notes: Sequence[str], pictured: Sequence[Pictured])
 
 def _specification(figure: Figure) -> dict[str, Any]:
     """The figure without a configuration: the page adds the one of its theme."""
-    with alt.data_transformers.enable("default", max_rows=None):
-        spec: dict[str, Any] = json.loads(figure.to_json(validate=False))
+    spec = vega_lite(figure)
     del spec["config"]
     return spec
 

@@ -1,6 +1,5 @@
 """Figures as files: PNG, SVG, PDF or a self-contained HTML page, made without a browser and without a network."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from pcielab.errors import InputError
 from pcielab.outputs import write_file
 from pcielab.report.figures.frame import Figure
 from pcielab.report.html import Pictured, figures_page
+from pcielab.report.specification import vega_lite
 from pcielab.report.style import PAGE, Theme, configuration
 
 FIGURE_FORMATS = ("png", "svg", "pdf", "html")
@@ -18,7 +18,7 @@ _PNG_SCALE = 2.0
 
 def specification(figure: Figure, theme: Theme = "light") -> dict[str, Any]:
     """The figure as a Vega-Lite specification in a theme, with the theme's page as background."""
-    spec: dict[str, Any] = json.loads(figure.to_json(validate=False))
+    spec = vega_lite(figure)
     spec["config"] = {**configuration(theme), "background": PAGE[theme]}
     spec["padding"] = 12
     return spec

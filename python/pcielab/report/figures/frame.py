@@ -148,5 +148,5 @@ def titled(
 
 def findings_of(figure: Figure) -> list[str]:
     """The sentences that the figure's own numbers gave."""
-    carried = figure.to_dict(validate=False).get("usermeta") or {}
-    return [str(sentence) for sentence in carried.get(FINDINGS, [])]
+    carried = figure.usermeta
+    return [str(sentence) for sentence in carried.get(FINDINGS, [])] if isinstance(carried, dict) else []

@@ -1,0 +1,36 @@
+"""Figures as Vega-Lite JSON, with whatever rows and texts they have: what pictures and pages are made from.
+
+Pictures are drawn by way of SVG, which is XML. A character that XML has no way to write ends the process inside of
+the library that draws, and a line end breaks the expressions that Vega-Lite makes of titles: neither leaves here.
+"""
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pcielab.report.figures.frame import Figure
+
+_LINE_END = re.compile("[\n\r\u2028\u2029]")
+_NOT_IN_XML = re.compile("[^\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Everything but `Char` of XML 1.0, <https://www.w3.org/TR/xml/#charsets>."""
+
+
+def vega_lite(figure: "Figure") -> dict[str, Any]:
+    """The figure as a Vega-Lite specification with all of its data; in its texts, what XML cannot hold is `?`."""
+    import altair as alt
+
+    with alt.data_transformers.enable("default", max_rows=None):
+        text = figure.to_json(validate=False)
+    specification: dict[str, Any] = _writable(json.loads(text))
+    return specification
+
+
+def _writable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.isprintable() else _NOT_IN_XML.sub("?", _LINE_END.sub(" ", value))
+    if isinstance(value, list):
+        return [_writable(one) for one in value]
+    if isinstance(value, dict):
+        return {_writable(key): _writable(one) for key, one in value.items()}
+    return value
