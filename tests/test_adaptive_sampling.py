@@ -13,7 +13,7 @@ from pcielab.library import profiles
 from pcielab.library.suites import Suite, load_suite, single_test
 from pcielab.run.simulation import Samples, simulate
 
-BANDWIDTH_TRANSACTIONS = 1 << 20
+BANDWIDTH_TRANSACTIONS = 1 << 22
 LATENCY_TRANSACTIONS = 1 << 17
 TICK_NS = 40 / 3
 TESTS: list[dict[str, Any]] = [
@@ -56,7 +56,7 @@ def test_adaptive_answers_are_those_of_full_runs(system: str, tmp_path: Path) ->
     assert apart_ns.max() <= TICK_NS + 0.01, apart_ns
     for column in ("transactions", "samples"):
         assert (adaptive[column].dropna() <= full[column].dropna()).all()
-    assert adaptive["transactions"].sum() < full["transactions"].sum() / 2
+    assert adaptive["transactions"].sum() < full["transactions"].sum() / 4
 
 
 def rows(folder: Path, family: str) -> list[dict[str, str]]:
