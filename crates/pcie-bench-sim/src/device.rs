@@ -168,9 +168,13 @@ impl Device for SimulatedDevice {
         match self.samples {
             Samples::Full => Plan::whole(shared, &test, &mut simulate),
             Samples::Adaptive => {
-                let state = shared.state().clone();
-                let key = shared.key();
-                let lead = BandwidthRun::warm_up_transactions(shared.machine(), &test, &list, key, state, 0);
+                // Where a batch starts, in the middle of the test, and not with the caches as they were before it.
+                let (mut state, middle) = (shared.state().clone(), (test.transactions / 2) & !1);
+                let (machine, key) = (shared.machine(), shared.key());
+                if machine.leaves_traces(&test) {
+                    machine.advance(&mut state, &test, &list, 0..middle);
+                }
+                let lead = BandwidthRun::warm_up_transactions(machine, &test, &list, key, state, middle);
                 let plan = Plan { least, lead, starts_over: true };
                 plan.for_each_batch(shared, &test, &list, &mut simulate);
             }
