@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pcielab import open_store
 from pcielab.library.profiles import resolve
-from pcielab.library.suites import load_suite
+from pcielab.library.suites import load_suite, single_test
 from pcielab.paper import FIGURES, MACHINES, numbers
+from pcielab.run.simulation import simulate
 from test_model_command import pcielab
 
 SMALL = """
@@ -67,6 +69,16 @@ def test_a_figure_keeps_its_runs_and_uses_those_that_are_there(tmp_path: Path) -
 def test_a_figure_with_parts_has_a_file_for_each(tmp_path: Path) -> None:
     assert pcielab("figure", "7", "-o", str(tmp_path / "seven.svg")).exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["sevena.svg", "sevenb.svg"]
+
+
+def test_the_caution_of_figure_9_is_needed(tmp_path: Path) -> None:
+    suite = single_test("bw-wr", size=512, window="8K", cache="host-warm", transactions=1 << 18)
+    bandwidths = []
+    for system in FIGURES[9].systems:
+        simulate(resolve(system), suite, tmp_path / f"{system}.db")
+        bandwidths.append(open_store(tmp_path / f"{system}.db").scalars["bandwidth"].item())
+    assert "512 B writes" in FIGURES[9].caution
+    assert 1.015 < bandwidths[1] / bandwidths[0] < 1.035
 
 
 def test_what_is_no_figure_is_refused(tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ def figure(
     written, machines = ", ".join(str(path) for path in paths), ", ".join(FIGURES[number].systems)
     on = f", simulated on {machines}" if machines else ""
     say(f"wrote {written}: {FIGURES[number].shows}{on}")
+    if FIGURES[number].caution:
+        say(f"note: {FIGURES[number].caution}")
 
 
 def _paths(path: Path, parts: int) -> list[Path]:
