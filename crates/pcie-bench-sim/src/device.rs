@@ -1,7 +1,7 @@
 //! The simulator as a device.
 
 use crate::host::{SharedMachine, SimulatedHost};
-use crate::sampling::{Batch, Plan, in_pages};
+use crate::sampling::{Batch, Plan, Seen, in_pages};
 use pcie_bench::{
     BandwidthSlice, Bench, Device, DeviceError, DeviceFacts, LatencySlice, Remarks, Samples, Start,
     TimerFacts,
@@ -111,13 +111,15 @@ impl Device for SimulatedDevice {
                         Ok(shown) => ticks.push(shown),
                         Err(_) => {
                             uncounted = Some(sample.latency);
-                            return ControlFlow::Break(());
+                            return Seen { is_enough: true, ..Seen::default() };
                         }
                     }
                 }
-                sink(&LatencySlice { ticks, elapsed_ns: elapsed.as_ns() })?;
+                if sink(&LatencySlice { ticks, elapsed_ns: elapsed.as_ns() }).is_break() {
+                    return Seen { is_enough: true, ..Seen::default() };
+                }
             }
-            ControlFlow::Continue(Vec::new())
+            Seen::default()
         };
         let plan = Plan { least: in_pages(LATENCY_BATCH, &test), lead: 0, starts_over: false };
         match self.samples {
@@ -152,18 +154,20 @@ impl Device for SimulatedDevice {
             let slice_length =
                 if whole { in_pages(FULL_SLICE, &test) } else { least.next_multiple_of(list.pass()) };
             let mut before = if batch.lead > 0 { run.run(batch.lead) } else { Picoseconds::ZERO };
-            let (mut left, mut times_ns) = (batch.count, Vec::new());
-            while left > 0 {
+            let in_flight = run.in_flight();
+            let (mut left, mut seen) = (batch.count, Seen::default());
+            while left > 0 && !seen.is_enough {
                 let transactions = left.min(slice_length);
                 let now = run.run(transactions);
                 let elapsed_ns = (now - before).as_ns();
                 let anew = batch.anew && left == batch.count;
-                sink(BandwidthSlice { transactions, elapsed_ns, anew })?;
-                times_ns.push(elapsed_ns / transactions as f64);
+                seen.is_enough = sink(BandwidthSlice { transactions, elapsed_ns, anew }).is_break();
+                seen.times_ns.push(elapsed_ns / transactions as f64);
                 before = now;
                 left -= transactions;
             }
-            ControlFlow::Continue(times_ns)
+            seen.filled = (run.in_flight() - in_flight) / (batch.count - left) as f64;
+            seen
         };
         match self.samples {
             Samples::Full => Plan::whole(shared, &test, &mut simulate),

@@ -6,7 +6,6 @@
 use crate::host::SharedMachine;
 use pcie_sim::State;
 use pcie_workload::{AddressList, LIST_LENGTH, PAGE_BYTES, Pattern, Test};
-use std::ops::ControlFlow;
 
 /// Places of the run that each round of batches looks at, at most.
 const PLACES: u64 = 4;
@@ -19,6 +18,8 @@ const SLICES_LEAST: usize = 4;
 /// By so many standard errors, and by so much of the average, beginning and end differ if a test is still settling.
 const DRIFT_ERRORS: f64 = 3.0;
 const DRIFT: f64 = 0.001;
+/// Batches before what comes to be in flight is judged.
+const BATCHES_LEAST: usize = 4;
 
 /// As many transactions of a test as move the bytes of `count` transfers of a page: of longer transfers fewer are enough, and
 /// no slice takes long.
@@ -39,6 +40,17 @@ pub(crate) struct Batch {
     pub(crate) anew: bool,
 }
 
+/// What a batch showed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// Times per transaction of its slices, in order.
+    pub(crate) times_ns: Vec<f64>,
+    /// Transactions that came to be in flight from its beginning to its end, for each that it counts.
+    pub(crate) filled: f64,
+    /// Whether the test may end with it.
+    pub(crate) is_enough: bool,
+}
+
 /// What batches are made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
@@ -55,24 +67,23 @@ impl Plan {
     pub(crate) fn whole(
         shared: &SharedMachine,
         test: &Test,
-        simulate: &mut impl FnMut(State, Batch) -> ControlFlow<(), Vec<f64>>,
+        simulate: &mut impl FnMut(State, Batch) -> Seen,
     ) {
         let batch = Batch { first: 0, lead: 0, count: test.transactions, anew: false };
         let _ = simulate(shared.state().clone(), batch);
     }
 
-    /// Calls `simulate` with each batch, and the state at its first transaction, until it breaks off. It returns the times
-    /// per transaction of the slices of the batch, in order.
+    /// Calls `simulate` with each batch, and the state at its first transaction, until one is enough.
     ///
     /// Batches are whole passes over the window. Each round of them takes twice as many as the one before. Where the end of
-    /// long batches is faster or slower than their beginning, the lead is too short: the rounds begin anew with a longer
-    /// one. Where no further batch fits into the test, all of it is simulated.
+    /// long batches is faster or slower than their beginning, or where more and more comes to be in flight, the lead is too
+    /// short: the rounds begin anew with a longer one. Where no further batch fits into the test, all of it is simulated.
     pub(crate) fn for_each_batch(
         self,
         shared: &SharedMachine,
         test: &Test,
         list: &AddressList,
-        simulate: &mut impl FnMut(State, Batch) -> ControlFlow<(), Vec<f64>>,
+        simulate: &mut impl FnMut(State, Batch) -> Seen,
     ) {
         let total = test.transactions;
         let places = Places::of(test);
@@ -81,7 +92,7 @@ impl Plan {
         if 2 * shortest + lead >= places.room {
             return Self::whole(shared, test, simulate);
         }
-        let (mut left, mut anew) = (total, false);
+        let (mut left, mut anew, mut filled) = (total, false, Vec::new());
         for round in 0u32.. {
             let most = (left / places.count).min(places.room.saturating_sub(lead));
             let length = (shortest << round.min(32)).min(most) / pass * pass;
@@ -102,14 +113,17 @@ impl Plan {
                     shared.machine().advance(&mut state, test, list, at..first);
                     at = first;
                 }
-                match simulate(state.clone(), Batch { first, lead, count: length, anew }) {
-                    ControlFlow::Break(()) => return,
-                    ControlFlow::Continue(slices) => seen.push(slices),
-                }
+                let batch = simulate(state.clone(), Batch { first, lead, count: length, anew });
                 anew = false;
+                filled.push(batch.filled);
+                if batch.is_enough && !fills(&filled) {
+                    return;
+                }
+                seen.push(batch);
             }
-            if self.starts_over && drifts(&seen) {
+            if self.starts_over && (fills(&filled) || drifts(&seen)) {
                 (lead, left, anew) = (lead + length, total, true);
+                filled.clear();
             }
         }
     }
@@ -155,21 +169,32 @@ impl Places {
 }
 
 /// Whether batches take another time at their ends than at their beginnings.
-fn drifts(batches: &[Vec<f64>]) -> bool {
-    if batches.iter().any(|slices| slices.len() < SLICES_LEAST) {
+fn drifts(batches: &[Seen]) -> bool {
+    if batches.iter().any(|batch| batch.times_ns.len() < SLICES_LEAST) {
         return false;
     }
-    let beginnings: Vec<f64> =
-        batches.iter().flat_map(|slices| &slices[..slices.len() / 4]).copied().collect();
-    let ends: Vec<f64> = batches.iter().flat_map(|slices| &slices[slices.len() / 2..]).copied().collect();
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let squared_error = |values: &[f64]| {
-        let mean = mean(values);
-        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len().pow(2) as f64
-    };
+    let slices = || batches.iter().map(|batch| &batch.times_ns);
+    let beginnings: Vec<f64> = slices().flat_map(|times| &times[..times.len() / 4]).copied().collect();
+    let ends: Vec<f64> = slices().flat_map(|times| &times[times.len() / 2..]).copied().collect();
     let apart = (mean(&ends) - mean(&beginnings)).abs();
     let error = (squared_error(&beginnings) + squared_error(&ends)).sqrt();
     apart > DRIFT_ERRORS * error && apart > DRIFT * mean(&ends)
+}
+
+/// Whether batches end with more in flight than they began with, all in all, or with less.
+fn fills(filled: &[f64]) -> bool {
+    let growth = mean(filled).abs();
+    filled.len() >= BATCHES_LEAST && growth > DRIFT && growth > DRIFT_ERRORS * squared_error(filled).sqrt()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The square of the standard error of the mean.
+fn squared_error(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len().pow(2) as f64
 }
 
 #[cfg(test)]
@@ -179,13 +204,24 @@ mod tests {
     #[test]
     fn a_batch_that_becomes_slower_drifts_and_one_that_scatters_does_not() {
         let scattered = |nth: usize| 1.0 + 0.01 * ((nth * 7 % 5) as f64 - 2.0);
-        let batch = |from: usize, later: f64| -> Vec<f64> {
-            (from..from + 16).map(|nth| scattered(nth) + if nth - from > 6 { later } else { 0.0 }).collect()
+        let of = |times_ns: Vec<f64>| Seen { times_ns, ..Seen::default() };
+        let batch = |from: usize, later: f64| {
+            of((from..from + 16)
+                .map(|nth| scattered(nth) + if nth - from > 6 { later } else { 0.0 })
+                .collect())
         };
-        let batches = |later: f64| -> Vec<Vec<f64>> { [0, 3, 8, 11].map(|from| batch(from, later)).to_vec() };
+        let batches = |later: f64| [0, 3, 8, 11].map(|from| batch(from, later));
         assert!(!drifts(&batches(0.0)));
         assert!(drifts(&batches(0.02)) && drifts(&batches(-0.02)));
-        assert!(!drifts(&[vec![1.0; 3], vec![2.0; 3]]), "too short to tell");
-        assert!(!drifts(&[vec![1.0, 1.0, 1.0005, 1.0005]]), "nobody would notice");
+        assert!(!drifts(&[vec![1.0; 3], vec![2.0; 3]].map(of)), "too short to tell");
+        assert!(!drifts(&[vec![1.0, 1.0, 1.0005, 1.0005]].map(of)), "nobody would notice");
+    }
+
+    #[test]
+    fn batches_fill_a_queue_where_all_of_them_do() {
+        assert!(fills(&[0.005, 0.006, 0.005, 0.004]) && fills(&[-0.02; 4]));
+        assert!(!fills(&[0.02, -0.015, 0.01, -0.012]), "it goes up and down");
+        assert!(!fills(&[0.0005; 4]), "nobody would notice");
+        assert!(!fills(&[0.02; 3]), "too few to tell");
     }
 }

@@ -113,6 +113,17 @@ impl<'a> BandwidthRun<'a> {
         noted
     }
 
+    /// Transactions in flight at the last completion, of a test that writes: those that a queue holds are among them.
+    /// Zero where they are not counted, which is where they do not show: see [`Self::warm_up_transactions`].
+    #[must_use]
+    pub fn in_flight(&self) -> f64 {
+        match &self.run {
+            Run::Reference(_) | Run::Reads(_) => 0.0,
+            Run::Writes(run) => run.in_flight(),
+            Run::Both(run) => run.in_flight().iter().sum(),
+        }
+    }
+
     /// The factors by which the test may take shorter and longer under other seeds, at 95 %, where that is more than chance
     /// within a run shows: on a machine whose stalls come more or less often from test to test.
     #[must_use]

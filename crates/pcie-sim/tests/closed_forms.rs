@@ -121,6 +121,31 @@ fn page_walks_bound_random_reads_beyond_the_io_tlb() {
 }
 
 #[test]
+fn reads_and_writes_share_the_page_walkers() {
+    // A read waits for the writes before it, but its walk does not: the walkers are never idle.
+    for walkers in [1, 2, 4, 8] {
+        let machine = ideal(&[
+            ("iommu", json!("four-kib-pages")),
+            ("host.iommu.walkers", json!(walkers)),
+            ("host.iommu.walk_region_bytes", json!(0)),
+            ("host.iommu.walk_ns", json!(300.0)),
+            ("host.iommu.walker_busy_ns", json!(280.0)),
+            ("host.iommu.busy_walk_spread", json!(0.0)),
+            ("link.tags", json!(64)),
+        ]);
+        let walks_per_ns = f64::from(walkers) / 280.0;
+        let misses = 1.0 - 128.0 / (f64::from(64 << 20) / 4096.0);
+        let test = Test { transactions: 1 << 18, ..dma(Operation::BwRdwr, 64, 64 << 20) };
+        let list = AddressList::new(&test, KEY.draws(Stream::Addresses));
+        let mut run = BandwidthRun::new(Engine::Fast, &machine, &test, &list, KEY, machine.boot(), 0);
+        // The writes fill the root complex first.
+        let (begun, count) = (run.run(20_000), 60_000);
+        let each_ns = (run.run(count) - begun).as_ns() / count as f64;
+        assert_close(each_ns, misses / walks_per_ns, 0.005);
+    }
+}
+
+#[test]
 fn an_unloaded_read_takes_the_sum_of_its_parts() {
     let machine = ideal(&[("host.memory.miss_ns", json!(70.0))]);
     let expected = 24.0 / BYTES_PER_NS + 400.0 + 70.0 + 84.0 / BYTES_PER_NS + 40.0;

@@ -23,6 +23,8 @@ pub(crate) struct Complex<'a> {
     line_numbers: &'a Lines,
     state: State,
     completer: Completer,
+    /// When the address of the next read is looked up: reads are, while writes before them are still being translated.
+    look_up_gate: Picoseconds,
     request_gate: Picoseconds,
     write_gate: WriteGate,
     /// When the last of the posted writes so far has gone through: reads do not pass them.
@@ -61,6 +63,7 @@ impl<'a> Complex<'a> {
             line_numbers,
             state,
             completer: Completer::new(host.root_complex.completion_order, order, first_draw),
+            look_up_gate: Picoseconds::ZERO,
             request_gate: Picoseconds::ZERO,
             write_gate: WriteGate::new(&host.root_complex),
             posted_done: Picoseconds::ZERO,
@@ -88,11 +91,13 @@ impl<'a> Complex<'a> {
     /// A read request arrives; returns when its credit is back at the card, and when its data are there.
     #[inline(always)]
     pub(crate) fn admit(&mut self, piece: Piece, now: Picoseconds) -> (Picoseconds, Picoseconds) {
-        let admitted = now.max(self.request_gate).max(self.posted_done);
+        let looked_up = now.max(self.look_up_gate);
+        self.look_up_gate = looked_up + self.times.request_interval;
+        let translated = self.translate(piece, looked_up);
+        let admitted = looked_up.max(self.request_gate).max(self.posted_done);
         self.request_gate = admitted + self.times.request_interval;
-        let translated = self.translate(piece, admitted);
         let busy = admitted < self.busy_until;
-        let data = translated + self.access(piece, busy);
+        let data = translated.max(admitted) + self.access(piece, busy);
         self.busy_until = self.busy_until.max(data);
         (admitted + self.times.credit_return, data)
     }
