@@ -121,10 +121,10 @@ impl Device for SimulatedDevice {
             }
             Seen::default()
         };
-        let plan = Plan { least: in_pages(LATENCY_BATCH, &test), lead: 0, starts_over: false };
+        let plan = Plan { least: in_pages(LATENCY_BATCH, &test), least_lead: 0, starts_over: false };
         match self.samples {
             Samples::Full => Plan::whole(shared, &test, &mut simulate),
-            Samples::Adaptive => plan.for_each_batch(shared, &test, &list, &mut simulate),
+            Samples::Adaptive => plan.for_each_batch(shared, &test, &list, |_, _| 0, &mut simulate),
         }
         shared.complete(&test, &list);
         match uncounted {
@@ -172,15 +172,13 @@ impl Device for SimulatedDevice {
         match self.samples {
             Samples::Full => Plan::whole(shared, &test, &mut simulate),
             Samples::Adaptive => {
-                // Where a batch starts, in the middle of the test, and not with the caches as they were before it.
-                let (mut state, middle) = (shared.state().clone(), (test.transactions / 2) & !1);
-                let (machine, key) = (shared.machine(), shared.key());
-                if machine.leaves_traces(&test) {
-                    machine.advance(&mut state, &test, &list, 0..middle);
-                }
-                let lead = BandwidthRun::warm_up_transactions(machine, &test, &list, key, state, middle);
-                let plan = Plan { least, lead, starts_over: true };
-                plan.for_each_batch(shared, &test, &list, &mut simulate);
+                let warm_up = |state: &State, first: u64| {
+                    let (machine, key) = (shared.machine(), shared.key());
+                    BandwidthRun::warm_up_transactions(machine, &test, &list, key, state.clone(), first)
+                };
+                let least_lead = BandwidthRun::least_warm_up_transactions(&test);
+                let plan = Plan { least, least_lead, starts_over: true };
+                plan.for_each_batch(shared, &test, &list, warm_up, &mut simulate);
             }
         }
         shared.complete(&test, &list);

@@ -56,8 +56,8 @@ pub(crate) struct Seen {
 pub(crate) struct Plan {
     /// Transactions that count in the shortest batch.
     pub(crate) least: u64,
-    /// Transactions before them.
-    pub(crate) lead: u64,
+    /// Transactions before them, at least.
+    pub(crate) least_lead: u64,
     /// Whether a test that does not settle can start over.
     pub(crate) starts_over: bool,
 }
@@ -73,7 +73,8 @@ impl Plan {
         let _ = simulate(shared.state().clone(), batch);
     }
 
-    /// Calls `simulate` with each batch, and the state at its first transaction, until one is enough.
+    /// Calls `simulate` with each batch, and the state at its first transaction, until one is enough. `lead` says how many
+    /// transactions fill the machine, from the first batch's state and first transaction.
     ///
     /// Batches are whole passes over the window. Each round of them takes twice as many as the one before. Where the end of
     /// long batches is faster or slower than their beginning, or where more and more comes to be in flight, the lead is too
@@ -83,12 +84,25 @@ impl Plan {
         shared: &SharedMachine,
         test: &Test,
         list: &AddressList,
+        lead: impl FnOnce(&State, u64) -> u64,
         simulate: &mut impl FnMut(State, Batch) -> Seen,
     ) {
         let total = test.transactions;
         let places = Places::of(test);
-        let (pass, mut lead) = (list.pass(), self.lead);
+        let pass = list.pass();
         let shortest = self.least.next_multiple_of(pass);
+        if 2 * shortest + self.least_lead >= places.room {
+            return Self::whole(shared, test, simulate);
+        }
+        let advanced = |(at, mut state): (u64, State), first: u64| {
+            if shared.machine().leaves_traces(test) {
+                shared.machine().advance(&mut state, test, list, at..first);
+            }
+            (first, state)
+        };
+        let from_start = || (0, shared.state().clone());
+        let mut ahead = Some(advanced(from_start(), places.first(0, 0, self.least_lead + shortest)));
+        let mut lead = ahead.as_ref().map_or(self.least_lead, |(first, state)| lead(state, *first));
         if 2 * shortest + lead >= places.room {
             return Self::whole(shared, test, simulate);
         }
@@ -105,15 +119,14 @@ impl Plan {
             }
             left -= places.count * length;
             let mut seen = Vec::with_capacity(places.count as usize);
-            let mut state = shared.state().clone();
-            let mut at = 0;
+            let mut reached = from_start();
             for place in 0..places.count {
                 let first = places.first(round.into(), place, lead + length);
-                if shared.machine().leaves_traces(test) {
-                    shared.machine().advance(&mut state, test, list, at..first);
-                    at = first;
+                if let Some(further) = ahead.take_if(|(at, _)| *at <= first) {
+                    reached = further;
                 }
-                let batch = simulate(state.clone(), Batch { first, lead, count: length, anew });
+                reached = advanced(reached, first);
+                let batch = simulate(reached.1.clone(), Batch { first, lead, count: length, anew });
                 anew = false;
                 filled.push(batch.filled);
                 if batch.is_enough && !fills(&filled) {

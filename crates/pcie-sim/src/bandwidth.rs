@@ -93,6 +93,12 @@ impl<'a> BandwidthRun<'a> {
         warm_up::warm_up_transactions(Start { machine, test, list, key, state, first })
     }
 
+    /// The fewest transactions that [`Self::warm_up_transactions`] gives: they fill a pipeline.
+    #[must_use]
+    pub fn least_warm_up_transactions(test: &Test) -> u64 {
+        warm_up::shortest(test)
+    }
+
     /// Simulates until `count` more transactions are complete, or all are; returns the time of the last completion,
     /// counted from the start of the run.
     pub fn run(&mut self, count: u64) -> Picoseconds {

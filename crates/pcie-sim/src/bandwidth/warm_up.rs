@@ -7,7 +7,7 @@
 
 use super::fast::{ReadWriteRun, WriteRun};
 use super::start::Start;
-use pcie_workload::{Operation, PAGE_BYTES};
+use pcie_workload::{Operation, PAGE_BYTES, Test};
 
 /// What fills a pipeline, in transactions, and where the first look at the queues ends.
 const SHORTEST: u64 = 2048;
@@ -20,11 +20,15 @@ const LOOKS: u64 = 32;
 /// A queue that grows by less than this for each transaction changes no bandwidth by more.
 const GROWTH_NOT_NOTICED: f64 = 0.001;
 
+/// What fills the pipeline of a test, in transactions.
+pub(super) fn shortest(test: &Test) -> u64 {
+    (SHORTEST / test.size_bytes.div_ceil(PAGE_BYTES)).max(SHORTEST_OF_LONG_TRANSFERS)
+}
+
 /// Transactions after which the queues that a test fills have stopped growing, from a pilot run.
 pub(super) fn warm_up_transactions(start: Start<'_>) -> u64 {
     let longest = LONGEST.min(start.test.transactions - start.first);
-    let pages = start.test.size_bytes.div_ceil(PAGE_BYTES);
-    let shortest = (SHORTEST / pages).max(SHORTEST_OF_LONG_TRANSFERS);
+    let shortest = shortest(start.test);
     match start.test.operation {
         Operation::BwWr => {
             let mut run = WriteRun::new(start);

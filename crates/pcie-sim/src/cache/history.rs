@@ -92,10 +92,20 @@ impl State {
         self.caches.settle(lines, last_first.clone(), reachable);
         let io_tlb = &self.io_tlb;
         if io_tlb.page_count() > 0 {
-            let pages = (window.end - window.start).div_ceil(PAGE_BYTES / LINE_BYTES);
+            let pages = Self::pages_of(io_tlb, window.start * LINE_BYTES..window.end * LINE_BYTES, place);
             let used: Vec<u32> = Self::recent_pages(io_tlb, last_first, pages);
             self.io_tlb.settle(used.into_iter(), pages);
         }
+    }
+
+    /// How many pages of the IO-TLB some bytes of the buffer lie in.
+    fn pages_of(io_tlb: &IoTlb, bytes: Range<u64>, place: impl Fn(u64) -> Line) -> u64 {
+        let mut seen = vec![false; io_tlb.page_count() as usize];
+        bytes
+            .step_by(PAGE_BYTES as usize)
+            .filter_map(|offset| io_tlb.page(place(offset)))
+            .filter(|page| !std::mem::replace(&mut seen[*page as usize], true))
+            .count() as u64
     }
 
     fn recent_pages(io_tlb: &IoTlb, last_first: impl Iterator<Item = Line>, pages: u64) -> Vec<u32> {
@@ -125,7 +135,7 @@ impl State {
             self.caches.settle(lines, last_first, footprint.window());
         }
         if self.io_tlb.page_count() > 0 {
-            let pages = test.window_bytes.div_ceil(PAGE_BYTES);
+            let pages = Self::pages_of(&self.io_tlb, 0..test.window_bytes, |offset| footprint.place(offset));
             let last_first = looked_at.rev().flat_map(|n| footprint.page_starts(n).rev());
             let used = Self::recent_pages(&self.io_tlb, last_first, pages);
             self.io_tlb.settle(used.into_iter(), pages);
@@ -187,7 +197,7 @@ impl<'a> Footprint<'a> {
 mod tests {
     use super::*;
     use crate::machine::Machine;
-    use crate::test_systems::{ib_011_nosp, snb};
+    use crate::test_systems::{ib_011_iommu, ib_011_nosp, snb};
     use pcie_workload::Operation;
 
     /// The state after every transaction was really made, one by one.
@@ -223,7 +233,9 @@ mod tests {
 
     #[test]
     fn closed_form_and_replay_leave_the_same_machine() {
-        for (machine, name) in [(snb(), "snb"), (ib_011_nosp(), "ib-011-nosp")] {
+        for (machine, name) in
+            [(snb(), "snb"), (ib_011_nosp(), "ib-011-nosp"), (ib_011_iommu(), "ib-011-iommu")]
+        {
             for (operation, size, window, transactions) in [
                 (Operation::BwWr, 64, 8192, 5_000),
                 (Operation::BwWr, 64, 4 << 20, 1_200_000),
