@@ -123,7 +123,8 @@ impl<T: Transport> Core<T> {
     ) -> Result<(), DriverError> {
         let (mut first, mut most) = (0, FIRST_SLICE);
         while first < test.transactions {
-            let slice = first..test.transactions.min(first + most.min(u64::from(self.facts.records)));
+            most = most.min(u64::from(self.facts.records));
+            let slice = first..test.transactions.min(first + most);
             self.start(test, list, slice.clone(), data_key)?;
             let done = self.finish()?;
             let mut latencies = vec![0; (slice.end - slice.start) as usize];
@@ -385,6 +386,21 @@ mod tests {
                 Ok(_) => panic!("{named}"),
             }
         }
+    }
+
+    #[test]
+    fn slices_never_outgrow_the_records() {
+        let (mut test, _) = test(Operation::LatRd);
+        // Doubling the slice 64 times leaves nothing of it.
+        test.transactions = 4096 * 70;
+        let list = AddressList::new(&test, Draws::new(1, 0, Stream::Addresses));
+        let (mut core, mut done, mut most) = (core(Some(r::RESULT_COMPLETE)), 0, 0);
+        let all = core.latency(&test, &list, 1, &mut |latencies, _| {
+            done += latencies.len() as u64;
+            most = most.max(latencies.len());
+            if latencies.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!((all, done, most), (Ok(()), test.transactions, 4096));
     }
 
     #[test]
