@@ -101,6 +101,8 @@ class Root:
         """Enumerates, and gives the core some of the host's memory."""
         await with_timeout(self.complex.enumerate(), 200, "us")
         self.function = self.complex.find_device(self.device.functions[0].pcie_id)
+        # Enumeration gives MPS to whatever is below a port, and leaves each device's MRRS as it is after a reset.
+        await with_timeout(self.function.set_readrq(self.max_read_request.bit_length() - 8), WAIT_US, "us")
         await self.function.enable_device()
         await self.function.set_master()
         self.memory = [self.complex.mem_pool.alloc_region(self.piece_bytes) for _ in range(2)]
