@@ -36,7 +36,7 @@ def main() -> None:
         path.write_text(SUITE)
         suite = load_suite(str(path))
         core, card = Path(directory) / "pcielab-fpga.db", Path(directory) / "netfpga-sume.db"
-        run_rtl(SYSTEM, suite, core)
+        run_rtl(SYSTEM, suite, core, sets=["link.tags=64"])
         simulate(resolve(SYSTEM), suite, card)
         figure = figures.bandwidth_by_size([open_store(core), open_store(card)])
         save_figure(figure, ROOT / "docs" / "images" / "rtl-bandwidth-by-size.svg")

@@ -26,7 +26,7 @@ typedef union {
 #define PCIELAB__VERSION__MINOR_bm 0xffff
 #define PCIELAB__VERSION__MINOR_bp 0
 #define PCIELAB__VERSION__MINOR_bw 16
-#define PCIELAB__VERSION__MINOR_reset 0x0
+#define PCIELAB__VERSION__MINOR_reset 0x1
 #define PCIELAB__VERSION__MAJOR_bm 0xffff0000
 #define PCIELAB__VERSION__MAJOR_bp 16
 #define PCIELAB__VERSION__MAJOR_bw 16
@@ -425,6 +425,19 @@ typedef union {
     } f;
     uint32_t w;
 } pcielab__BIN_SHIFT_t;
+
+// reg - pcielab::LINK_TAGS
+#define PCIELAB__LINK_TAGS__VALUE_bm 0x1ff
+#define PCIELAB__LINK_TAGS__VALUE_bp 0
+#define PCIELAB__LINK_TAGS__VALUE_bw 9
+#define PCIELAB__LINK_TAGS__VALUE_reset 0x0
+typedef union {
+    struct __attribute__ ((__packed__)) {
+        uint32_t value :9;
+        uint32_t :23;
+    } f;
+    uint32_t w;
+} pcielab__LINK_TAGS_t;
 
 // reg - pcielab::TRANSACTIONS
 #define PCIELAB__TRANSACTIONS__VALUE_bm 0xffffffff
@@ -939,7 +952,8 @@ typedef struct __attribute__ ((__packed__)) {
     pcielab__PIECES_t PIECES;
     pcielab__DATA_KEY_t DATA_KEY;
     pcielab__BIN_SHIFT_t BIN_SHIFT;
-    uint8_t RESERVED_68_7f[0x18];
+    pcielab__LINK_TAGS_t LINK_TAGS;
+    uint8_t RESERVED_6c_7f[0x14];
     pcielab__TRANSACTIONS_t TRANSACTIONS;
     uint8_t RESERVED_84_87[0x4];
     pcielab__ELAPSED_LO_t ELAPSED_LO;

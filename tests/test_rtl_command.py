@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import pcielab as pcielab_api
 from pcielab.devices import rtl
 
 PCIELAB = Path(sys.executable).with_name("pcielab")
@@ -61,7 +62,7 @@ def test_a_run_says_rtl_and_does_not_hang_on_jobs(tmp_path: Path) -> None:
     assert exports[0] == exports[1]
     manifest = json.loads(exports[0])["manifest"]
     assert manifest["origin"] == "rtl"
-    assert manifest["device"]["name"] == "pcielab core, 256 bit, 64 tags"
+    assert manifest["device"]["name"] == "pcielab core, 256 bit, 32 tags"
 
 
 @BUILT
@@ -139,7 +140,37 @@ def test_what_is_not_built_is_said_with_the_remedy(tmp_path: Path) -> None:
 def test_what_the_core_lacks_is_not_supported_with_its_limit(tmp_path: Path) -> None:
     single = ["--test", "bw-rd", "--size", "64", "--window", "8K", "--outstanding", "65"]
     done = pcielab("run", "--device", "rtl", *single, "-o", tmp_path / "x.db")
-    assert "64 tags" in done.stderr
+    assert "32 tags on this link" in done.stderr
+    done = pcielab("run", "--device", "rtl", "--set", "link.tags=256", *single, "-o", tmp_path / "z.db")
+    assert "64 tags on this link" in done.stderr
     refused = pcielab("run", "--device", "rtl", "--engine", "fast", "-o", tmp_path / "y.db")
     assert refused.returncode == 2
     assert "--engine" in refused.stderr
+
+
+@BUILT
+@pytest.mark.parametrize("tags", [32, 64])
+def test_the_core_agrees_with_the_simulated_card_on_the_same_link(tmp_path: Path, tags: int) -> None:
+    found = []
+    for device in (["--device", "rtl"], ["--set", "device=pcielab-fpga"]):
+        store = tmp_path / "run.db"
+        asked = ["--profile", "snb", "--test", "bw-rd", "--size", "64", "--window", "1M", "--cache", "host-warm"]
+        if tags != 32:
+            asked += ["--set", f"link.tags={tags}"]
+        done = pcielab("run", *device, *asked, "--transactions", "20000", "--overwrite", "-o", store)
+        assert done.returncode == 0, done.stderr
+        found.append(float(pcielab_api.open_store(store).scalars["bandwidth"].iloc[0]))
+    core, card = found
+    # Its own turn-around, four and a half clocks of 4 ns, is what the core adds to the round trip where tags bind.
+    longer = 4.5 * 4 / (32 * 64 * 8 / card) if tags == 32 else 0
+    assert core == pytest.approx(card / (1 + longer), rel=0.01)
+
+
+def test_what_the_rtl_decides_is_refused_and_what_the_link_has_is_not(tmp_path: Path) -> None:
+    for change in ("device=nfp6000", "device.dma.tags=8", "device.timer.cycles=2"):
+        done = pcielab("run", "--device", "rtl", "--set", change, "-o", tmp_path / "x.db")
+        assert done.returncode == 2
+        assert f"--set {change.partition('=')[0]}" in done.stderr, done.stderr
+        assert "given twice" not in done.stderr
+    for change in ("link.tags=64", "device.uplink_gap_bytes=8"):
+        assert rtl._plugged_into("snb", [change]).overrides

@@ -1,10 +1,12 @@
-// Numbers 0 .. COUNT-1 that are given out and taken back, the one longest free first. Filled COUNT clocks after a reset.
+// Numbers 0 .. size-1 that are given out and taken back, the one longest free first. Filled `size` clocks after a reset.
 module id_pool #(
     parameter COUNT = 64,
     parameter WIDTH = $clog2(COUNT)
 ) (
     input  logic clk,
     input  logic rst,
+    // How many there are, 1 to COUNT: the same from the reset on.
+    input  logic [WIDTH:0] size,
     // At most so many are given out.
     input  logic [WIDTH:0] limit,
     output logic filled,
@@ -25,12 +27,12 @@ module id_pool #(
     );
 
     assign filled = !filling;
-    assign given_out = (WIDTH + 1)'(COUNT) - free;
+    assign given_out = size - free;
     assign valid = available && filled && given_out < limit;
 
     always_ff @(posedge clk) begin
         next <= filling ? next + 1'b1 : '0;
-        if (&next) filling <= 1'b0;
+        if ({1'b0, next} == size - 1'b1) filling <= 1'b0;
         if (rst) begin
             filling <= 1'b1;
             next <= '0;

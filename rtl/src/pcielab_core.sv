@@ -82,7 +82,7 @@ module pcielab_core #(
     logic [31:0] timeout, count, data_key;
     logic [2:0] operation;
     logic first_writes, check_data;
-    logic [8:0] outstanding;
+    logic [8:0] outstanding, link_tags;
     logic [4:0] bin_shift;
     address_list_t list;
     logic piece_write, unit_write;
@@ -113,7 +113,7 @@ module pcielab_core #(
     registers #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) register_file (
         .clk, .rst(rst || function_reset_done), .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data, .reg_response_valid, .reg_response_data,
         .start, .stop, .reset, .latch, .parameters_good, .timeout, .operation, .first_writes, .check_data, .count,
-        .outstanding, .data_key, .bin_shift, .list, .piece_write, .piece_address, .unit_write, .unit_address,
+        .outstanding, .link_tags, .data_key, .bin_shift, .list, .piece_write, .piece_address, .unit_write, .unit_address,
         .memory_data, .state, .result, .max_payload, .max_read_request, .bus_master, .transactions, .elapsed,
         .bytes_read, .bytes_written, .samples, .minimum, .maximum, .sum, .error_status_count, .poisoned_count,
         .wrong_length_count, .unknown_tag_count, .timed_out_count, .data_mismatch_count,
@@ -182,12 +182,17 @@ module pcielab_core #(
     logic expected_data, completion_fault, timed_out, mismatch;
     result_t completion_kind;
 
+    // Without extended tags a requester uses the first 32.
+    logic [ID_WIDTH:0] tag_count;
+    assign tag_count = link_tags == '0 ? (ID_WIDTH + 1)'(TAGS) : (ID_WIDTH + 1)'(link_tags);
+
     id_pool #(.COUNT(TAGS)) tags (
-        .clk, .rst(test_rst), .limit((ID_WIDTH + 1)'(TAGS)), .filled(tags_filled), .valid(tag_valid), .id(tag),
+        .clk, .rst(test_rst), .size(tag_count), .limit(tag_count), .filled(tags_filled), .valid(tag_valid), .id(tag),
         .take(issue), .give_back(free_tag), .given_back(freed_tag)
     );
     id_pool #(.COUNT(TAGS)) slots (
-        .clk, .rst(test_rst), .limit((ID_WIDTH + 1)'(outstanding)), .filled(slots_filled), .valid(slot_valid), .id(slot),
+        .clk, .rst(test_rst), .size((ID_WIDTH + 1)'(TAGS)), .limit((ID_WIDTH + 1)'(outstanding)), .filled(slots_filled),
+        .valid(slot_valid), .id(slot),
         .take(issue && issue_first), .give_back(free_slot), .given_back(freed_slot)
     );
     assign pools_ready = tags_filled && slots_filled && tracker_ready;

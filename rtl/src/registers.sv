@@ -32,6 +32,7 @@ module registers #(
     output logic [8:0] outstanding,
     output logic [31:0] data_key,
     output logic [4:0] bin_shift,
+    output logic [8:0] link_tags,
     output pcielab_pkg::address_list_t list,
 
     output logic piece_write,
@@ -121,7 +122,7 @@ module registers #(
         && list.piece_shift >= 6'd20 && list.piece_shift <= 6'd32;
     assign parameters_good = size_good && period_good && pieces_good
         && operation <= BW_RDWR && count != '0 && timeout != '0
-        && outstanding != '0 && outstanding <= 9'(TAGS)
+        && outstanding != '0 && outstanding <= 9'(TAGS) && link_tags <= 9'(TAGS)
         && list.usable != '0 && list.nth < list.usable && list.nth_wrap < list.usable && list.step < list.usable
         && retired_tags == '0;
 
@@ -162,6 +163,7 @@ module registers #(
                 end
                 DATA_KEY_ADDRESS: data_key <= reg_data;
                 BIN_SHIFT_ADDRESS: bin_shift <= reg_data[4:0];
+                LINK_TAGS_ADDRESS: link_tags <= reg_data[8:0];
                 VECTOR_ADDRESS_LO_ADDRESS: vector_address[31:2] <= reg_data[31:2];
                 VECTOR_ADDRESS_HI_ADDRESS: vector_address[63:32] <= reg_data;
                 VECTOR_DATA_ADDRESS: vector_data <= reg_data;
@@ -193,6 +195,7 @@ module registers #(
             list.piece_shift <= 6'd20;
             data_key <= '0;
             bin_shift <= '0;
+            link_tags <= '0;
             vector_address <= '0;
             vector_data <= '0;
             vector_mask <= 1'b1;
@@ -203,7 +206,7 @@ module registers #(
     always_comb begin
         case (address)
             ID_ADDRESS: value = 32'h4241_4c50;
-            VERSION_ADDRESS: value = {16'd1, 16'd0};
+            VERSION_ADDRESS: value = {16'd1, 16'd1};
             PARAMETERS_ADDRESS: value = {7'b0, 5'($clog2(RECORDS)), 3'b0, 9'(TAGS), 8'(DATA_WIDTH / 8)};
             CLOCK_PS_ADDRESS: value = CLOCK_PS;
             STATUS_ADDRESS: value = {24'b0, result, 1'b0, state};
@@ -228,6 +231,7 @@ module registers #(
             PIECES_ADDRESS: value = {10'b0, list.piece_shift, 5'b0, list.pieces};
             DATA_KEY_ADDRESS: value = data_key;
             BIN_SHIFT_ADDRESS: value = 32'(bin_shift);
+            LINK_TAGS_ADDRESS: value = 32'(link_tags);
             TRANSACTIONS_ADDRESS: value = transactions;
             ELAPSED_LO_ADDRESS: value = elapsed[31:0];
             ELAPSED_HI_ADDRESS: value = 32'(elapsed[CLOCKS_WIDTH-1:32]);

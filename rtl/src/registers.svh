@@ -25,6 +25,7 @@ localparam logic [16:0] HOST_OFFSET_ADDRESS = 17'h00058;
 localparam logic [16:0] PIECES_ADDRESS = 17'h0005c;
 localparam logic [16:0] DATA_KEY_ADDRESS = 17'h00060;
 localparam logic [16:0] BIN_SHIFT_ADDRESS = 17'h00064;
+localparam logic [16:0] LINK_TAGS_ADDRESS = 17'h00068;
 localparam logic [16:0] TRANSACTIONS_ADDRESS = 17'h00080;
 localparam logic [16:0] ELAPSED_LO_ADDRESS = 17'h00088;
 localparam logic [16:0] ELAPSED_HI_ADDRESS = 17'h0008c;

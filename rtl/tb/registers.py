@@ -152,6 +152,8 @@ DATA_KEY = 0x60
 """Data key. The double word at offset o of the host buffer is written, and expected, as o exclusive-or this."""
 BIN_SHIFT = 0x64
 """Width of a bin of the histogram. 2 to this power clocks."""
+LINK_TAGS = 0x68
+"""Tags in use. Requests use the tags below it, up to PARAMETERS.tags; 0 means all. Set 32 on a host that enables no extended tags."""
 TRANSACTIONS = 0x80
 """Transactions done. This and the next seven are held by CONTROL.latch and by the end of a test."""
 ELAPSED_LO = 0x88

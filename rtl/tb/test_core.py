@@ -93,7 +93,9 @@ async def every_operation_does_what_it_says(dut: Any) -> None:
             random.randint(1, min(40, 20_000 // size)),
             random.choice([1, 2, 9, tags]),
         )
+        link_tags = random.choice([0, 1, 32, tags])
         await core.describe(wanted, operation, count, host, first=first, outstanding=outstanding)
+        await core.write(r.LINK_TAGS, link_tags)
         # A rude host may keep one read until all others are answered: 64 of 4 KiB, at 40 % of the beats.
         await core.write(r.TIMEOUT, 50_000)
         assert await core.run() == r.RESULT_COMPLETE, (operation, wanted)
@@ -101,6 +103,7 @@ async def every_operation_does_what_it_says(dut: Any) -> None:
         assert starts(host, size) == done, (operation, wanted)
         for request in host.requests:
             assert not request.write or request.data == host.pattern(request.address, request.length)
+            assert request.write or request.tag < (link_tags or tags)
         await check_results(core, host, operation, count, size, done)
         seen[operation] += 1
         seen[wanted.pattern] += 1

@@ -16,7 +16,7 @@ COUNT = 8
 @cocotb.test()
 async def numbers_are_given_out_once(dut: Any) -> None:
     """Taken and given back at random, under every limit; the one longest free comes first."""
-    await start(dut, limit=COUNT, take=0, give_back=0, given_back=0)
+    await start(dut, size=COUNT, limit=COUNT, take=0, give_back=0, given_back=0)
     assert not dut.valid.value
     assert await until(dut, lambda: bool(dut.filled.value), limit=COUNT + 2) <= COUNT
     free, out = list(range(COUNT)), list[int]()
@@ -53,7 +53,7 @@ async def numbers_are_given_out_once(dut: Any) -> None:
 @cocotb.test()
 async def one_goes_out_as_another_comes_back(dut: Any) -> None:
     """In the same clock, over and over."""
-    await start(dut, limit=2, take=0, give_back=0, given_back=0)
+    await start(dut, size=COUNT, limit=2, take=0, give_back=0, given_back=0)
     await until(dut, lambda: bool(dut.filled.value))
     out = list[int]()
     for _ in range(40):
@@ -67,6 +67,29 @@ async def one_goes_out_as_another_comes_back(dut: Any) -> None:
         await FallingEdge(dut.clk)
         out = [*out[1:], taken]
     assert len(out) == 1
+
+
+@cocotb.test()
+async def no_number_beyond_the_size_is_given_out(dut: Any) -> None:
+    """As many as the size at once, all of them below it, however often they come back."""
+    for size in (1, 3, COUNT - 1):
+        await start(dut, size=size, limit=size, take=0, give_back=0, given_back=0)
+        assert await until(dut, lambda: bool(dut.filled.value), limit=COUNT + 2) <= size
+        for _ in range(3):
+            out = list[int]()
+            dut.take.value = 1
+            await settled()
+            while dut.valid.value:
+                out.append(int(dut.id.value))
+                await FallingEdge(dut.clk)
+                await settled()
+            await FallingEdge(dut.clk)
+            dut.take.value = 0
+            assert sorted(out) == list(range(size))
+            for number in out:
+                dut.give_back.value, dut.given_back.value = 1, number
+                await FallingEdge(dut.clk)
+            dut.give_back.value = 0
 
 
 @pytest.mark.slow

@@ -29,6 +29,7 @@ GENERATION, LANES, MAX_PAYLOAD, MAX_READ_REQUEST = 3, 8, 256, 512
 NS_PER_BYTE = 8 / (8.0 * 128 / 130 * LANES)
 CASES = [(operation, size) for operation in ("bw-rd", "bw-wr", "bw-rdwr") for size in (64, 256, 1024)]
 NO_LATENCY = [
+    "link.tags=64",
     "device.uplink_quantum_bytes=1",
     *(
         f"host.root_complex.{key}=0"

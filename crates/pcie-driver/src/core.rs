@@ -50,6 +50,8 @@ const FIRST_LOOK_NS: u64 = 50_000;
 const LOOK_NS_MOST: u64 = 1_000_000;
 /// A core that does nothing for so long will never.
 const SILENCE_NS: u64 = 50_000_000;
+/// Minor version from which a core has register LINK_TAGS.
+const LINK_TAGS_SINCE: u32 = 1;
 /// Records of the first slice of a latency test.
 const FIRST_SLICE: u64 = 512;
 
@@ -58,6 +60,8 @@ const FIRST_SLICE: u64 = 512;
 pub struct Core<T> {
     transport: T,
     facts: CoreFacts,
+    /// Minor version: what it has that an older core lacks.
+    minor: u32,
 }
 
 impl<T: Transport> Core<T> {
@@ -87,13 +91,36 @@ impl<T: Transport> Core<T> {
         if facts.clock_ps == 0 || facts.tags == 0 {
             return Err(DriverError::NotOurs("the core says that it has no clock or no tags".into()));
         }
-        Ok(Self { transport, facts })
+        let minor = version >> r::VERSION_MINOR_SHIFT & r::VERSION_MINOR_MASK;
+        Ok(Self { transport, facts, minor })
     }
 
     /// What it says of itself.
     #[must_use]
     pub fn facts(&self) -> CoreFacts {
         self.facts
+    }
+
+    /// Limits the core to the tags that the link lets a requester use: 32 where extended tags are off. A core of
+    /// version 1.0 always uses all of its own.
+    ///
+    /// # Errors
+    /// The core is of version 1.0 and has more tags than the link. See [`DriverError`] for the others.
+    pub fn limit_tags(&mut self, link_tags: u32) -> Result<(), DriverError> {
+        let own = self.facts.tags;
+        let tags = own.min(link_tags.max(1));
+        if self.minor >= LINK_TAGS_SINCE {
+            self.facts.tags = tags;
+            return Ok(self.transport.write(r::LINK_TAGS, tags)?);
+        }
+        if tags < own {
+            return Err(DriverError::NotOurs(format!(
+                "the core is of version 1.{}, and uses {own} tags on any link; this link allows {tags}: enable extended \
+                 tags, or use a core of version 1.{LINK_TAGS_SINCE} or later, or one built with TAGS = {tags}",
+                self.minor
+            )));
+        }
+        Ok(())
     }
 
     /// Tells it where the host buffer lies; once, before the first test.
@@ -311,7 +338,7 @@ mod tests {
             let parameters = 32 | 64 << r::PARAMETERS_TAGS_SHIFT | 12 << r::PARAMETERS_RECORDS_LOG2_SHIFT;
             let registers = BTreeMap::from([
                 (r::ID, 0x4241_4c50),
-                (r::VERSION, 1 << r::VERSION_MAJOR_SHIFT),
+                (r::VERSION, 1 << r::VERSION_MAJOR_SHIFT | 1 << r::VERSION_MINOR_SHIFT),
                 (r::PARAMETERS, parameters),
                 (r::CLOCK_PS, 4000),
             ]);
@@ -386,6 +413,35 @@ mod tests {
                 Ok(_) => panic!("{named}"),
             }
         }
+    }
+
+    #[test]
+    fn tags_are_those_that_the_link_and_the_core_have() {
+        for (link_tags, tags) in [(32, 32), (64, 64), (256, 64), (0, 1)] {
+            let mut core = core(None);
+            assert_eq!(core.limit_tags(link_tags), Ok(()));
+            assert_eq!(core.facts().tags, tags);
+            assert_eq!(core.transport.registers[&r::LINK_TAGS], tags);
+        }
+    }
+
+    #[test]
+    fn a_core_without_the_register_keeps_its_tags_or_is_refused() {
+        let older = || {
+            let mut fake = Fake::new(None);
+            fake.registers.insert(r::VERSION, 1 << r::VERSION_MAJOR_SHIFT);
+            Core::open(fake).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let mut core = older();
+        assert_eq!(core.limit_tags(64), Ok(()));
+        assert_eq!(core.facts().tags, 64);
+        assert_eq!(core.transport.registers.get(&r::LINK_TAGS), None);
+        let refused = older().limit_tags(32).map_err(|error| error.to_string());
+        let said = refused.err().unwrap_or_default();
+        assert!(
+            said.contains("version 1.0") && said.contains("64 tags") && said.contains("TAGS = 32"),
+            "{said}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@
 pub struct CoreFacts {
     /// Bytes of a beat of its data path.
     pub data_bytes: u32,
-    /// Reads in flight at most.
+    /// Reads in flight at most: what it was built with, or what the link lets it have.
     pub tags: u32,
     /// Latencies that it keeps one by one.
     pub records: u32,

@@ -152,6 +152,8 @@ pub const PIECES_BYTES_LOG2_MASK: u32 = 0x3f;
 pub const DATA_KEY: u32 = 0x60;
 /// Width of a bin of the histogram. 2 to this power clocks.
 pub const BIN_SHIFT: u32 = 0x64;
+/// Tags in use. Requests use the tags below it, up to PARAMETERS.tags; 0 means all. Set 32 on a host that enables no extended tags.
+pub const LINK_TAGS: u32 = 0x68;
 /// Transactions done. This and the next seven are held by CONTROL.latch and by the end of a test.
 pub const TRANSACTIONS: u32 = 0x80;
 /// Clocks, lower half. From the clock in which the first beat of the first request is taken to that in which the last beat of what ended last is.

@@ -22,11 +22,11 @@ pub enum Unsupported {
     #[error("the FPGA core transfers at most 4096 bytes: size_bytes + host_offset_bytes is {0}")]
     OverPage(u64),
     /// More than its tags.
-    #[error("this FPGA core has {tags} tags: outstanding is {asked}")]
+    #[error("this FPGA core has {tags} tags on this link: outstanding is {asked}")]
     OverTags {
         /// What was asked for.
         asked: u32,
-        /// What it has.
+        /// What it has, of those that the link gives it.
         tags: u32,
     },
     /// More units than it can count.

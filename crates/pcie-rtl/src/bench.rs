@@ -69,6 +69,7 @@ impl RtlDevice {
         let root = RootPort::new(&machine, shared.key(), shared.state().clone(), 0, test.operation);
         let mut link = Link::new(&mut self.running, root, &mut self.memory, machine.system());
         let result = Core::open(&mut link).and_then(|mut core| {
+            core.limit_tags(machine.system().link.tags)?;
             core.set_buffer()?;
             carry_out(&mut core, &list, data_key)
         });
@@ -91,13 +92,14 @@ impl Device for RtlDevice {
     fn facts(&self) -> DeviceFacts {
         let shared = self.shared.borrow();
         let (hello, link) = (self.running.process.hello(), &shared.machine().system().link);
+        let tags = hello.tags.min(link.tags);
         let operations = ["lat-rd", "lat-wrrd", "bw-rd", "bw-wr", "bw-rdwr"];
         DeviceFacts {
-            name: format!("pcielab core, {} bit, {} tags", 8 * hello.data_bytes, hello.tags),
+            name: format!("pcielab core, {} bit, {tags} tags", 8 * hello.data_bytes),
             timer: TimerFacts { numerator_ns: u64::from(hello.clock_ps), denominator: 1000, cycles: 1 },
             dma_transfer_bytes_most: Some(TRANSFER_BYTES_MAX),
             command_transfer_bytes_most: None,
-            outstanding: Some(hello.tags),
+            outstanding: Some(tags),
             hardware: Some(DeviceHardware {
                 link: Some(LinkFacts {
                     rate_gtps: None,

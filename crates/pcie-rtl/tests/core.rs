@@ -10,11 +10,17 @@ use pcie_bench::{
 };
 use pcie_bench_sim::Simulated;
 use pcie_rtl::Rtl;
-use pcie_sim::{Engine, Machine};
-use pcie_workload::{CacheState, Operation, Path, Test};
+use pcie_sim::profile::System;
+use pcie_sim::{Engine, Machine, RootPort, TestKey};
+use pcie_wire::{Piece, TlpKind};
+use pcie_workload::{CacheState, LINE_BYTES, Operation, Path, Test};
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+
+/// A clock of the core, and what its data path moves in one.
+const CLOCK_NS: f64 = 4.0;
+const BEAT_BYTES: u64 = 32;
 
 fn program() -> Option<PathBuf> {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/rtl/pcielab-rtl"));
@@ -76,6 +82,11 @@ fn median_ns(bench: &mut Bench, test: &Test) -> f64 {
     4.0 * f64::from(ticks[ticks.len() / 2])
 }
 
+fn mean_ns(bench: &mut Bench, test: &Test) -> f64 {
+    let ticks = ticks(bench, test);
+    4.0 * ticks.iter().map(|ticks| f64::from(*ticks)).sum::<f64>() / ticks.len() as f64
+}
+
 /// The simulated card with the core's constants, on the same host.
 fn card(name: &str) -> Bench {
     Simulated::new(machine(name), Samples::Full, Engine::Fast).open().unwrap()
@@ -115,6 +126,84 @@ fn the_core_and_the_simulated_card_with_its_constants_agree() {
     if program().is_some() {
         compared("snb", 1 << 20, 64, 0);
         compared("snb-iommu", 16 << 20, 64, 0);
+    }
+}
+
+/// What the RTL takes longer than the simulated card to read: its clocks for request, clock edge and beats, less the
+/// card's one overhead, less the lines that only the latency model of the host fetches one after the other.
+fn read_difference_ns(machine: &Machine, size_bytes: u64) -> f64 {
+    let System { device, host, .. } = machine.system();
+    let clocks = 1.0 + 0.5 + (size_bytes.div_ceil(BEAT_BYTES) - 1) as f64;
+    let lines = size_bytes.div_ceil(LINE_BYTES);
+    clocks * CLOCK_NS - device.dma.read_overhead_ns - (lines - 1) as f64 * host.root_complex.line_interval_ns
+}
+
+/// What the write in front of it adds to that: the first TLP leaves when its last beat has come, the last is let in when
+/// its last byte has arrived instead of when its last line starts to, less the card's overhead, less the clock of the read
+/// request, which the write hides.
+fn write_difference_ns(machine: &Machine, size_bytes: u64) -> f64 {
+    let System { device, link, .. } = machine.system();
+    let mps = u64::from(link.mps_bytes);
+    let length = (size_bytes - 1) % mps + 1;
+    let last_line = (length - 1) % LINE_BYTES + 1;
+    let key = TestKey { seed: 1, test: 0 };
+    let root = RootPort::new(machine, key, machine.boot(), 0, Operation::LatWrrd);
+    let tlp = root.tlp_bytes(TlpKind::MemoryWrite, Piece { address: 0, length: length as u32 });
+    let units = tlp.next_multiple_of(device.uplink_quantum_bytes);
+    let tlp_ns = f64::from(units) * root.uplink_byte_fs() as f64 / 1e6;
+    let beats = size_bytes.min(mps).div_ceil(BEAT_BYTES);
+    (beats as f64 - 1.0) * CLOCK_NS + tlp_ns * last_line as f64 / length as f64 - device.dma.write_overhead_ns
+}
+
+#[test]
+fn latencies_differ_from_the_simulated_card_by_what_the_readme_explains() {
+    let Some(program) = program() else { return };
+    for system in ["snb", "snb-iommu"] {
+        let mut core = Rtl::new(machine(system), Some(program.clone())).open().unwrap();
+        let (mut card, machine) = (card(system), machine(system));
+        for size_bytes in [8, 32, 64, 128, 256, 512, 1024, 2048] {
+            let mut apart = |operation| {
+                let test = Test { size_bytes, transactions: 2000, ..test(operation) };
+                mean_ns(&mut core, &test) - mean_ns(&mut card, &test)
+            };
+            let (read, pair) = (apart(Operation::LatRd), apart(Operation::LatWrrd));
+            let explained = write_difference_ns(&machine, size_bytes);
+            println!("{system} {size_bytes} B: {read:.1} and {pair:.1} ns, write explained {explained:.1}");
+            let unexplained = pair - read - explained;
+            assert!(unexplained.abs() <= 1.0, "{system} {size_bytes} B: write, {unexplained} ns unexplained");
+            // A single completion: those of several are spaced by the host.
+            if size_bytes <= 256 {
+                let unexplained = read - read_difference_ns(&machine, size_bytes);
+                assert!(
+                    unexplained.abs() <= 1.0,
+                    "{system} {size_bytes} B: read, {unexplained} ns unexplained"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_core_uses_no_more_tags_than_the_link_has() {
+    let Some(program) = program() else { return };
+    for (link_tags, tags) in [(256, 64), (64, 64), (32, 32), (5, 5)] {
+        let mut system = machine("snb").system().clone();
+        system.link.tags = link_tags;
+        let machine = || Machine::new(system.clone()).unwrap();
+        let mut core = Rtl::new(machine(), Some(program.clone())).open().unwrap();
+        let mut card = Simulated::new(machine(), Samples::Full, Engine::Fast).open().unwrap();
+        assert_eq!(core.device.facts().outstanding, Some(tags));
+        let test = Test { transactions: 8000, ..test(Operation::BwRd) };
+        let (rtl, simulated) = (bandwidth_gbps(&mut core, &test), bandwidth_gbps(&mut card, &test));
+        // Where tags bind, each is out for a round trip. That of the core is longer: half a clock until the next edge, a
+        // clock for the second beat of 64 bytes, and three until the tag is used again.
+        let trip_ns = |gbps: f64| f64::from(tags) * 64.0 * 8.0 / gbps;
+        let longer_ns = if tags > 32 { 0.0 } else { 4.5 * CLOCK_NS };
+        let apart_ns = trip_ns(rtl) - trip_ns(simulated);
+        assert!(
+            (apart_ns - longer_ns).abs() < 2.0,
+            "{link_tags} tags: {rtl} against {simulated} Gb/s, {apart_ns} ns"
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use crate::address::Address;
 use crate::kernel::{self, RegionInfo};
 use crate::refusal::Refusal;
 use crate::space::Space;
-use crate::tree::{Function, Tree};
+use crate::tree::{Function, Tree, device_control};
 use crate::window::Window;
 use std::fs::File;
 use std::io::Read;
@@ -18,6 +18,17 @@ use vfio_bindings::bindings::vfio;
 const COMMAND: u64 = 4;
 const MEMORY: u16 = 2;
 const BUS_MASTER: u16 = 4;
+
+/// Bytes of configuration space in which all capabilities but the extended ones stand.
+const CONFIG_BYTES: usize = 256;
+/// Extended tag field enable, in the device control register.
+const EXTENDED_TAGS: u32 = 1 << 8;
+
+/// Tags of a requester with this configuration space (PCI Express base specification, section 7.5.3.4).
+fn tags_of(space: &[u8]) -> u32 {
+    let extended = device_control(space).is_some_and(|control| control & EXTENDED_TAGS != 0);
+    if extended { 256 } else { 32 }
+}
 
 /// A device of this process.
 #[derive(Debug)]
@@ -74,6 +85,17 @@ impl Opened {
         let value = (self.command()? & !mask) | bits;
         let place = self.config()?.offset + COMMAND;
         self.file.write_all_at(&value.to_le_bytes(), place).map_err(|error| self.config_refused(&error))
+    }
+
+    /// Tags that it may use: 256 with extended tags, 32 without. The kernel passes the bit through to the device.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn link_tags(&self) -> Result<u32, Refusal> {
+        let mut space = [0; CONFIG_BYTES];
+        let place = self.config()?.offset;
+        self.file.read_exact_at(&mut space, place).map_err(|error| self.config_refused(&error))?;
+        Ok(tags_of(&space))
     }
 
     /// Whether it may reach memory.
@@ -167,5 +189,23 @@ impl Interrupt {
         let mut count = [0; 8];
         let came = kernel::wait_readable(&self.event, limit);
         if came && (&self.event).read_exact(&mut count).is_ok() { u64::from_ne_bytes(count) } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extended_tags_are_used_where_the_host_has_enabled_them() {
+        let mut space = vec![0; CONFIG_BYTES];
+        space[0x34] = 0x70;
+        space[0x70..0x72].copy_from_slice(&[0x10, 0x00]);
+        for (control, tags) in [(0x2920u16, 256), (0x2820, 32)] {
+            space[0x78..0x7a].copy_from_slice(&control.to_le_bytes());
+            assert_eq!(tags_of(&space), tags);
+        }
+        // Without a PCI Express capability every requester has 32.
+        assert_eq!(tags_of(&space[..64]), 32);
     }
 }

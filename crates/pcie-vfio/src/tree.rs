@@ -274,7 +274,7 @@ impl Function {
 }
 
 /// The device control register of a function's PCI Express capability (PCI Express base specification, section 7.5.3.4).
-fn device_control(space: &[u8]) -> Option<u32> {
+pub(crate) fn device_control(space: &[u8]) -> Option<u32> {
     const CAPABILITIES: usize = 0x34;
     const EXPRESS: u8 = 0x10;
     let mut place = usize::from(*space.get(CAPABILITIES)?);

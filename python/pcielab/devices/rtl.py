@@ -17,12 +17,13 @@ from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.part import Part
 from pcielab.library.suites import Suite
 from pcielab.run.running import no_progress, run
+from pcielab.wording import named
 
 CARD = "pcielab-fpga"
 """The simulated card with the core's constants, which says what the core's port is like."""
+PORT = "device.uplink_"
+"""Keys of the port between the core and the link, which the RTL does not have."""
 TITLE = "The FPGA core in RTL, on the host of a system: pcielab run --device rtl --profile SYSTEM"
-TAGS = 64
-"""Tags of the core that `make rtl` builds."""
 PROGRAM = "PCIELAB_RTL"
 """Environment variable with the path of another `pcielab-rtl` than the one that `make rtl` builds."""
 
@@ -70,10 +71,11 @@ def run_rtl(
     """Run `suite` on the core, on the host and link of a system, into a new store at `output`; the system.
 
     Args:
-        profile: A shipped system, such as `snb-iommu`, or a file of one. Its card is exchanged for the core.
+        profile: A shipped system, such as `snb-iommu`, or a file of one. Its card is exchanged for the core, which
+            uses the tags that the link has, up to those that it was built with.
         suite: Which tests.
         output: Path of the store.
-        sets: Changes to the system, as `host.iommu.walk_ns=300`.
+        sets: Changes to the system, as `host.iommu.walk_ns=300` or `link.tags=64`.
         options: As of `pcielab.devices.run`.
 
     Raises:
@@ -89,4 +91,13 @@ def run_rtl(
 
 
 def _plugged_into(profile: str, sets: Sequence[str]) -> ResolvedSystem:
-    return resolve(profile, [f"device={CARD}", f"link.tags={TAGS}", *sets])
+    for one in sets:
+        key = one.partition("=")[0].strip()
+        if key == "device":
+            raise InputError(f"--set {named(one)}: with --device rtl the core is the device: leave it out")
+        if key.startswith("device.") and not key.startswith(PORT):
+            raise InputError(
+                f"--set {named(key)}: with --device rtl the RTL decides it: change link.*, host.* or {PORT}*, or "
+                f"simulate the card: --set device={CARD} --set {named(key)}=..., without --device rtl"
+            )
+    return resolve(profile, [f"device={CARD}", *sets])

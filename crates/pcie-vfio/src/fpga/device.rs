@@ -83,9 +83,11 @@ impl FpgaDevice {
 fn open_core(chosen: &Chosen, buffer: &SharedBuffer) -> Result<(Core<Vfio>, Function), Refusal> {
     let address = chosen.address;
     let (opened, function) = Opened::open(&chosen.tree, address)?;
+    let link_tags = opened.link_tags()?;
     let transport = Vfio::new(opened, 0, 1, buffer, chosen.host.iommu_page_bytes)?;
     let refused = |error: DriverError| Refusal::Device { address, reason: error.to_string() };
     let mut core = Core::open(transport).map_err(refused)?;
+    core.limit_tags(link_tags).map_err(refused)?;
     core.set_buffer().map_err(refused)?;
     Ok((core, function))
 }
