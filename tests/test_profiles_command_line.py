@@ -26,6 +26,22 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PCIELAB, *arguments], capture_output=True, text=True, check=False)
 
 
+def test_experimental_systems_stand_apart_with_the_reason() -> None:
+    table = run("profiles", "list", "--kind", "system").stdout
+    first, _, apart = table.partition("Experimental: not calibrated")
+    assert " e3 " not in first
+    assert " snb " in first
+    assert " e3 " in apart
+    assert " e3-nosp " in apart
+    assert "come out 10 to 35 ns too fast" in apart
+    assert "snb" not in apart
+    rows = json.loads(run("profiles", "list", "--format", "json").stdout)
+    systems = [row["name"] for row in rows if row["experimental"]]
+    assert systems == ["e3", "e3-nosp"]
+    assert [row["name"] for row in rows[-2:]] == systems, "behind all others"
+    assert "EXPERIMENTAL: Reads that" in run("profiles", "show", "e3").stdout
+
+
 def test_lists_are_rows() -> None:
     systems = json.loads(run("profiles", "list", "--kind", "system", "--format", "json").stdout)
     assert {"hsw2620", "netfpga-hsw", "gen5-x16"} <= {row["name"] for row in systems}

@@ -37,18 +37,32 @@ def list_profiles(
     kind: Annotated[ProfileKind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """List the shipped profiles of every kind, with the other names that they go by."""
+    """List the shipped profiles of every kind, with their other names; experimental ones apart, with why."""
     rows: list[dict[str, Cell]] = [
         {
             "kind": one,
             "name": name,
             "aliases": " ".join(alias for alias, of in shipped.aliases(one).items() if of == name),
             "title": shipped.title(path),
+            "experimental": shipped.experimental(path),
         }
         for one in ([kind] if kind else shipped.PROFILE_FOLDERS)
         for name, path in shipped.profile_files(one).items()
     ]
-    print_rows(rows, output_format)
+    apart = [row for row in rows if row["experimental"]]
+    others = [row for row in rows if not row["experimental"]]
+    if output_format is not Format.TABLE:
+        print_rows([*others, *apart], output_format)
+        return
+    print_rows(
+        [{key: cell for key, cell in row.items() if key != "experimental"} for row in others], output_format
+    )
+    if apart:
+        print_rows(
+            apart,
+            output_format,
+            title="Experimental: not calibrated, and not counted among the calibrated systems",
+        )
 
 
 @app.command()

@@ -81,6 +81,7 @@ class Server:
             {
                 "version": __version__,
                 "systems": self.systems.names,
+                "experimental": self.systems.experimental,
                 "themes": themes,
                 "bounds": BOUND_COLOURS,
                 "sizes": answers.SIZES,

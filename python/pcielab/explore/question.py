@@ -10,7 +10,7 @@ from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.keys import Value
 from pcielab.library.profiles.part import MOST_COUNT, Part
-from pcielab.library.shipped import profile_files
+from pcielab.library.shipped import experimental, profile_files
 from pcielab.library.suites import Suite, single_test
 from pcielab.library.suites.benchmark import MOST_TRANSFER_BYTES, Cache, Pattern
 from pcielab.library.suites.parameters import PARAMETERS
@@ -82,7 +82,15 @@ class Systems:
     @property
     def names(self) -> Sequence[str]:
         """Their names."""
-        return [*self._files, *profile_files("system")]
+        return [*self._files, *sorted(profile_files("system"), key=self.experimental.__contains__)]
+
+    @property
+    def experimental(self) -> Mapping[str, str]:
+        """Those of the shipped ones that are experimental, and why."""
+        found = {
+            name: experimental(path) for name, path in profile_files("system").items() if name not in self._files
+        }
+        return {name: reason for name, reason in found.items() if reason}
 
     def reference(self, name: str) -> str:
         """What the command line calls a system.

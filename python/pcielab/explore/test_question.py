@@ -30,3 +30,12 @@ def test_what_was_asked_is_taken_out_whole() -> None:
     assert "--pattern strided --size 64 --window 1048576 --stride 3 --outstanding 4" in out["run"]
     assert out["suite"].count("strides = [\n    3,\n]") == 3
     assert "stride = 3" in out["sweep"]
+
+
+def test_experimental_systems_come_last_with_the_reason() -> None:
+    systems = Systems({"mine": "mine.toml"})
+    assert list(systems.experimental) == ["e3", "e3-nosp"]
+    assert systems.names[0] == "mine"
+    assert list(systems.names[-2:]) == ["e3", "e3-nosp"]
+    assert "too fast" in systems.experimental["e3"]
+    assert Systems({"e3": "e3.toml"}).experimental.keys() == {"e3-nosp"}, "a file of the user's own"

@@ -60,5 +60,12 @@ def title(path: Path) -> str:
     return str(content.get("title") or content["description"])
 
 
+def experimental(path: Path) -> str:
+    """Why a shipped file is experimental, in one sentence; empty if it is not."""
+    provenance = tomllib.loads(path.read_text(encoding="utf-8")).get("provenance")
+    # NICs say it in one text.
+    return str(provenance.get("experimental", "")) if isinstance(provenance, dict) else ""
+
+
 def _files(folder: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}

@@ -29,7 +29,11 @@ export class Controls {
     this.setting = setting;
     this.changed = changed;
     this.own = {};
-    for (const name of setting.systems) document.getElementById("system").append(element("option", { value: name, textContent: name }));
+    for (const name of setting.systems) {
+      const why = setting.experimental[name];
+      const textContent = why ? `${name} (experimental)` : name;
+      document.getElementById("system").append(element("option", { value: name, textContent, title: why ?? "" }));
+    }
     for (const word of ["size", "window"]) document.getElementById(word).max = this.places(word).length - 1;
     document.getElementById("controls").addEventListener("submit", (event) => event.preventDefault());
     document.getElementById("search").addEventListener("input", () => this.search());

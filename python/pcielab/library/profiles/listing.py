@@ -45,7 +45,8 @@ def document_listing(kind: str, title: str, provenance: Provenance, content: Map
 
 
 def _source(part: str, provenance: Provenance) -> dict[str, str]:
-    return {"part": part, "source": provenance.source, "notes": provenance.notes}
+    experimental = f"EXPERIMENTAL: {provenance.experimental} " if provenance.experimental else ""
+    return {"part": part, "source": provenance.source, "notes": experimental + provenance.notes}
 
 
 def _value(key: str, text: str, source: str) -> dict[str, str]:

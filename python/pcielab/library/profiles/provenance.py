@@ -12,6 +12,9 @@ class Provenance(Part):
     """Documents, files or measurements that the values were taken from."""
     notes: str = ""
     """What else a reader should know, such as which values are assumptions."""
+    experimental: str = ""
+    """Why a system is experimental, in one sentence: its machine was measured, and is not described well enough to
+    call it calibrated. Lists show it apart. Absent for all others."""
     keys: dict[str, str] = Field(default={})
     """What holds for single keys of this file (dotted) and, where a key is a table, for everything in it."""
 

@@ -77,6 +77,15 @@ def test_an_uncalibrated_system_says_so_in_its_title() -> None:
         assert "uncalibrated" in profiles.resolve(name).system.title.lower()
 
 
+def test_measured_systems_are_calibrated_or_experimental_with_a_reason() -> None:
+    reasons = {name: profiles.resolve(name).provenance["system"].experimental for name in SYSTEMS}
+    assert [name for name, reason in reasons.items() if reason] == ROUGH
+    for name in ROUGH:
+        assert reasons[name].endswith(".")
+        assert ". " not in reasons[name], "one sentence"
+        assert not profiles.resolve(name).system.calibrated
+
+
 def test_boards_with_a_window_are_those_of_snb_and_e3() -> None:
     def window(name: str) -> bool:
         command = profiles.resolve(name).system.device.command
