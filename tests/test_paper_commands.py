@@ -130,6 +130,14 @@ def test_numbers_about_machines_are_taken_of_the_papers_machines() -> None:
         assert number.systems <= known, number.says
 
 
+def test_a_row_about_several_machines_holds_for_each_of_them() -> None:
+    rows = [number for number in numbers() if number.ours["measure"] == "smallest_llc_mib"]
+    assert rows
+    for row in rows:
+        sizes = {resolve(name).system.host.llc.llc_bytes >> 20 for name in row.ours["systems"]}
+        assert len(sizes) == 1, f"{row.says}: the smallest is that of some of {row.ours['systems']}"
+
+
 def test_numbers_of_a_section_say_what_they_allow_and_why_they_are_off(tmp_path: Path) -> None:
     runs = str(tmp_path / "runs")
     done = pcielab("paper", "numbers", "--section", "6.1", "--runs", runs, "--format", "json")
