@@ -30,7 +30,7 @@ class Served:
     @property
     def origin(self) -> str:
         """Where it is, without a path."""
-        return self.address.partition("/?")[0]
+        return self.address.partition("/#")[0]
 
     @property
     def token(self) -> str:
@@ -39,10 +39,12 @@ class Served:
 
 
 @contextmanager
-def serving(*arguments: str | Path) -> Iterator[Served]:
+def serving(*arguments: str | Path, browse: bool = False, **environment: str) -> Iterator[Served]:
     """A server, which is ended with Ctrl-C."""
-    command = [PCIELAB, "explore", "--no-browser", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    command = [PCIELAB, "explore", "--browser" if browse else "--no-browser", *map(str, arguments)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=os.environ | environment
+    ) as process:
         assert process.stdout is not None
         try:
             yield Served(process.stdout.readline().strip(), process)
@@ -129,8 +131,7 @@ def open_tab(browser: Any, served: Served) -> OpenTab:
         page.on("request", lambda request: tab.requests.append(request.url))
         page.set_viewport_size({"width": options.get("width", 1400), "height": 900})
         page.emulate_media(color_scheme=options.get("scheme", "light"))
-        joined = "&" if "?" in path else "?"
-        page.goto(f"{served.origin}{path}{joined}token={served.token}")
+        page.goto(f"{served.origin}{path}#token={served.token}")
         return tab
 
     return opened

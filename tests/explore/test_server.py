@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from pcielab import InputError, _core
 from pcielab.explore.guard import MOST_BYTES
-from pcielab.explore.live import Live
+from pcielab.explore.live import STREAMS_MOST, Live
 from pcielab.explore.points import coarse_to_fine, wanted
 from pcielab.explore.question import Question, Systems, question_of
 from pcielab.explore.stores import Stores
@@ -33,7 +34,7 @@ def requested(
     """What the server answers: status, body, head."""
     port = int(served.origin.rpartition(":")[2])
     given = {"Host": f"127.0.0.1:{port}", "Origin": served.origin} | (
-        {"Cookie": f"pcielab-{port}={served.token}"} if trusted else {}
+        {"X-Pcielab-Token": served.token} if trusted else {}
     )
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
@@ -45,8 +46,8 @@ def requested(
     return found
 
 
-def asked(served: Served, name: str, question: object, **headers: str) -> tuple[int, Any]:
-    status, body, _ = requested(served, "POST", f"/api/{name}", question, **headers)
+def asked(served: Served, name: str, question: object, *, trusted: bool = True, **headers: str) -> tuple[int, Any]:
+    status, body, _ = requested(served, "POST", f"/api/{name}", question, trusted=trusted, **headers)
     return status, json.loads(body) if body.startswith(("{", "[")) else body
 
 
@@ -59,8 +60,8 @@ def asked(served: Served, name: str, question: object, **headers: str) -> tuple[
         ({"Origin": "null"}, 403),
         ({"Origin": ""}, 403),
         ({"Sec_Fetch_Site": "cross-site"}, 403),
-        ({"Cookie": "pcielab-1=x"}, 403),
-        ({"Cookie": ""}, 403),
+        ({"X_Pcielab_Token": "x"}, 403),
+        ({"X_Pcielab_Token": ""}, 403),
     ],
 )
 def test_pages_of_other_sites_and_other_users_are_refused(
@@ -70,14 +71,79 @@ def test_pages_of_other_sites_and_other_users_are_refused(
     assert asked(served, "answer", {}, **headers)[0] == status
 
 
-def test_without_the_token_not_even_a_page_is_served(served: Served) -> None:
-    for path in ("/", "/vega.js", "/pages/pages.css", "/api/setting"):
-        assert requested(served, "GET", path, trusted=False)[0] == 403
-    status, _, head = requested(served, "GET", f"/?system=snb&token={served.token}", trusted=False)
-    assert (status, head["location"]) == (303, "/?system=snb")
-    assert "HttpOnly" in head["set-cookie"]
-    assert "SameSite=strict" in head["set-cookie"]
-    assert requested(served, "GET", f"/?token={served.token}x", trusted=False)[0] == 403
+def test_without_the_token_nothing_is_answered_but_what_is_nobodys(served: Served, store: Path) -> None:
+    for path in ("/", "/stores", "/vega.js", "/pages/pages.css"):
+        status, body, head = requested(served, "GET", path, trusted=False)
+        assert status == 200
+        # A cookie would go to every other server of this machine, whoever's that is.
+        assert "set-cookie" not in head
+        assert served.token not in body
+        assert store.name not in body
+    for path in ("/api/setting", "/api/presence", f"/api/setting?token={served.token}"):
+        status, body, _ = requested(served, "GET", path, trusted=False)
+        assert (status, json.loads(body)["problem"].startswith("open the address")) == (403, True)
+    cookie = f"pcielab-{served.origin.rpartition(':')[2]}={served.token}"
+    assert asked(served, "answer", {}, trusted=False, Cookie=cookie)[0] == 403
+
+
+NOBODY = 65534
+
+
+def status_for_nobody(served: Served, path: str) -> int:
+    """What another user of this machine is answered; needs root."""
+    reading, writing = os.pipe()
+    process = os.fork()
+    if process == 0:
+        try:
+            os.setuid(NOBODY)
+            os.write(writing, str(requested(served, "GET", path, trusted=False)[0]).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    os.waitpid(process, 0)
+    with os.fdopen(reading) as told:
+        return int(told.read())
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[tuple[Served, str]]:
+    """A server that opens a browser, and what the browser is given: a program that writes its arguments down."""
+    browser, given = tmp_path / "browser", tmp_path / "given"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {given}.part && mv {given}.part {given}\n')
+    browser.chmod(0o755)
+    with serving("--stay", browse=True, BROWSER=f"{browser} %s") as served:
+        until = time.monotonic() + 60
+        while not given.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        yield served, given.read_text().strip()
+
+
+def test_the_token_is_in_no_process_list_and_the_way_to_it_is_good_once(opened: tuple[Served, str]) -> None:
+    served, address = opened
+    assert address.startswith(f"{served.origin}/open?once=")
+    assert served.token not in address
+    path = address.removeprefix(served.origin)
+    for wrong in ("/open", "/open?once=x", f"{path}x"):
+        assert requested(served, "GET", wrong, trusted=False)[0] == 403
+    if os.geteuid() == 0:
+        assert status_for_nobody(served, path) == 403
+    status, _, head = requested(served, "GET", path, trusted=False)
+    assert (status, head["location"]) == (303, f"/#token={served.token}")
+    assert requested(served, "GET", path, trusted=False)[0] == 403
+
+
+def test_what_is_opened_is_a_page_that_may_ask(opened: tuple[Served, str], browser: Any) -> None:
+    served, address = opened
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_selector("#ceilings .ceiling")
+    assert page.url == f"{served.origin}/"
+    page.goto(f"{served.origin}/stores")
+    page.wait_for_selector("html[data-settled]")
+    other = browser.new_page()
+    other.goto(f"{served.origin}/")
+    other.wait_for_selector("#problem:not([hidden])")
+    assert "open the address" in other.locator("#problem").inner_text()
 
 
 def test_pages_may_load_nothing_from_elsewhere_and_be_framed_by_nobody(served: Served) -> None:
@@ -110,7 +176,7 @@ def test_a_question_that_is_too_long_is_refused_whatever_its_head_says(served: S
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         head = (
             f"POST /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {served.origin}\r\n"
-            f"Cookie: pcielab-{port}={served.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
+            f"X-Pcielab-Token: {served.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         connection.sendall(head.encode())
         chunk = b"4000\r\n" + b" " * 0x4000 + b"\r\n"
@@ -215,6 +281,29 @@ def test_a_newer_question_of_a_page_ends_the_older_one_and_no_other() -> None:
     assert json.loads(second[-1]) == json.loads(other[-1]) == {"done": True}
 
 
+@pytest.mark.parametrize("pages", [[f"page {number}" for number in range(40)], ["one page"] * 40])
+def test_streams_have_a_limit_however_they_are_asked_for(pages: list[str]) -> None:
+    systems = Systems()
+    question = Question(window=1 << 26)
+
+    async def ask() -> list[dict[str, Any]]:
+        live = Live()
+        streams = [live.stream(page, question, systems.resolved(question)) for page in pages]
+        # All of them begin before the first has its first point.
+        first = [asyncio.ensure_future(anext(stream, json.dumps({"superseded": True}))) for stream in streams]
+        await asyncio.sleep(0)
+        begun = live.is_full
+        lines = [json.loads(await line) for line in first]
+        for stream in streams:
+            await stream.aclose()
+        assert begun
+        assert not live.is_full
+        return lines
+
+    told = [line.get("problem") for line in asyncio.run(ask())]
+    assert told.count("too many pages are open: close some") == 40 - STREAMS_MOST
+
+
 def test_the_first_points_of_a_curve_are_its_ends_and_its_middle() -> None:
     assert coarse_to_fine([1, 2, 3, 4, 5]) == [1, 5, 3, 2, 4]
     assert sorted(coarse_to_fine(range(37))) == list(range(37))
@@ -251,7 +340,7 @@ def test_a_server_that_is_ended_while_it_simulates_leaves_no_process(sent: signa
     with serving("--stay") as served:
         port = int(served.origin.rpartition(":")[2])
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        head = {"Origin": served.origin, "Cookie": f"pcielab-{port}={served.token}"}
+        head = {"Origin": served.origin, "X-Pcielab-Token": served.token}
         question = {"page": "p", "question": {"system": "ib-000", "window": 1 << 26}}
         connection.request("POST", "/api/points", json.dumps(question), head)
         connection.getresponse().read(10)

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from pcielab import __version__
 from pcielab.errors import InputError
 from pcielab.explore import answers, fabrics
-from pcielab.explore.live import Live
+from pcielab.explore.live import FULL, Live
 from pcielab.explore.presence import Presence
 from pcielab.explore.question import ASKED, START, Systems, question_of
 from pcielab.explore.stores import Stores
@@ -123,7 +123,7 @@ class Server:
         except InputError as error:
             return _problem(error)
         if self.live.is_full:
-            return JSONResponse({"problem": "too many pages are open: close some"}, 429)
+            return JSONResponse({"problem": FULL}, 429)
         return StreamingResponse(self.live.stream(page, question, system), media_type="application/x-ndjson")
 
 

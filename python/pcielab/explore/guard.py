@@ -1,23 +1,38 @@
 """Who may ask the server: only pages that it served itself, in a browser that was given its token.
 
 A page of another site can make a browser send requests to the loopback address, and a name server can call that
-address by any name. So a request must name this server as its host, must not come from another origin, and must
-carry the token, which is in the address that `pcielab explore` opens and then in a cookie that other sites cannot
-send. What is asked may not be long. What is answered may load nothing from elsewhere, and be framed by nobody.
+address by any name. So a request must name this server as its host, and must not come from another origin. What is
+asked (`/api/`) must carry the token in a header: the browser keeps it in the storage of this origin, port and all.
+A cookie would go to every port of the loopback address, whoever listens there. The files of the pages
+hold nothing of anybody's and need no token. What is asked may not be long. What is answered may load nothing from
+elsewhere, and be framed by nobody.
+
+The token is in the address that `pcielab explore` prints, behind a `#`, so that no server is sent it. The browser
+that the command opens is given another address, as everybody can read the arguments of a process: it works once,
+for this user alone.
 """
 
 import hmac
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
+import os
+import secrets
+import socket
+import sys
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 64 << 10
 """Longest question."""
+_MOST_DIGITS = 9
+HEADER = "x-pcielab-token"
+"""Carries the token."""
+ENTRANCE = "/open"
+_CONNECTIONS = Path("/proc/net/tcp")
+"""Every connection of this machine, with the user whose it is: proc(5)."""
 _TOO_LONG = f"a question has {MOST_BYTES} bytes at most"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
@@ -39,8 +54,13 @@ class Guard:
     def __init__(self, app: ASGIApp, *, token: str, port: int) -> None:
         self._app = app
         self._token = token
-        self._cookie = f"pcielab-{port}"
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self._entrance: str | None = None
+
+    def entrance(self) -> str:
+        """A path that leads to the token, once; one that was given before leads nowhere any more."""
+        self._entrance = secrets.token_urlsafe(24)
+        return f"{ENTRANCE}?{urlencode({'once': self._entrance})}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -60,32 +80,42 @@ class Guard:
         if foreign or (asks and origin is None) or headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             return PlainTextResponse("another site's pages may not ask", 403)
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
+        if not length.isdecimal() or len(length) > _MOST_DIGITS or int(length) > MOST_BYTES:
             return PlainTextResponse(_TOO_LONG, 413)
-        if not (self._has_cookie(headers) or self._is_token(_query(scope).get("token"))):
-            return PlainTextResponse("open the address that pcielab explore printed, with its token", 403)
+        if scope["path"].startswith("/api/") and not _is_same(headers.get(HEADER), self._token):
+            return JSONResponse({"problem": "open the address that pcielab explore printed, with its token"}, 403)
         return None
 
     def _welcome(self, scope: Scope) -> Response | None:
-        """The token leaves the address, which people share, for a cookie."""
-        query = _query(scope)
-        if "token" not in query or scope["method"] != "GET":
+        """The way in for the browser that this user's command opened."""
+        if scope["path"] != ENTRANCE or scope["method"] != "GET":
             return None
-        del query["token"]
-        response = RedirectResponse(scope["path"] + (f"?{urlencode(query)}" if query else ""), 303)
-        response.set_cookie(self._cookie, self._token, httponly=True, samesite="strict")
-        return response
+        given = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("once")
+        if self._entrance is None or not _is_same(given, self._entrance) or not _is_of_this_user(scope):
+            return PlainTextResponse("open the address that pcielab explore printed: this one was good once", 403)
+        self._entrance = None
+        return RedirectResponse(f"/#token={self._token}", 303)
 
-    def _has_cookie(self, headers: Headers) -> bool:
-        try:
-            cookies: Mapping[str, object] = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return False
-        found = cookies.get(self._cookie)
-        return found is not None and self._is_token(getattr(found, "value", None))
 
-    def _is_token(self, text: str | None) -> bool:
-        return text is not None and hmac.compare_digest(text.encode(), self._token.encode())
+def _is_same(given: str | None, expected: str) -> bool:
+    return given is not None and hmac.compare_digest(given.encode(), expected.encode())
+
+
+def _is_of_this_user(scope: Scope) -> bool:
+    """Whether this user's process is at the other end; True where the system does not tell."""
+    try:
+        connections = _CONNECTIONS.read_text().splitlines()[1:]
+    except OSError:
+        return True
+    ends = [_end(scope["client"]), _end(scope["server"])]
+    fields = (line.split() for line in connections)
+    return any(found[1:3] == ends and found[7] == str(os.getuid()) for found in fields)
+
+
+def _end(address: tuple[str, int]) -> str:
+    """An end of a connection as the kernel writes it: the number that memory holds, and the port."""
+    host, port = address
+    return f"{int.from_bytes(socket.inet_aton(host), sys.byteorder):08X}:{port:04X}"
 
 
 class _Limited:
@@ -106,10 +136,6 @@ class _Limited:
             return message
 
         await self._app(scope, limited, send)
-
-
-def _query(scope: Scope) -> dict[str, str]:
-    return dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
 
 
 def _with_headers(send: Send) -> Send:

@@ -15,6 +15,7 @@ from pcielab.run.running import available_cores
 POINT_SECONDS = 10.0
 """What one point may take before its question is given up."""
 STREAMS_MOST = 32
+FULL = "too many pages are open: close some"
 
 
 class Live:
@@ -23,6 +24,7 @@ class Live:
     def __init__(self) -> None:
         self._memory = Memory()
         self._going_on: dict[str, _core.Stop] = {}
+        self._streams = 0
         self._slots = asyncio.Semaphore(max(1, available_cores() - 1))
 
     def stop(self) -> None:
@@ -32,8 +34,8 @@ class Live:
 
     @property
     def is_full(self) -> bool:
-        """Whether no further page can be simulated for."""
-        return len(self._going_on) >= STREAMS_MOST
+        """Whether there can be no further stream; one that was superseded counts until it has ended."""
+        return self._streams >= STREAMS_MOST
 
     async def stream(self, page: str, question: Question, system: ResolvedSystem) -> AsyncIterator[str]:
         """The points of a question as lines of JSON, coarse to fine, until they are all there or superseded.
@@ -43,6 +45,11 @@ class Live:
             question: The question.
             system: Its system, resolved.
         """
+        # Between the question and its first line, others may have begun.
+        if self.is_full:
+            yield json.dumps({"problem": FULL}) + "\n"
+            return
+        self._streams += 1
         stop = _core.Stop()
         if earlier := self._going_on.get(page):
             earlier.request()
@@ -63,6 +70,7 @@ class Live:
                 yield json.dumps(found) + "\n"
             yield json.dumps({"done": True}) + "\n"
         finally:
+            self._streams -= 1
             stop.request()
             if self._going_on.get(page) is stop:
                 del self._going_on[page]

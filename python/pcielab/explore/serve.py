@@ -53,10 +53,10 @@ def serve(
     server = Server(systems, stores, Presence(leave, None if stay else _GRACE_SECONDS))
     guarded = Guard(application(server), token=token, port=port)
     runner = _Runner(server, guarded)
-    address = f"http://{_LOOPBACK}:{port}/?token={token}"
-    tell(address)
+    address = f"http://{_LOOPBACK}:{port}"
+    tell(f"{address}/#token={token}")
     if browse:
-        webbrowser.open(address)
+        webbrowser.open(address + guarded.entrance())
     try:
         runner.run(sockets=[listening])
     except KeyboardInterrupt:

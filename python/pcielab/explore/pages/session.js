@@ -2,27 +2,30 @@
 
 export class Problem extends Error {}
 
-export const ask = async (name, asked, signal) => {
-  const answer = await fetch(`/api/${name}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(asked ?? {}),
-    signal,
-  });
-  if (answer.ok) return answer.json();
+// The token comes behind the address's #, and stays in the storage of this origin, which no other port sees.
+const KEY = "pcielab-token";
+const given = new URLSearchParams(location.hash.slice(1)).get("token");
+if (given) {
+  localStorage.setItem(KEY, given);
+  history.replaceState(null, "", location.pathname + location.search);
+}
+
+const request = async (name, options = {}) => {
+  const headers = { ...options.headers, "X-Pcielab-Token": localStorage.getItem(KEY) ?? "" };
+  const answer = await fetch(`/api/${name}`, { ...options, headers });
+  if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({}));
   throw new Problem(told.problem ?? `the server failed: ${answer.statusText}`);
 };
 
+const post = (name, asked, signal) =>
+  request(name, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(asked), signal });
+
+export const ask = async (name, asked, signal) => (await post(name, asked ?? {}, signal)).json();
+
 // Lines of JSON as they come.
 export const stream = async function* (name, asked, signal) {
-  const answer = await fetch(`/api/${name}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(asked),
-    signal,
-  });
-  if (!answer.ok) throw new Problem((await answer.json()).problem);
+  const answer = await post(name, asked, signal);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
@@ -34,13 +37,22 @@ export const stream = async function* (name, asked, signal) {
   }
 };
 
-export const setting = async () => (await fetch("/api/setting")).json();
+// What pages need before anything else; without it, the page says why.
+export const setting = async () => {
+  try {
+    return await (await request("setting")).json();
+  } catch (problem) {
+    document.getElementById("problem").hidden = false;
+    document.getElementById("problem").textContent = problem.message;
+    throw problem;
+  }
+};
 
 // The server ends when nobody holds this any more.
 export const stayConnected = async () => {
   for (;;) {
     try {
-      const held = await fetch("/api/presence");
+      const held = await request("presence");
       const reader = held.body.getReader();
       while (!(await reader.read()).done);
     } catch {
