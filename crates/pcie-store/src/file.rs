@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
@@ -31,6 +32,10 @@ pub fn is_store(path: &Path) -> bool {
 }
 
 fn header(path: &Path) -> io::Result<[u8; HEADER_BYTES]> {
+    // Opening a pipe would wait for whoever writes into it.
+    if fs::metadata(path)?.file_type().is_fifo() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let mut header = [0; HEADER_BYTES];
     File::open(path)?.read_exact(&mut header)?;
     Ok(header)

@@ -23,10 +23,9 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What a terminal is given of it: control characters of file names and of foreign files are `?`.
+    /// What a terminal is given of it.
     pub(crate) fn message(&self) -> String {
-        let letters = |letter: char| if letter.is_control() && letter != '\n' { '?' } else { letter };
-        self.to_string().chars().map(letters).collect()
+        self.to_string().split('\n').map(printable).collect::<Vec<_>>().join("\n")
     }
 
     /// 2 for what was given, 130 for a stop, 1 for the rest.
@@ -44,6 +43,11 @@ impl Failure {
             Self::Run(_) | Self::Broken(_) => 1,
         })
     }
+}
+
+/// A text, perhaps from a foreign file, that a terminal only shows: control characters are `?`.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A run from its files to its store, and the contract.
 
 use crate::bench::{Opened, opened};
-use crate::failure::Failure;
+use crate::failure::{Failure, printable};
 use crate::input::read;
 use clap::Args;
 use pcie_bench::contract::{MessageTrial, Trial, check, check_messages};
@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How `run` is asked.
 #[derive(Args)]
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             (Arc::new(Messages::new(suite, backend).map_err(RunError::from)?), name)
         }
     };
-    let manifest = manifest(&*work, &suite, arguments.seed, system);
+    let manifest = manifest(&*work, &suite, arguments.seed, system, started(SystemTime::now())?);
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stopped))
@@ -94,14 +94,29 @@ fn tell(state: &Progress, told: &mut usize) {
     if state.done != *told && errors.is_terminal() {
         *told = state.done;
         let (family, name) = state.last.clone().unwrap_or_default();
-        let line = format!("\r\x1b[K{}/{} {family} {name}", state.done, state.total);
+        let last = printable(&format!("{family} {name}"));
+        let line = format!("\r\x1b[K{}/{} {last}", state.done, state.total);
         let end = if state.done == state.total { "\n" } else { "" };
         // A terminal that is gone need not be told.
         let _ = write!(errors, "{line}{end}");
     }
 }
 
-fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>) -> Manifest {
+/// When a run begins, as text.
+fn started(now: SystemTime) -> Result<String, Failure> {
+    // humantime panics at a time that it cannot write.
+    let since = now.duration_since(UNIX_EPOCH).map_or(YEAR_10000, |since| since.as_secs());
+    if since >= YEAR_10000 {
+        let remedy = "is set before 1970 or after 9999: set it to the present";
+        return Err(Failure::Input(format!("the clock of this machine {remedy}")));
+    }
+    Ok(humantime::format_rfc3339_seconds(now).to_string())
+}
+
+/// Seconds of 1 January of the year 10000.
+const YEAR_10000: u64 = 253_402_300_800;
+
+fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>, started: String) -> Manifest {
     let mut manifest = Manifest::new(work.origin());
     let kernel = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
@@ -113,7 +128,7 @@ fn manifest(work: &dyn Work, suite: &str, seed: u64, system: Option<Value>) -> M
         manifest.set("system", system);
     }
     manifest.set("seed", seed);
-    manifest.set("started", humantime::format_rfc3339_seconds(SystemTime::now()).to_string());
+    manifest.set("started", started);
     let machine = [
         kernel("hostname"),
         std::env::consts::ARCH.to_owned(),
@@ -149,5 +164,22 @@ fn with_faults<B: Breakable + 'static>(
     match faults {
         Some(faults) => Arc::new(Faulty::new(backend, faults)),
         None => backend,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_clock_that_no_text_can_hold_is_refused() {
+        assert_eq!(started(UNIX_EPOCH).unwrap(), "1970-01-01T00:00:00Z");
+        let last = UNIX_EPOCH + Duration::from_secs(YEAR_10000 - 1);
+        assert_eq!(started(last).unwrap(), "9999-12-31T23:59:59Z");
+        for wrong in [UNIX_EPOCH - Duration::from_secs(1), last + Duration::from_secs(1)] {
+            let refused = started(wrong).unwrap_err().to_string();
+            assert!(refused.contains("set it to the present"), "{refused}");
+        }
     }
 }
