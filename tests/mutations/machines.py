@@ -25,7 +25,7 @@ def _blocks() -> list[bytes]:
     return [block for path in sorted(_TEXTS.glob("*.txt")) for block in path.read_bytes().strip().split(b"\n\n")]
 
 
-def _examined(tree: Tree) -> None:
+def examined(tree: Tree) -> None:
     branches(tree)
     describe(examine(tree), tree)
 
@@ -36,7 +36,7 @@ def doctor_texts(draw: Draw, folder: Path) -> None:
     chosen = b"\n\n".join(_blocks()[first : first + draw.choice([1, 3, 8])]) + b"\n"
     path = folder / "lspci.txt"
     path.write_bytes(mutate.text(draw, chosen))
-    _examined(read_lspci_file(path))
+    examined(read_lspci_file(path))
 
 
 def doctor_trees(draw: Draw, folder: Path) -> None:
@@ -48,7 +48,7 @@ def doctor_trees(draw: Draw, folder: Path) -> None:
     files = sorted(path for path in root.rglob("*") if path.is_file() or path.is_symlink())
     for path in draw.sample(files, min(draw.choice([1, 2, 4]), len(files))):
         _change(draw, path, machine)
-    _examined(read_sysfs(root))
+    examined(read_sysfs(root))
 
 
 def _change(draw: Draw, path: Path, machine: list[Made]) -> None:
@@ -78,7 +78,7 @@ def doctor_saved(draw: Draw, folder: Path) -> None:
     """A saved tree."""
     path = folder / "machine.json"
     path.write_bytes(mutate.text(draw, _saved()))
-    _examined(read_file(path))
+    examined(read_file(path))
 
 
 KINDS = {"doctor-texts": doctor_texts, "doctor-trees": doctor_trees, "doctor-saved": doctor_saved}

@@ -9,6 +9,7 @@ from pcielab.errors import InputError
 from pcielab.library.input_files import read_text_roughly
 
 _STORE_HEAD = b"SQLite format 3\0"
+_LSPCI_BYTES = 32 << 20
 
 
 def read_file(path: Path) -> Tree:
@@ -18,8 +19,8 @@ def read_file(path: Path) -> Tree:
         InputError: It is neither, or cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            head = file.read(len(_STORE_HEAD))
+        # A store is a regular file: what comes through a pipe can be read but once.
+        head = path.open("rb").read(len(_STORE_HEAD)) if path.is_file() else b""
     except OSError as error:
         raise InputError(
             f"{path}: cannot be read: {error.strerror}: give a store, or a file that `pcielab doctor --save` wrote"
@@ -39,4 +40,4 @@ def read_lspci_file(path: Path) -> Tree:
     Raises:
         InputError: It cannot be read, or there is no PCI function in it.
     """
-    return read_lspci(read_text_roughly(path), str(path))
+    return read_lspci(read_text_roughly(path, _LSPCI_BYTES), str(path))

@@ -15,6 +15,8 @@ _PARAMETERS = re.compile(
 )
 _HYPERVISORS = ("QEMU", "KVM", "VMware", "VirtualBox", "Virtual Machine", "Firecracker", "Amazon EC2", "Google")
 _MOST_PROCESSORS = 1 << 13
+_MOST_NODES = 1 << 10
+_CPUINFO_BYTES = 1 << 16
 
 
 def read_host(folder: "Folder", sys: Path) -> Host:
@@ -47,10 +49,10 @@ def nodes_of(folder: "Folder", sys: Path) -> dict[int, int]:
     """The node of each processor."""
     found: dict[int, int] = {}
     nodes = sys / "devices/system/node"
-    for name in folder.names(nodes):
-        if re.fullmatch(r"node\d{1,4}", name):
-            for processor in _listed(folder.text(nodes / name / "cpulist")) or ():
-                found[processor] = int(name.removeprefix("node"))
+    names = [name for name in folder.names(nodes) if re.fullmatch(r"node\d{1,4}", name)]
+    for name in names[:_MOST_NODES]:
+        for processor in _listed(folder.text(nodes / name / "cpulist")) or ():
+            found[processor] = int(name.removeprefix("node"))
     return found
 
 
@@ -67,16 +69,16 @@ def _pages(command_line: dict[str, str] | None) -> Literal["super-pages", "four-
 
 
 def _listed(text: str | None) -> tuple[int, ...] | None:
-    """Numbers of a list as the kernel writes it: `0-3,8`."""
+    """Numbers of a list as the kernel writes it, in ascending order: `0-3,8`."""
     if text is None:
         return None
     found: list[int] = []
     for part in text.split(","):
         ends = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part.strip())
-        if ends:
-            first, last = int(ends[1]), int(ends[2] or ends[1])
-            found += range(first, min(last, first + _MOST_PROCESSORS) + 1)
-    return tuple(sorted(set(found)))
+        # The kernel's numbers ascend; what begins again is no list of its.
+        if ends and (not found or int(ends[1]) > found[-1]):
+            found += range(int(ends[1]), int(ends[2] or ends[1]) + 1)
+    return tuple(found[:_MOST_PROCESSORS])
 
 
 def _chosen(text: str | None) -> str | None:
@@ -104,5 +106,7 @@ def _hypervisor(folder: "Folder", sys: Path, proc: Path) -> str | None:
         known = next((one for one in _HYPERVISORS if one.lower() in shown.lower()), None)
         if known:
             return known
-    flags = re.search(r"^flags\s*:.*\bhypervisor\b", folder.text(proc / "cpuinfo") or "", re.MULTILINE)
+    flags = re.search(
+        r"^flags\s*:.*\bhypervisor\b", folder.text(proc / "cpuinfo", _CPUINFO_BYTES) or "", re.MULTILINE
+    )
     return "hypervisor" if flags else None

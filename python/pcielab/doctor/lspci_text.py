@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pcielab.doctor.config_space import ACS_SERVICES
 from pcielab.doctor.tree import (
     LANES,
+    MOST_FUNCTIONS,
     PAYLOADS,
     SPEEDS,
     Control,
@@ -22,8 +23,6 @@ from pcielab.doctor.tree import (
 )
 from pcielab.errors import InputError
 from pcielab.library import lspci
-
-COMMAND = "sudo lspci -vvv"
 
 _EXPRESS = re.compile(r"\] Express (?:\(v\d+\) )?(?P<kind>[A-Z][A-Za-z/ -]*)")
 _KINDS: tuple[tuple[str, Kind], ...] = (
@@ -73,8 +72,10 @@ def read_lspci(text: str, source: str) -> Tree:
     """
     try:
         blocks = lspci.parse(text)
-    except InputError:
-        raise InputError(f"{source}: no PCI function in this text: give the output of `{COMMAND}`") from None
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from None
+    if len(blocks) > MOST_FUNCTIONS:
+        raise InputError(f"{source}: {len(blocks)} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
     blocks, doubled = _of_one_machine(blocks)
     functions = tuple(_function(block) for block in blocks)
     return Tree(source=source, functions=functions, unseen=(*doubled, *_unseen(text, blocks, functions)))
@@ -101,12 +102,12 @@ def _unseen(text: str, blocks: Sequence[lspci.Function], functions: Sequence[Fun
     if denied:
         yield (
             f"the capabilities of {denied} of {count} functions, which lspci shows to root alone: no links, no "
-            f"MPS, no tags: give the output of `{COMMAND}`"
+            f"MPS, no tags: give the output of `{lspci.COMMAND}`"
         )
     elif not any(block.registers for block in blocks):
         yield (
             f"line {blocks[0].line} and all others: no registers, as the text was made without -vvv: give the "
-            f"output of `{COMMAND}`"
+            f"output of `{lspci.COMMAND}`"
         )
     last = blocks[-1]
     express = "] Express " in last.text
@@ -114,7 +115,7 @@ def _unseen(text: str, blocks: Sequence[lspci.Function], functions: Sequence[Fun
     if not denied and (cut_in_register or not text.endswith("\n")) and any(block.registers for block in blocks):
         yield (
             f"line {len(text.splitlines())}: the text ends inside {last.slot}, as if it were cut off: what should "
-            f"follow is missing: give the whole output of `{COMMAND}`"
+            f"follow is missing: give the whole output of `{lspci.COMMAND}`"
         )
     yield from _lost(functions)
 
@@ -137,7 +138,7 @@ def _lost(functions: Sequence[Function]) -> Iterator[str]:
     if lost:
         yield (
             f"what is below {', '.join(lost)}: the link is up, but the text shows no function there: give the "
-            f"whole output of `{COMMAND}`"
+            f"whole output of `{lspci.COMMAND}`"
         )
 
 

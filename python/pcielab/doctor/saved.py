@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from pcielab.doctor.tree import Record, Tree
+from pcielab.doctor.tree import MOST_FUNCTIONS, Record, Tree
 from pcielab.errors import InputError
 from pcielab.library.input_files import read_text
 from pcielab.wording import named
@@ -35,8 +35,11 @@ def read_saved(path: Path) -> Tree:
     Raises:
         InputError: It is none, or of a later version.
     """
+    text = read_text(path)
+    if (count := text.count('"slot"')) > MOST_FUNCTIONS:
+        raise InputError(f"{path}: {count} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
     try:
-        found = SavedTree.model_validate_json(read_text(path))
+        found = SavedTree.model_validate_json(text)
     except ValidationError as error:
         where = named(".".join(map(str, error.errors()[0]["loc"])) or "the whole file")
         raise InputError(

@@ -10,16 +10,21 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pcielab.doctor.config_space import ConfigSpace, Read
 from pcielab.doctor.host_settings import nodes_of, read_host
-from pcielab.doctor.tree import LANES, SPEEDS, ErrorReporting, Function, LinkEnd, Tree
+from pcielab.doctor.tree import LANES, MOST_FUNCTIONS, SPEEDS, ErrorReporting, Function, LinkEnd, Tree
 from pcielab.errors import InputError
 
 _SLOT = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_MOST_BYTES = 1 << 16
+_ATTRIBUTE_BYTES = 4096
+"""Longest attribute that the kernel shows: a page."""
+_MOST_COUNTERS = 64
+_MOST_INTERRUPTS = 1 << 16
+"""Interrupts of the machine whose nodes are looked up."""
 _CLASSES = {
     0x01: "Storage controller",
     0x02: "Network controller",
@@ -63,10 +68,10 @@ class Folder:
             return None
         return real
 
-    def text(self, path: Path | str) -> str | None:
+    def text(self, path: Path | str, most_bytes: int = _ATTRIBUTE_BYTES) -> str | None:
         """A small file without its last line break; None where it cannot be read."""
         with self.opened(path) as read:
-            data = read(0, _MOST_BYTES)
+            data = read(0, most_bytes)
         return data.decode("utf-8", "replace").strip() if data else None
 
     @contextmanager
@@ -107,6 +112,8 @@ def read_sysfs(root: Path | None = None) -> Tree:
     source = "this machine" if root is None else str(root)
     if not slots:
         raise InputError(_nothing(source, devices, root))
+    if len(slots) > MOST_FUNCTIONS:
+        raise InputError(f"{source}: {len(slots)} PCI functions: give a machine of {MOST_FUNCTIONS} at most")
     host = read_host(folder, sys)
     by_processor = nodes_of(folder, sys)
     reader = _Reader(folder, sys, by_processor)
@@ -153,6 +160,7 @@ class _Reader:
         self._nodes = nodes
         self._without_capabilities = 0
         self._asleep: list[str] = []
+        self._interrupts_left = _MOST_INTERRUPTS
 
     def function(self, slot: str, link: Path) -> Function | None:
         """One function; None where its link leads nowhere."""
@@ -240,8 +248,9 @@ class _Reader:
         """The nodes that serve its interrupts; None where the kernel's /proc was not read."""
         found: set[int] = set()
         for number in self._folder.names(path / "msi_irqs"):
-            if not number.isdecimal():
+            if not number.isdecimal() or self._interrupts_left == 0:
                 continue
+            self._interrupts_left -= 1
             served = self._folder.text(self._folder.root / "proc/irq" / number / "effective_affinity_list")
             first = re.match(r"\d{1,5}", served or "")
             node = self._nodes.get(int(first[0])) if first else None
@@ -296,5 +305,5 @@ def _lanes(text: str | None) -> int | None:
 def _counters(text: str | None) -> dict[str, int] | None:
     if text is None:
         return None
-    found = re.findall(r"^(\w{1,40}) (\d{1,18})$", text, re.MULTILINE)
-    return {name: int(count) for name, count in found}
+    found = re.finditer(r"^(\w{1,40}) (\d{1,18})$", text, re.MULTILINE)
+    return {counter[1]: int(counter[2]) for counter in islice(found, _MOST_COUNTERS)}

@@ -40,6 +40,10 @@ Bus = Annotated[int, Field(ge=0, le=255)]
 TAGS_5_BIT, TAGS_8_BIT, TAGS_10_BIT, TAGS_14_BIT = 32, 256, 768, 15_360
 
 
+MOST_FUNCTIONS = 8192
+"""Functions of a machine that are looked at: sixteen cards with 512 virtual functions each."""
+
+
 class Record(BaseModel):
     """Read once, never changed; a key that this version does not know is refused."""
 

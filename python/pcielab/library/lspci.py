@@ -13,10 +13,12 @@ from pcielab.library.profiles.parts import Link
 from pcielab.library.validation import checked
 from pcielab.wording import named, printable
 
+COMMAND = "sudo lspci -vvv"
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
 _SLOT = re.compile(r"(?P<slot>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<title>\S.*)")
 _REGISTER = re.compile(r" {16}(?P<name>[A-Z][A-Za-z]+\d?):\s+(?P<value>.*)")  # deeper lines continue a register
 _IDS = re.compile(r"\[([0-9a-f]{4}):([0-9a-f]{4})\]")
+_MOST_LINES, _MOST_LETTERS = 1_000_000, 4096
 _TAGS_5_BIT, _TAGS_8_BIT, _TAGS_10_BIT = 32, 256, 768
 
 
@@ -109,14 +111,17 @@ def parse(text: str) -> list[Function]:
     Raises:
         InputError: The text shows none.
     """
+    if text.count("\n") > _MOST_LINES:
+        raise InputError(f"more than {_MOST_LINES} lines: give the output of `{COMMAND}` on one machine")
     blocks: list[tuple[int, list[str]]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, whole in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+        line = whole[:_MOST_LETTERS]
         if _SLOT.match(line):
             blocks.append((number, [line]))
         elif blocks and line.strip():
             blocks[-1][1].append(line)
     if not blocks:
-        raise InputError("no PCI function in this text: give the output of lspci -vvv")
+        raise InputError(f"no PCI function in this text: give the output of `{COMMAND}`")
     return [_function(block, number) for number, block in blocks]
 
 
