@@ -10,6 +10,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import TextIO
 
@@ -50,6 +51,7 @@ def exit_code_of(command: Callable[[], object]) -> int:
 
 
 def _attempted(command: Callable[[], object]) -> int:
+    _check_clock()
     try:
         command()
     except SystemExit as left:
@@ -61,6 +63,16 @@ def _attempted(command: Callable[[], object]) -> int:
         return left.code if isinstance(left.code, int) else DONE if left.code is None else FAILED
     sys.stdout.flush()
     return DONE
+
+
+def _check_clock() -> None:
+    """Refuse a clock that Python cannot read, on which libraries fail as they are loaded."""
+    try:
+        time.time()
+    except OverflowError:
+        raise RunError(
+            "the clock of this machine is set before 1678 or after 2261: set it to the present"
+        ) from None
 
 
 def _open_closed_streams() -> None:

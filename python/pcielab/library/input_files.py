@@ -4,17 +4,44 @@ Whatever such a file holds, an `InputError` is the worst that comes of reading i
 number of thousands of digits, or brackets without end. What the content means is checked by who asked for it.
 """
 
+import os
+import re
+import select
+import stat
+import time
 import tomllib
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pcielab.errors import InputError
 from pcielab.wording import shown
 
-MOST_BYTES = 64 << 20
-"""Longest text that is read: twenty times the longest file of a published run."""
-_MOST_TOML_BYTES = 16 << 20
+MOST_BYTES = 16 << 20
+"""Longest text that is read: five times the longest file of a published run."""
+_PIPE_SECONDS = 2.0
+_PIPE_BYTES = 1 << 16
+_MOST_TOML_BYTES = 4 << 20
 _MOST_PATH = 4096
+
+# What a TOML file may ask of its parser, whose tables take memory by the square of the parts of their keys.
+_MOST_PARTS, _MANY_PARTS = 16, 3
+_MOST_KEYS_OF_MANY_PARTS = 20_000
+_MOST_TABLES = 50_000
+_MOST_VALUES = 300_000
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\[^\n])*+"?|'[^'\n]*+'?)"""
+_TOKEN = re.compile(
+    r"\#[^\n]*+"
+    r'|"""(?:[^"\\]|\\.|"(?!""))*+"*+'
+    r"|'''(?:[^']|'(?!''))*+'*+"
+    rf"|(?P<key>{_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)",
+    re.ASCII | re.DOTALL,
+)
+"""Comments, strings of several lines, and runs of words and strings with dots between them, such as keys.
+
+It reads every character once: nothing in it tries again.
+"""
+_TABLE = re.compile(r"^[ \t]*+\[", re.MULTILINE)
 
 
 def given_path(reference: str, beside: Path | None = None) -> Path:
@@ -48,7 +75,7 @@ def read_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
         InputError: It cannot be read, is longer than `most_bytes`, or is not text in UTF-8.
     """
     try:
-        return _read(path, most_bytes).decode()
+        return read_bytes(path, most_bytes).decode()
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}, byte {error.start}: is not text in UTF-8: the file is damaged or foreign"
@@ -61,18 +88,43 @@ def read_text_roughly(path: Path, most_bytes: int = MOST_BYTES) -> str:
     Raises:
         InputError: It cannot be read, or is longer than `most_bytes`.
     """
-    return _read(path, most_bytes).decode(errors="replace")
+    return read_bytes(path, most_bytes).decode(errors="replace")
 
 
-def _read(path: Path, most_bytes: int) -> bytes:
+def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a file, or of a pipe into which another program writes.
+
+    Raises:
+        InputError: It cannot be read, is longer than `most_bytes`, or is a pipe into which nobody writes.
+    """
     try:
-        with path.open("rb") as file:
-            content = file.read(most_bytes + 1)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            first = _first_of_pipe(handle, path) if stat.S_ISFIFO(os.fstat(handle).st_mode) else b""
+            os.set_blocking(handle, True)
+            content = first + file.read(most_bytes + 1 - len(first))
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if len(content) > most_bytes:
         raise InputError(f"{path}: is longer than {most_bytes >> 20} MiB: give a shorter file")
     return content
+
+
+def _first_of_pipe(handle: int, path: Path) -> bytes:
+    """What a pipe holds as soon as it holds something; nothing where its writer wrote nothing."""
+    until, written = time.monotonic() + _PIPE_SECONDS, False
+    while True:
+        try:
+            first = os.read(handle, _PIPE_BYTES)
+        except BlockingIOError:  # somebody has it open, and may take the time that it takes
+            written = True
+            select.select([handle], [], [])
+            continue
+        if first or written:
+            return first
+        if time.monotonic() > until:
+            raise InputError(f"{path}: is a pipe into which nobody writes: start its writer first, or give a file")
+        time.sleep(_PIPE_SECONDS / 100)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -92,8 +144,9 @@ def parse_toml(text: str) -> dict[str, Any]:
     """A text as TOML.
 
     Raises:
-        ValueError: It is none, or is nested too deeply or has a number too long to be taken in.
+        ValueError: It is none, is nested too deeply, or has too many or too long keys, values or numbers.
     """
+    _refuse_too_much(text)
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -102,3 +155,22 @@ def parse_toml(text: str) -> dict[str, Any]:
         raise
     except ValueError:  # a whole number of thousands of digits
         raise ValueError("a number has too many digits") from None
+
+
+def _refuse_too_much(text: str) -> None:
+    """Refuse, before it is parsed, what would take the parser more than seconds or hundreds of megabytes."""
+    if sum(map(text.count, ",=[{")) > _MOST_VALUES:
+        raise ValueError(f"more than {_MOST_VALUES} values")
+    if next(islice(_TABLE.finditer(text), _MOST_TABLES, None), None) is not None:
+        raise ValueError(f"more than {_MOST_TABLES} tables")
+    many = 0
+    for token in _TOKEN.finditer(text):
+        key = token["key"]
+        if key is None or key.count(".") < _MANY_PARTS - 1:
+            continue
+        parts = len(re.findall(_PART, key, re.ASCII))
+        if parts > _MOST_PARTS:
+            raise ValueError(f"a key of {parts} parts: give {_MOST_PARTS} at most")
+        many += parts >= _MANY_PARTS
+        if many > _MOST_KEYS_OF_MANY_PARTS:
+            raise ValueError(f"more than {_MOST_KEYS_OF_MANY_PARTS} keys of {_MANY_PARTS} parts or more")

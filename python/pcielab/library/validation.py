@@ -5,7 +5,8 @@ only has the wrong unit (`walk_us`) is told its right name (`walk_ns`).
 """
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -20,6 +21,7 @@ from pcielab.wording import MOST_LETTERS, named, shown
 _Model = TypeVar("_Model", bound=BaseModel)
 _SHOWN_PROBLEMS = 8
 _LISTED_WORDS = 24
+_COMPARED_KEYS = 100
 _UNITS = frozenset(["ps", "ns", "us", "ms", "s", "bits", "b", "bytes", "kb", "kib", "mb", "mib", "gb", "gib"])
 
 
@@ -153,21 +155,18 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: str = "") -> InputError:
     """One `InputError` for everything pydantic found; `where` names the file, `prefix` leads every key."""
     details = error.errors(include_url=False, include_context=True)
-    renamed = {suggested for detail in details if (suggested := _meant(detail, model)) is not None}
+    renamed = {suggested for detail in _unknown(details) if (suggested := _meant(detail, model)) is not None}
     details = [one for one in details if not (one["type"] == "missing" and _dotted(one["loc"]) in renamed)]
-    problems = [_problem(detail, model, prefix) for detail in details]
-    if len(problems) == 1:
+    if len(details) == 1:
         [detail] = details
-        refused = InputError(f"{where}: {problems[0]}")
+        refused = InputError(f"{where}: {_problem(detail, model, prefix)}")
         refused.key, refused.value = prefix + _dotted(place_of(detail)), _value(detail)
         refused.remedy = _remedy(detail, model)
     else:
-        listed = problems[:_SHOWN_PROBLEMS]
-        if len(problems) > len(listed):
-            listed.append(f"and {len(problems) - len(listed)} more")
-        refused = InputError(
-            f"{where}: {len(problems)} problems" + "".join(f"\n  {problem}" for problem in listed)
-        )
+        listed = [_problem(detail, model, prefix) for detail in details[:_SHOWN_PROBLEMS]]
+        if len(details) > len(listed):
+            listed.append(f"and {len(details) - len(listed)} more")
+        refused = InputError(f"{where}: {len(details)} problems" + "".join(f"\n  {problem}" for problem in listed))
     refused.subject = where
     return refused
 
@@ -206,10 +205,13 @@ def _siblings(detail: ErrorDetails, model: type[BaseModel]) -> list[str]:
     return [field.alias or name for name, field in parent.model_fields.items()] if parent else []
 
 
+def _unknown(details: Iterable[ErrorDetails]) -> Iterator[ErrorDetails]:
+    """The unknown keys, as far as it is worth while to compare them with the known ones."""
+    return islice((detail for detail in details if detail["type"] == "extra_forbidden"), _COMPARED_KEYS)
+
+
 def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
     """The key that an unknown one replaces, as a dotted path, where its stem says so."""
-    if detail["type"] != "extra_forbidden":
-        return None
     word = str(detail["loc"][-1])
     match = closest(word, _siblings(detail, model))
     return _dotted((*detail["loc"][:-1], match)) if match else None

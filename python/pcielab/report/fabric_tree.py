@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from pcielab.errors import InputError
 from pcielab.fabric.estimate import Estimate
 from pcielab.library.fabrics.load import Fabric
 from pcielab.report.figures.frame import Figure
@@ -16,15 +17,27 @@ from pcielab.report.figures.frame import Figure
 _LEVEL_WIDTH = 170
 _ROW_HEIGHT = 46
 _MARGIN = 60
+_MOST_PLACES = 1_000
+"""Most levels times leaves of a picture: as PNG, each takes 125 kB of memory."""
 _ACROSS = alt.Scale(nice=False, padding=_MARGIN)
 _DOWNWARDS = alt.Scale(reverse=True, nice=False, padding=_ROW_HEIGHT / 2)
 
 
 def tree(fabric: Fabric, estimate: Estimate) -> Figure:
-    """The tree; links are coloured by the share of their fuller direction that is used."""
+    """The tree; links are coloured by the share of their fuller direction that is used.
+
+    Raises:
+        InputError: It is too large for a picture.
+    """
     places = places_of(fabric)
-    loads = {edge["edge"]: edge for edge in estimate.edges.to_dict("records")}
     leaves = set(places) - {link.upper for link in fabric.file.link}
+    levels = 1 + max(level for _, level in places.values())
+    if levels * len(leaves) > _MOST_PLACES:
+        raise InputError(
+            f"{fabric.name}: {levels} levels of nodes and {len(leaves)} leaves are too many for a picture: draw a "
+            f"fabric whose levels times leaves are {_MOST_PLACES} at most"
+        )
+    loads = {edge["edge"]: edge for edge in estimate.edges.to_dict("records")}
     nodes = pd.DataFrame(
         [
             {"node": name, "row": row, "level": level, "leaf": name in leaves}
@@ -32,7 +45,7 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         ]
     )
     links = pd.DataFrame([_drawn(link.upper, link.lower, places, loads) for link in fabric.file.link])
-    width, height = _LEVEL_WIDTH * (nodes["level"].max() + 1), _ROW_HEIGHT * len(leaves)
+    width, height = _LEVEL_WIDTH * levels, _ROW_HEIGHT * len(leaves)
     across = alt.X("level:Q", axis=None, scale=_ACROSS)
     downwards = alt.Y("row:Q", axis=None, scale=_DOWNWARDS)
     colour = alt.Color(
@@ -55,9 +68,7 @@ def tree(fabric: Fabric, estimate: Estimate) -> Figure:
         text=fabric.title,
         subtitle=[f"MODELLED, {estimate.method}: GB/s of payload carried, of what the edge can carry"],
     )
-    figure: Figure = alt.layer(*layers).properties(
-        width=int(width), height=max(height, 2 * _ROW_HEIGHT), title=title
-    )
+    figure: Figure = alt.layer(*layers).properties(width=width, height=max(height, 2 * _ROW_HEIGHT), title=title)
     return figure
 
 

@@ -15,6 +15,7 @@ TEST_COLUMNS = {parameter.word: parameter.key for parameter in PARAMETERS if par
 """The words of a test, and the column of each in results: the key that stores have for it."""
 SYSTEM = "system"
 """The word for systems by name."""
+_MOST_AXES = 100
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,10 @@ def axes_of(given: Mapping[str, object]) -> list[Axis]:
     """Axes from what people give: a value, a list of values, or a range.
 
     Raises:
-        InputError: A name means nothing, or the same as another one; or a list is empty.
+        InputError: A name means nothing, or the same as another one; a list is empty; or there are too many.
     """
+    if len(given) > _MOST_AXES:
+        raise InputError(f"{len(given)} keys and words that differ from point to point: give {_MOST_AXES} at most")
     axes: list[Axis] = []
     for name, value in given.items():
         key = name if name in TEST_COLUMNS or name == SYSTEM else key_of(name, System)

@@ -120,7 +120,7 @@ def _chosen(store: Store, records: Sequence[Mapping[str, Any]], tests: Sequence[
 
 def _means(wanted: str, record: Mapping[str, Any]) -> bool:
     if wanted.isdecimal():
-        return bool(record["id"] == int(wanted))
+        return bool(str(record["id"]) == wanted)
     return wanted.lower() in f"{record['family']} {record['name']}".lower()
 
 

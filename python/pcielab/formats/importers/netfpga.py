@@ -81,9 +81,10 @@ def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
                 records.append(_record(_Place(file, begins), head, ticks))
             head, begins, ticks = _words(line[1:]), number, []
         elif line.strip():
-            if not (line.strip().isdecimal() and int(line) <= _TICKS_MOST):
+            tick = _whole(line.strip(), _TICKS_MOST)
+            if tick is None:
                 raise InputError(f"{file}, line {number}: {shown(line)}: it must be a whole number of ticks")
-            ticks.append(int(line))
+            ticks.append(tick)
     if facts.get("counter_ns") != str(COUNTER_NS):
         raise InputError(
             f"{file}: counter_ns is {facts.get('counter_ns')}: the NetFPGA's counter has {COUNTER_NS} ns"
@@ -95,6 +96,13 @@ def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
 
 def _words(text: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+
+def _whole(text: str, most: int) -> int | None:
+    """A whole number up to `most`; None for anything else, however many digits it has."""
+    if not text.isdecimal() or len(text) > len(str(most)) or int(text) > most:
+        return None
+    return int(text)
 
 
 class _Place:
@@ -113,9 +121,10 @@ class _Place:
 
     def number(self, head: dict[str, str], key: str, least: int, most: int) -> int:
         text = head.get(key, "")
-        if not (text.isdecimal() and least <= int(text) <= most):
+        number = _whole(text, most)
+        if number is None or number < least:
             raise self.refuse(f"{key} is {shown(text)}: it must be a whole number, {least} to {most}")
-        return int(text)
+        return number
 
 
 def _record(place: _Place, head: dict[str, str], ticks: list[int]) -> dict[str, Any]:

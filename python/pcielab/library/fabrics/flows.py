@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from pcielab.errors import InputError
 from pcielab.library.fabrics.parts import Flow
+from pcielab.library.input_files import read_bytes
 from pcielab.library.validation import checked, suggestion
 from pcielab.wording import named, printable, shown
 
@@ -119,8 +120,9 @@ def _read(path: Path) -> _Read:
 def _table(path: Path) -> pyarrow.Table:
     if path.stat().st_size > _MOST_BYTES:
         raise InputError(f"{path}: is longer than {_MOST_BYTES >> 30} GiB: give a shorter file")
+    source = path if path.is_file() else pyarrow.BufferReader(read_bytes(path))
     if path.suffix == ".parquet":
-        with pyarrow.parquet.ParquetFile(path) as file:
+        with pyarrow.parquet.ParquetFile(source) as file:
             _check_count(file.metadata.num_rows, path)
             return file.read()
     texts = pyarrow.csv.ConvertOptions(
@@ -129,7 +131,7 @@ def _table(path: Path) -> pyarrow.Table:
         strings_can_be_null=True,
     )
     parsed = pyarrow.csv.ParseOptions(newlines_in_values=True)
-    table = pyarrow.csv.read_csv(path, parse_options=parsed, convert_options=texts)
+    table = pyarrow.csv.read_csv(source, parse_options=parsed, convert_options=texts)
     _check_count(table.num_rows, path)
     return table
 

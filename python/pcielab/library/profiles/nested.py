@@ -11,6 +11,8 @@ from pcielab.wording import named, shown
 
 Table: TypeAlias = dict[str, Any]
 """A table of a TOML file."""
+_MOST_DIGITS = 9
+"""Digits of an index, so that no text of thousands of them is taken for a number."""
 
 
 def known_keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -53,4 +55,4 @@ def _with(table: Any, steps: Sequence[str], value: object, key: str, where: str)
 
 def is_index(step: str) -> bool:
     """Whether a part of a key counts the entries of a list."""
-    return step.isascii() and step.isdigit()
+    return step.isascii() and step.isdigit() and len(step) <= _MOST_DIGITS
