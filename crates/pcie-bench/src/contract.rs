@@ -7,6 +7,7 @@ mod messages;
 
 use crate::backend::{Backend, Bench};
 use crate::device::{DeviceError, Start};
+use crate::moment::Moment;
 use crate::stop::Stop;
 use demands::{STOP_WITHIN, TRIES, names_a_limit};
 use found::run;
@@ -16,7 +17,7 @@ use pcie_workload::{CacheState, Test};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// After so much time it is told: while caches are prepared, and while it measures.
 const TOLD_AFTER: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(60)];
@@ -164,12 +165,12 @@ fn broken_off(bench: &mut Bench, test: &Test, findings: &mut Vec<String>) {
         let mut asked = None;
         let result = prepare(bench, 0, &endless, &stop).and_then(|()| {
             run(&mut *bench.device, &endless, &mut || {
-                asked.get_or_insert_with(Instant::now);
+                asked.get_or_insert_with(Moment::now);
                 ControlFlow::Break(())
             })
         });
         match (result, asked) {
-            (Ok(_), Some(asked)) => fastest = fastest.min(asked.elapsed()),
+            (Ok(_), Some(asked)) => fastest = fastest.min(Moment::now().since(&asked)),
             (Ok(_), None) => return findings.push(format!("{}: nothing came out of it", named(test))),
             (Err(error), _) => return findings.push(format!("{}, broken off: {error}", named(test))),
         }
@@ -191,7 +192,7 @@ fn told_to_stop(bench: &mut Bench, test: &Test, after: Duration, findings: &mut 
             move || {
                 thread::sleep(after);
                 stop.request();
-                Instant::now()
+                Moment::now()
             }
         });
         let result = prepare(bench, 0, &endless, &stop).and_then(|()| {
@@ -200,8 +201,8 @@ fn told_to_stop(bench: &mut Bench, test: &Test, after: Duration, findings: &mut 
                 false => ControlFlow::Continue(()),
             })
         });
-        let ended = Instant::now();
-        let late = told.join().map_or(Duration::ZERO, |told| ended.saturating_duration_since(told));
+        let ended = Moment::now();
+        let late = told.join().map_or(Duration::ZERO, |told| ended.since(&told));
         match result {
             // What it lacks, such as a cache state, it need not stop.
             Err(DeviceError::NotSupported(_)) => return,

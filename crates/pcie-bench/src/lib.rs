@@ -15,6 +15,7 @@ mod facts;
 mod faults;
 mod host;
 mod messages;
+mod moment;
 mod outcome;
 mod pulse;
 mod runner;

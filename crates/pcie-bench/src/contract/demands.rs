@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::time::Duration;
 
-/// In so much time a device has to end after it was told to.
+/// In so much time a device has to end after it was told to, not counting what it waits for a processor.
 pub(super) const STOP_WITHIN: Duration = Duration::from_millis(200);
 /// A busy machine may be late by itself: a device is found late when it was each time.
 pub(super) const TRIES: u32 = 3;

@@ -5,12 +5,13 @@ use super::held::Held;
 use crate::backend::Backend;
 use crate::device::DeviceError;
 use crate::messages::{MessageDevice, MessageResult, MessageStart};
+use crate::moment::Moment;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
 use pcie_workload::MessageTest;
 use serde::Deserialize;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// After so much time it is told to stop.
 const TOLD_AFTER: Duration = Duration::from_millis(20);
@@ -125,12 +126,12 @@ fn late(device: &mut Device, endless: &MessageTest) -> Duration {
         move || {
             thread::sleep(TOLD_AFTER);
             stop.request();
-            Instant::now()
+            Moment::now()
         }
     });
     let _ = send(device, 0, endless, &stop);
-    let ended = Instant::now();
-    told.join().map_or(Duration::ZERO, |told| ended.saturating_duration_since(told))
+    let ended = Moment::now();
+    told.join().map_or(Duration::ZERO, |told| ended.since(&told))
 }
 
 /// What it cannot do it refuses, naming the limit, and the next test works.

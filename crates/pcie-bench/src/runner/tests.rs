@@ -4,6 +4,7 @@ use super::*;
 use crate::backend::OpenError;
 use crate::device::DeviceError;
 use crate::facts::Condition;
+use crate::moment::Moment;
 use crate::outcome::Outcome;
 use crate::work::{Asked, Worker};
 use pcie_store::{Origin, Scalar, Store};
@@ -106,7 +107,9 @@ impl Worker for Rig {
     }
 
     fn deadline(&self) -> Option<Duration> {
-        Some(Duration::from_millis(300))
+        // One that works is late on a busy machine alone.
+        let is_silent = self.tests.contains(&Happens::IsSilent);
+        Some(if is_silent { Duration::from_millis(300) } else { Duration::from_secs(600) })
     }
 
     fn carry_out(&mut self, position: usize, stop: &Stop, pulse: &Pulse) -> Result<Outcome, DeviceError> {
@@ -214,10 +217,11 @@ fn a_lost_device_ends_the_run_and_its_test_is_done_again() {
 #[test]
 fn a_silent_device_is_given_up_at_its_deadline() {
     let (_directory, path) = place();
-    let started = Instant::now();
+    let started = Moment::now();
     let error =
         try_run(Rigged::new(&[Happens::Works, Happens::IsSilent, Happens::Works]), &path, false).unwrap_err();
-    assert!(started.elapsed() < Duration::from_millis(2_300), "{:?}", started.elapsed());
+    let seconds = Moment::now().since(&started);
+    assert!(seconds < Duration::from_millis(2_300), "{seconds:?}");
     let told = error.to_string();
     assert!(told.starts_with("rig did not answer for 0.") && told.contains("TEST_1"), "{told}");
     assert_eq!(finished(&path), [0]);
@@ -227,14 +231,15 @@ fn a_silent_device_is_given_up_at_its_deadline() {
 fn a_stop_is_heeded_within_a_second_whatever_the_device_does() {
     for happens in [Happens::WaitsForTheStop, Happens::IsSilent] {
         let (_directory, path) = place();
-        let asked = Instant::now();
+        let asked = Moment::now();
         let options = Options { jobs: 1, resume: false, repeat_damaged: false, overwrite: false };
         let work = Arc::new(Rigged::new(&[Happens::Works, happens]));
         let error = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |state| {
             if state.done == 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .unwrap_err();
-        assert!(asked.elapsed() < Duration::from_secs(1), "{happens:?}: {:?}", asked.elapsed());
+        let seconds = Moment::now().since(&asked);
+        assert!(seconds < Duration::from_secs(1), "{happens:?}: {seconds:?}");
         assert!(matches!(error, RunError::Interrupted { done: 1, total: 2 }), "{error}");
         assert_eq!(finished(&path), [0]);
     }
@@ -286,7 +291,7 @@ fn results_wait_for_a_slow_store_no_more_than_jobs_allow_and_a_stop_does_not_wai
             }
             match &lock {
                 Some((_, _, since)) if since.elapsed() > Duration::from_millis(500) => {
-                    stopped_at.get_or_insert_with(Instant::now);
+                    stopped_at.get_or_insert_with(Moment::now);
                     ControlFlow::Break(())
                 }
                 _ => ControlFlow::Continue(()),
@@ -294,7 +299,7 @@ fn results_wait_for_a_slow_store_no_more_than_jobs_allow_and_a_stop_does_not_wai
         })
     };
     assert!(matches!(result.unwrap_err(), RunError::Interrupted { .. }));
-    assert!(stopped_at.unwrap().elapsed() < Duration::from_secs(1));
+    assert!(Moment::now().since(&stopped_at.unwrap()) < Duration::from_secs(1));
     // One in the recorder's hand, one in the channel, one in the job's; some were written before the lock was taken.
     let (connection, _, _) = lock.unwrap();
     let written: i64 = connection.query_row("SELECT count(*) FROM test", [], |row| row.get(0)).unwrap();
