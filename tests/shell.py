@@ -20,13 +20,13 @@ import pcielab.fabric
 import pcielab.report
 import pcielab.run.simulation
 from command_template import Command, Template
+from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store
 from pcielab.cli import main
 from pcielab.formats.exporters import export
 from pcielab.library import shipped
 
 PCIELAB = str(Path(sys.executable).with_name("pcielab"))
-_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -99,10 +99,10 @@ def stop_after(tests: int, signal_number: int, store: Path, *arguments: str | Pa
         preexec_fn=_heed_interrupts,
     )
     started = time.monotonic()
-    while process.poll() is None and stored(store) < tests and time.monotonic() - started < _PATIENCE_SECONDS:
+    while process.poll() is None and stored(store) < tests and time.monotonic() - started < HANGS_AFTER_SECONDS:
         time.sleep(0.002)
     process.send_signal(signal_number)
-    stdout, stderr = process.communicate(timeout=_PATIENCE_SECONDS)
+    stdout, stderr = process.communicate(timeout=HANGS_AFTER_SECONDS)
     return Done(process.returncode, stdout, stderr)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store
 from shell import PCIELAB, pcielab, stored, succeed
 
@@ -196,12 +197,12 @@ def test_runs_that_are_ended_anywhere_are_gone_on_with(suite: Path, tmp_path: Pa
                 stderr=stderr,
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
             )
-            place, started = draws.randrange(TESTS + 1), time.monotonic()
-            while process.poll() is None and stored(output) < place and time.monotonic() - started < 60:
+            place, until = draws.randrange(TESTS + 1), time.monotonic() + HANGS_AFTER_SECONDS
+            while process.poll() is None and stored(output) < place and time.monotonic() < until:
                 time.sleep(0.002)
             time.sleep(draws.uniform(0, 0.03))
             process.send_signal(kill)
-            code = process.wait(60)
+            code = process.wait(HANGS_AFTER_SECONDS)
         told = f"{number}: {kill.name} after {place} tests: exit {code}: {log.read_text()}"
         assert "Traceback" not in told, told
         assert "a defect of pcielab" not in told, told
@@ -230,7 +231,7 @@ def test_a_device_that_never_answers_ends_the_command(suite: Path, tmp_path: Pat
     process = subprocess.Popen([PCIELAB, *command], env=environment, stderr=subprocess.PIPE, text=True)
     while stored(output) < 2 and process.poll() is None:
         time.sleep(0.002)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=HANGS_AFTER_SECONDS)
     assert process.returncode == 1, stderr
     assert re.search(r"a mute card did not answer for \d+\.\d s in lat_cmd_win_rd LAT_CMD_RD", stderr), stderr
     assert open_store(output).done == 2

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store
 from shell import PCIELAB, exported, pcielab, stop_after, succeed
 
@@ -35,7 +36,7 @@ def killed(arguments: tuple[str, ...], output: Path, after_s: float, number: int
         time.sleep(0.001)
     time.sleep(after_s)
     process.send_signal(number)
-    process.wait(60)
+    process.wait(HANGS_AFTER_SECONDS)
 
 
 @pytest.mark.parametrize("arguments", [RUN, MESSAGES, FABRIC], ids=["run", "messages", "fabric"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pcielab as pcielab_api
+from patience import HANGS_AFTER_SECONDS
 from pcielab.devices import rtl
 
 PCIELAB = Path(sys.executable).with_name("pcielab")
@@ -23,7 +24,7 @@ def pcielab(*arguments: str | Path, **environment: str) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=HANGS_AFTER_SECONDS,
         env={**os.environ, **environment},
     )
 
@@ -113,7 +114,7 @@ def test_a_killed_core_ends_the_run_as_lost_and_the_run_is_gone_on_with(tmp_path
         time.sleep(0.5)
         os.kill(int(told.read_text()), signal.SIGKILL)
         told.unlink()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HANGS_AFTER_SECONDS)
     assert process.returncode == 1, said
     assert "pcielab-rtl has ended" in said
     assert not told.exists(), "a lost core was started again behind the user's back"

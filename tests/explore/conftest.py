@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from patience import HANGS_AFTER_SECONDS
 from report.test_browser import CHROMIUM, FLAGS
 from shell import PCIELAB, succeed
 
@@ -51,7 +52,7 @@ def serving(*arguments: str | Path, browse: bool = False, **environment: str) ->
         finally:
             if process.poll() is None:
                 os.kill(process.pid, signal.SIGINT)
-                assert process.wait(timeout=60) == 0
+                assert process.wait(timeout=HANGS_AFTER_SECONDS) == 0
 
 
 @pytest.fixture(scope="session")
@@ -96,11 +97,11 @@ class Tab:
 
     def until(self, condition: Callable[[], object], what: str) -> None:
         """Wait; looked at from outside, as the page's policy forbids it to evaluate text."""
-        for _ in range(600):
+        for _ in range(int(10 * HANGS_AFTER_SECONDS)):
             if condition():
                 return
             self.page.wait_for_timeout(100)
-        pytest.fail(f"not within a minute: {what}; the page says: {self.page.locator('#problem').inner_text()}")
+        pytest.fail(f"not within minutes: {what}; the page says: {self.page.locator('#problem').inner_text()}")
 
     def settle(self) -> None:
         """Wait until every point of what is asked is there."""
@@ -122,6 +123,7 @@ def open_tab(browser: Any, served: Served) -> OpenTab:
 
     def opened(path: str = "/", **options: Any) -> Tab:
         page = context.new_page()
+        page.set_default_timeout(1e3 * HANGS_AFTER_SECONDS)
         tab = Tab(page, [], [])
         page.on("pageerror", lambda error: tab.complaints.append(str(error)))
         page.on(

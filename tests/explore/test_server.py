@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from patience import HANGS_AFTER_SECONDS
 from pcielab import InputError, _core
 from pcielab.explore.guard import MOST_BYTES
 from pcielab.explore.live import STREAMS_MOST, Live
@@ -37,7 +38,7 @@ def requested(
         {"X-Pcielab-Token": served.token} if trusted else {}
     )
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS_AFTER_SECONDS)
     text = body if isinstance(body, str) else json.dumps(body)
     connection.request(method, path, text if body is not None else None, {k: v for k, v in given.items() if v})
     answer = connection.getresponse()
@@ -112,7 +113,7 @@ def opened(tmp_path: Path) -> Iterator[tuple[Served, str]]:
     browser.write_text(f'#!/bin/sh\necho "$@" > {given}.part && mv {given}.part {given}\n')
     browser.chmod(0o755)
     with serving("--stay", browse=True, BROWSER=f"{browser} %s") as served:
-        until = time.monotonic() + 60
+        until = time.monotonic() + HANGS_AFTER_SECONDS
         while not given.exists() and time.monotonic() < until:
             time.sleep(0.05)
         yield served, given.read_text().strip()
@@ -135,12 +136,14 @@ def test_the_token_is_in_no_process_list_and_the_way_to_it_is_good_once(opened: 
 def test_what_is_opened_is_a_page_that_may_ask(opened: tuple[Served, str], browser: Any) -> None:
     served, address = opened
     page = browser.new_page()
+    page.set_default_timeout(1e3 * HANGS_AFTER_SECONDS)
     page.goto(address)
     page.wait_for_selector("#ceilings .ceiling")
     assert page.url == f"{served.origin}/"
     page.goto(f"{served.origin}/stores")
     page.wait_for_selector("html[data-settled]")
     other = browser.new_page()
+    other.set_default_timeout(1e3 * HANGS_AFTER_SECONDS)
     other.goto(f"{served.origin}/")
     other.wait_for_selector("#problem:not([hidden])")
     assert "open the address" in other.locator("#problem").inner_text()
@@ -173,7 +176,7 @@ def test_no_path_leads_out_of_the_pages(served: Served, name: str) -> None:
 def test_a_question_that_is_too_long_is_refused_whatever_its_head_says(served: Served) -> None:
     assert asked(served, "answer", {"system": "x" * MOST_BYTES})[0] == 413
     port = int(served.origin.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=HANGS_AFTER_SECONDS) as connection:
         head = (
             f"POST /api/answer HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: {served.origin}\r\n"
             f"X-Pcielab-Token: {served.token}\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -330,7 +333,7 @@ def test_a_store_that_cannot_be_read_is_refused_before_anything_is_served(tmp_pa
 
 def gone(process: subprocess.Popen[str], port: int) -> bool:
     """Whether a server has ended, and nobody listens in its place."""
-    process.wait(timeout=60)
+    process.wait(timeout=HANGS_AFTER_SECONDS)
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 
@@ -339,7 +342,7 @@ def gone(process: subprocess.Popen[str], port: int) -> bool:
 def test_a_server_that_is_ended_while_it_simulates_leaves_no_process(sent: signal.Signals) -> None:
     with serving("--stay") as served:
         port = int(served.origin.rpartition(":")[2])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANGS_AFTER_SECONDS)
         head = {"Origin": served.origin, "X-Pcielab-Token": served.token}
         question = {"page": "p", "question": {"system": "ib-000", "window": 1 << 26}}
         connection.request("POST", "/api/points", json.dumps(question), head)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import patient
 from pcielab import RunError, devices, load_suite, open_store
 
 from .command import command
@@ -141,7 +142,7 @@ def test_a_run_that_is_interrupted_anywhere_leaves_a_free_card_and_is_gone_on_wi
         backend = devices.open_kind("cuda", sets={"host.buffer_bytes": 4 << 20})
         with pytest.raises(RunError, match="--resume goes on"):
             devices.run(backend, tests, output, progress=stop)
-        until = time.monotonic() + 5
+        until = time.monotonic() + patient(5)
         while stand_in.open_contexts and time.monotonic() < until:
             time.sleep(0.01)
         assert stand_in.open_contexts == 0

@@ -17,6 +17,7 @@ from multiprocessing.pool import Pool
 from pathlib import Path
 
 _CHUNK = 500
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
 def main() -> int:

@@ -17,13 +17,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from patience import patient
 from pcielab import InputError
 
 SECONDS_MOST = 5.0
 """Processor time of a case: some times what the dearest takes on a busy machine, far less than unlimited work."""
 MEMORY_MOST = 500 << 20
 """Bytes that a case may add to the address space of its process."""
-_PATIENCE_SECONDS = 30.0
+_HANGS_AFTER_SECONDS = 30.0
+"""On a machine with nothing else to do."""
 _MESSAGE_MOST = 6_000
 _FOREIGN = ("pydantic", "Traceback", "validation error", "object at 0x", "NoneType", "panicked")
 _FAILURES_MOST = 40
@@ -116,7 +118,7 @@ class _Worker:
         hung = False
         try:
             while True:
-                ready, _, _ = select.select([self._reading], [], [], _PATIENCE_SECONDS)
+                ready, _, _ = select.select([self._reading], [], [], patient(_HANGS_AFTER_SECONDS))
                 hung = not ready
                 received = os.read(self._reading, 1 << 16) if ready else b""
                 if not received:
@@ -130,7 +132,7 @@ class _Worker:
             status = self.end()
         if self.left:
             number, self.left = self.left[0], self.left[1:]
-            reason = f"hung for over {_PATIENCE_SECONDS:g} s" if hung else f"took its process with it: {status}"
+            reason = f"hung for over {_HANGS_AFTER_SECONDS:g} s" if hung else f"took its process with it: {status}"
             yield number, reason
 
     def end(self) -> int:

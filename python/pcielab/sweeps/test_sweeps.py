@@ -232,7 +232,7 @@ def test_a_worker_ends_with_who_started_it() -> None:
     process = processes._start()
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=600) == 0
 
 
 def test_ctrl_c_leaves_no_process_and_a_folder_to_go_on_with(tmp_path: Path) -> None:
