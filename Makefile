@@ -114,7 +114,7 @@ test-slow: build ## Run the published suite, whole, against the published measur
 	$(BIN)/python -m pytest -m slow
 
 .PHONY: faults
-faults: build ## Kill commands, and fail their writes, at every call by which they change files (CALLS=20: so many of each command; half a second of a core each)
+faults: build ## Kill commands, and fail their writes, at every call by which they change files (CALLS=20: so many faults of each command; half a second of a core each)
 	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py
 
 .PHONY: kill-loop
@@ -167,6 +167,10 @@ sanitize: ## Run unsafe code, and SQLite below the store, under Miri and the add
 hostile-stores: build ## Open COUNT=10000 stores with wrong values under sound digests, and stores that use SQLite's tricks (a quarter of an hour)
 	PCIELAB_SEALED_STORES=$(or $(COUNT),10000) $(BIN)/python -m pytest tests/mutations/test_mutated_inputs.py -k sealed-stores
 	$(BIN)/python -m pytest tests/test_foreign_stores.py
+
+.PHONY: hostile
+hostile: build ## Try 50,000 inputs, 10,000 stores, 2,000 faults, 200 names and pages, and write docs/concepts/what-is-trusted.md (SHARE=0.05: a part, nothing is written; needs Chromium; half an hour)
+	$(BIN)/python bench/hostile.py --share $(or $(SHARE),1)
 
 .PHONY: lint
 lint: build ## Formatting, clippy, ruff, types, layers, and that stubs and generated files are current

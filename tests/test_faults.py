@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(not faults.is_possible(), reason="processes cann
 ASKED = os.environ.get("PCIELAB_FAULTS", "4")
 EVERY = ASKED == "all"
 TRIED = 0 if EVERY else int(ASKED)
-"""How many calls of each command are tried here, spread over all of them, unless every one is."""
+"""How many faults of each command are tried here, spread over all of them, unless every one is."""
 
 ROW = (
     "BW_DMA_RD,Rand,HWarm,0,0,8192,16,151242672,126035560.0,134217728,8388608,8.519356156310172,66557469.97117322"
@@ -225,11 +225,11 @@ def content(path: Path) -> object:
 
 def tried(calls: int) -> list[Fault]:
     """The faults of a command that changes files so often: each call at each kind, or some of them."""
-    kinds = (None, errno.ENOSPC, errno.EIO)
+    every = [Fault(place, kind) for place in range(calls) for kind in (None, errno.ENOSPC, errno.EIO)]
     if EVERY:
-        return [Fault(place, kind) for kind in kinds for place in range(calls)]
-    places = sorted({round(number * (calls - 1) / max(TRIED - 1, 1)) for number in range(TRIED)})
-    return [Fault(place, kinds[number % 3]) for number, place in enumerate(places)]
+        return every
+    chosen = {round(one * (len(every) - 1) / max(TRIED - 1, 1)) for one in range(TRIED)}
+    return [every[place] for place in sorted(chosen)]
 
 
 def holds_a_journal(found: object, before: object, after: object) -> bool:
@@ -241,7 +241,7 @@ def holds_a_journal(found: object, before: object, after: object) -> bool:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
-    name: str, folders: Callable[[Case], Path]
+    name: str, folders: Callable[[Case], Path], record_property: Callable[[str, object], None]
 ) -> None:
     case = CASES[name]
     undisturbed = folders(case)
@@ -251,6 +251,7 @@ def test_a_command_that_ends_anywhere_leaves_old_or_new_and_no_litter(
     after = content(undisturbed / case.output)
     files = sorted(path.relative_to(undisturbed) for path in undisturbed.rglob("*"))
     for fault in tried(len(whole.calls)):
+        record_property("tried", 1)
         folder = folders(case)
         ended, stderr = command(case.arguments, folder, fault)
         about = f"{name}, {fault} ({whole.calls[min(fault.place, len(whole.calls) - 1)]}): {stderr}"
@@ -276,7 +277,7 @@ WRITES_STORES = ("import", "run", "run that goes on", "messages", "fabric run")
 
 @pytest.mark.parametrize("name", WRITES_STORES)
 def test_a_sync_that_fails_is_told_unless_the_same_is_synced_again(
-    name: str, folders: Callable[[Case], Path]
+    name: str, folders: Callable[[Case], Path], record_property: Callable[[str, object], None]
 ) -> None:
     case = CASES[name]
     undisturbed = folders(case)
@@ -299,6 +300,7 @@ def test_a_sync_that_fails_is_told_unless_the_same_is_synced_again(
         if failed is None or _kind(failed, folder) != _kind(whole.synced[place], undisturbed):
             continue
         tried_here += 1
+        record_property("tried", 1)
         assert ended.exit_code == 1, about
         assert stderr.startswith("error: run.db: "), about
         assert len(stderr.splitlines()) == 1, about

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -170,6 +170,9 @@ def test_a_picture_is_drawn_whatever_names_stand_in_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", TRIED, ids=ascii)
-def test_a_name_of_a_stranger_is_only_shown(name: str, runs: list[Path], tmp_path: Path) -> None:
+def test_a_name_of_a_stranger_is_only_shown(
+    name: str, runs: list[Path], tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("tried", 1)
     for command in (*of_stores(runs, name, tmp_path), *of_files(name, tmp_path)):
         shows_only_letters(pcielab(*command, cwd=tmp_path), f"{command} of {name!r}")

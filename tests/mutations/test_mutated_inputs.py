@@ -1,22 +1,22 @@
 """Every kind of input, changed in thousands of ways, is accepted or refused with an error of ours.
 
 A failure is printed with its number, and `tests/mutations/fuzz.py --kind KIND --first NUMBER --again` repeats it.
-`make fuzz` does more of the same.
+`make fuzz` does more of the same, and `make hostile` counts what was tried.
 """
 
 import itertools
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from kinds import KINDS, prepare
 from workers import MEMORY_MOST, attempt, failures
 
-CASES = 2_000
-FEWER = {"stores": 500, "sealed-stores": int(os.environ.get("PCIELAB_SEALED_STORES", "250"))}
+CASES = int(os.environ.get("PCIELAB_INPUTS", "2000"))
+FEWER = {"stores": CASES // 4, "sealed-stores": int(os.environ.get("PCIELAB_SEALED_STORES", "250"))}
 """Kinds whose cases take ten times as long as others: a changed store is drawn, compared and exported.
 `make hostile-stores` asks for more of those that are sound in every digest."""
 _IN_MEMORY = Path("/dev/shm")
@@ -31,8 +31,13 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_changed_input_is_accepted_or_refused(kind: str, folder: Path) -> None:
-    found = list(failures(kind, KINDS[kind], range(FEWER.get(kind, CASES)), folder, side_by_side=2))
+def test_a_changed_input_is_accepted_or_refused(
+    kind: str, folder: Path, record_property: Callable[[str, object], None]
+) -> None:
+    numbers = range(FEWER.get(kind, CASES))
+    found = list(failures(kind, KINDS[kind], numbers, folder, side_by_side=2))
+    record_property("tried", len(numbers))
+    record_property("faults", len(found))
     assert not found, "\n".join(f"{kind} {one.number}: {one.problem}" for one in found)
 
 

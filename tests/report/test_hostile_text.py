@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from patience import HANGS_AFTER_SECONDS
 from pcielab import fabric
 from pcielab.analysis.compare import compare
 from pcielab.formats.exporters import export
@@ -78,8 +79,12 @@ def picture_of_a_fabric(_make_store: MakeStore, path: Path) -> None:
 @pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}")
 @pytest.mark.parametrize("write", [report, comparison, figure, picture_of_a_fabric])
 def test_no_text_becomes_a_script(
-    write: Callable[[MakeStore, Path], None], make_store: MakeStore, tmp_path: Path
+    write: Callable[[MakeStore, Path], None],
+    make_store: MakeStore,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
 ) -> None:
+    record_property("tried", 1)
     sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
     path = tmp_path / "page.html"
     write(make_store, path)
@@ -91,7 +96,7 @@ def test_no_text_becomes_a_script(
         page.on("request", lambda request: requests.append(request.url))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(path.as_uri())
-        page.wait_for_selector("[data-figure] svg", timeout=60_000)
+        page.wait_for_selector("[data-figure] svg", timeout=1e3 * HANGS_AFTER_SECONDS)
         page.wait_for_timeout(500)
         assert page.evaluate("window.hacked") is None
         assert page.evaluate("document.querySelectorAll('script').length") == 3
@@ -102,7 +107,10 @@ def test_no_text_becomes_a_script(
 
 
 @pytest.mark.skipif(not CHROMIUM.exists(), reason=f"needs Chromium at {CHROMIUM}")
-def test_the_browser_would_run_no_script_that_got_into_a_page(make_store: MakeStore, tmp_path: Path) -> None:
+def test_the_browser_would_run_no_script_that_got_into_a_page(
+    make_store: MakeStore, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    record_property("tried", 1)
     sync_playwright = pytest.importorskip("playwright.sync_api").sync_playwright
     path = tmp_path / "page.html"
     harmless = figures_page("a page", [], [])

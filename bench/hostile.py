@@ -1,0 +1,182 @@
+"""What was tried against pcielab, class by class, and what got through: a table of the page what-is-trusted.
+
+Each class is some tests, which record how much they tried and how many faults they found; a test that only fails
+is one fault. A class that tried less than it should, for want of a browser say, fails too.
+The table is written after a whole run only (`--share 1`).
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from marked import write_between
+
+PAGE = Path("docs/concepts/what-is-trusted.md")
+START, END = "<!-- tried: make hostile -->", "<!-- end of tried -->"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A class of hostile inputs.
+
+    Attributes:
+        name: Its name on the command line.
+        title: What is tried, for the table.
+        tests: Arguments of pytest.
+        least: How many have to be tried in a whole run.
+        variable: The environment variable that says how many; none where all are always tried.
+        count: Its value in a whole run.
+        command: How a person runs this class alone.
+    """
+
+    name: str
+    title: str
+    tests: tuple[str, ...]
+    least: int
+    command: str
+    variable: str | None = None
+    count: int = 0
+
+
+_TOGETHER = ("-n", "auto", "--dist", "worksteal")
+_MUTATED = "tests/mutations/test_mutated_inputs.py"
+ATTACKS = (
+    Attack(
+        "inputs",
+        "files of our own, changed at random: systems, suites, fabrics, flows, sweeps, tables, texts and trees of "
+        "machines, stores",
+        (_MUTATED, "-k", "accepted_or_refused and not sealed"),
+        50_000,
+        "make fuzz",
+        "PCIELAB_INPUTS",
+        2_500,
+    ),
+    Attack(
+        "costly",
+        "small files that ask for gigabytes or minutes, and pipes into which nobody writes",
+        (*_TOGETHER, "tests/mutations/test_costly_inputs.py"),
+        40,
+        "pytest tests/mutations/test_costly_inputs.py",
+    ),
+    Attack(
+        "stores",
+        "stores with wrong values under sound digests",
+        (_MUTATED, "-k", "accepted_or_refused and sealed"),
+        10_000,
+        "make hostile-stores",
+        "PCIELAB_SEALED_STORES",
+        10_000,
+    ),
+    Attack(
+        "tricks",
+        "stores that use SQLite's own means, each read by five commands",
+        (*_TOGETHER, "tests/test_foreign_stores.py"),
+        14,
+        "make hostile-stores",
+    ),
+    Attack(
+        "faults",
+        "commands that are killed, or whose disk is full or fails, at a call that changes a file",
+        (*_TOGETHER, "tests/test_faults.py"),
+        2_000,
+        "make faults",
+        "PCIELAB_FAULTS",
+        200,
+    ),
+    Attack(
+        "names",
+        "names of systems, tests, files and folders, each in a dozen commands",
+        (*_TOGETHER, "tests/test_hostile_names.py"),
+        200,
+        "PCIELAB_NAMES=all pytest tests/test_hostile_names.py",
+        "PCIELAB_NAMES",
+        200,
+    ),
+    Attack(
+        "pages",
+        "pages with scripts in every text, opened in Chromium",
+        ("tests/report/test_hostile_text.py",),
+        5,
+        "make hostile-text",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """How much was tried, and how many faults that showed."""
+
+    tried: int
+    faults: int
+
+
+def run(attack: Attack, share: float) -> Found:
+    """Try a class, or a share of it."""
+    environment = dict(os.environ)
+    if attack.variable:
+        environment[attack.variable] = str(max(1, round(attack.count * share)))
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder) / "told.xml"
+        recorded = (f"--junitxml={told}", "-o", "junit_family=xunit1")
+        command = [sys.executable, "-m", "pytest", *attack.tests, *recorded]
+        ended = subprocess.run(command, env=environment, stdout=sys.stderr, check=False).returncode
+        if not told.exists():
+            raise SystemExit(f"{attack.name}: pytest ended with {ended} and told nothing")
+        found = counted(told)
+    # A worker of pytest that died has failed in no test.
+    return found if ended == 0 or found.faults else Found(found.tried, 1)
+
+
+def counted(told: Path) -> Found:
+    """What tests recorded, in the JUnit format."""
+    tried = faults = 0
+    for case in ElementTree.parse(told).iter("testcase"):
+        of_case = [(one.get("name"), int(one.get("value", "0"))) for one in case.iter("property")]
+        tried += sum(value for name, value in of_case if name == "tried")
+        failed = case.find("failure") is not None or case.find("error") is not None
+        faults += max(sum(value for name, value in of_case if name == "faults"), int(failed))
+    return Found(tried, faults)
+
+
+def table(found: dict[str, Found]) -> list[str]:
+    """The lines of the page."""
+    lines = ["| what was tried | how many | faults | alone |", "|---|---|---|---|"]
+    for attack in ATTACKS:
+        of_class = found[attack.name]
+        lines.append(f"| {attack.title} | {of_class.tried:,} | {of_class.faults:,} | `{attack.command}` |")
+    return lines
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try the classes that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    names = [attack.name for attack in ATTACKS]
+    parser.add_argument("--only", action="append", choices=names, help="only this class; repeatable")
+    parser.add_argument("--share", type=float, default=1.0, help="try such a share of each [default: 1]")
+    options = parser.parse_args(arguments)
+    found: dict[str, Found] = {}
+    missed = False
+    for attack in ATTACKS:
+        if options.only and attack.name not in options.only:
+            continue
+        started = time.monotonic()
+        found[attack.name] = of_class = run(attack, options.share)
+        seconds = time.monotonic() - started
+        print(f"{attack.name}: {of_class.tried} tried, {of_class.faults} faults, {seconds:.0f} s", flush=True)
+        if of_class.tried < attack.least * (options.share if attack.variable else 1):
+            print(f"{attack.name}: {attack.least * options.share:g} should have been tried", file=sys.stderr)
+            missed = True
+    if options.share == 1 and len(found) == len(ATTACKS):
+        write_between(PAGE, START, END, table(found))
+    return int(missed or any(of_class.faults for of_class in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
