@@ -76,6 +76,16 @@ def test_a_single_test_still_gives_a_report(tmp_path: Path, make_store: MakeStor
     assert "bw_dma_sz_sweep" in body.split("Left out for want of data")[1]
 
 
+def test_a_row_without_a_window_is_in_no_summary(tmp_path: Path, make_store: MakeStore) -> None:
+    wrong = parameters("bw-rd", 64, window_bytes=None)
+    body = body_of(
+        page_of(
+            tmp_path, make_store("a", [{"family": "f", "parameters": wrong, "scalars": bandwidth_scalars(64)}])
+        )
+    )
+    assert "SIMULATED" in body
+
+
 def test_a_store_without_tests_says_so(tmp_path: Path, make_store: MakeStore) -> None:
     body = body_of(page_of(tmp_path, make_store("a", [])))
     assert "There is no test in this store" in body

@@ -84,6 +84,7 @@ def _latency(run: Run, operation: str, path: str, size: int) -> Cell | None:
 
 def _baseline(run: Run, operation: str, path: str, size: int) -> pd.Series | None:
     rows = matching(aligned(run.finished), operation=operation, path=path, size_bytes=size)
+    rows = rows[rows["window_bytes"].notna()]
     if rows.empty:
         return None
     distance = (rows["window_bytes"] / _BASELINE_WINDOW_BYTES - 1).abs() + (rows["cache"] != "host-warm")
