@@ -135,7 +135,8 @@ def of_a_seed(asked: tuple[str, str, int]) -> dict[str, float]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", nargs="*", choices=["bounds", "sampling", "seeds"], help="which [default: all]")
+    names_of_tables = ("bounds", "sampling", "seeds")
+    parser.add_argument("--only", action="append", choices=names_of_tables, help="this table; repeatable")
     parser.add_argument("--cases", type=int, help="random systems [default: 20000 for bounds, 300 for sampling]")
     parser.add_argument("--seeds", type=int, default=100, help="[default: 100]")
     parser.add_argument("--system", action="append", help="only this one, of seeds; repeatable")
@@ -147,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seeds": lambda: seeds_table(options.seeds, options.system or systems),
     }
     whole = options.cases is None and options.system is None and options.seeds == parser.get_default("seeds")
-    for name in options.table or makers:
+    for name in options.only or names_of_tables:
         lines = makers[name]()
         print("\n".join(lines))
         if whole:
