@@ -27,6 +27,9 @@ pub struct TestBounds {
     pub round_trip_ns: Option<f64>,
 }
 
+/// A sum of averages may be off by so much.
+const ROUNDING: f64 = 1e-6;
+
 impl Machine {
     /// Every bound that a bandwidth test meets on this machine; `None` for a test that has none: one of latency, or one that
     /// the machine cannot carry out.
@@ -73,10 +76,16 @@ impl Machine {
         test.outstanding.unwrap_or(u32::MAX).min(self.system.device.dma.outstanding)
     }
 
-    /// Read requests of a test that can be on their way at once.
+    /// Read requests on their way at once while as many DMAs are in flight as can be: the fewest that this may mean. The fewer
+    /// there are, the more of them find the root complex idle and are answered sooner.
     fn requests_in_flight(&self, test: &Test, cost: &Cost) -> f64 {
-        let reads = if test.operation == Operation::BwRdwr { cost.load.dmas / 2.0 } else { cost.load.dmas };
-        let of_dmas = f64::from(self.dmas_in_flight(test)) * (cost.load.read_requests / reads).ceil();
+        let (reads, kinds) = match test.operation {
+            Operation::BwRdwr => (cost.load.dmas / 2.0, 2.0),
+            _ => (cost.load.dmas, 1.0),
+        };
+        // Reads and writes take turns, and a write may be done at once.
+        let reads_in_flight = (f64::from(self.dmas_in_flight(test)) / kinds).ceil();
+        let of_dmas = reads_in_flight * (cost.load.read_requests / reads + ROUNDING).floor();
         of_dmas.min(f64::from(self.tags()))
     }
 
