@@ -147,14 +147,25 @@ impl Device for SimulatedDevice {
         let mut between_runs = None;
         let mut simulate = |state: State, batch: Batch| {
             let key = shared.key();
-            let mut run =
-                BandwidthRun::new(self.engine, shared.machine(), &test, &list, key, state, batch.first);
+            let start = |engine, state| {
+                BandwidthRun::new(engine, shared.machine(), &test, &list, key, state, batch.first)
+            };
+            // Only the fast engine counts what is in flight.
+            let mut counted = (self.engine != Engine::Fast).then(|| start(Engine::Fast, state.clone()));
+            let mut run = start(self.engine, state);
             between_runs = run.between_runs();
             let whole = batch.count == test.transactions;
             let slice_length =
                 if whole { in_pages(FULL_SLICE, &test) } else { least.next_multiple_of(list.pass()) };
             let mut before = if batch.lead > 0 { run.run(batch.lead) } else { Picoseconds::ZERO };
-            let in_flight = run.in_flight();
+            let mut in_flight = |run: &BandwidthRun<'_>, transactions: u64| match &mut counted {
+                Some(counted) => {
+                    counted.run(transactions);
+                    counted.in_flight()
+                }
+                None => run.in_flight(),
+            };
+            let in_flight_before = in_flight(&run, batch.lead);
             let (mut left, mut seen) = (batch.count, Seen::default());
             while left > 0 && !seen.is_enough {
                 let transactions = left.min(slice_length);
@@ -166,7 +177,8 @@ impl Device for SimulatedDevice {
                 before = now;
                 left -= transactions;
             }
-            seen.filled = (run.in_flight() - in_flight) / (batch.count - left) as f64;
+            let counting = batch.count - left;
+            seen.filled = (in_flight(&run, counting) - in_flight_before) / counting as f64;
             seen
         };
         match self.samples {

@@ -32,6 +32,8 @@ _FCS_BYTES = 4
 _SHORTEST_FRAME_BYTES = 64
 # Preamble, start of frame and the gap behind it.
 _BETWEEN_FRAMES_BYTES = 20
+_LONG_TEST = 1 << 23
+"""Transactions of a row that does not say how many were asked for: those of a published bandwidth test."""
 _OF_A_TEST = tuple(
     sorted(parameter.key for parameter in PARAMETERS if parameter.key not in ("details", "transactions"))
 )
@@ -133,7 +135,9 @@ def ethernet_line(frames: Sequence[int], rate_gbps: int) -> pd.DataFrame:
 
 def _parameters(row: Mapping[Any, Any]) -> dict[str, Any]:
     """The parameters of a test, from a row of a frame, where whole numbers may have become others."""
-    given: dict[str, Any] = {"details": False, "transactions": 1}
+    asked = row.get("transactions_asked")
+    transactions = _LONG_TEST if asked is None or asked != asked else int(asked)
+    given: dict[str, Any] = {"details": False, "transactions": transactions}
     for key in _OF_A_TEST:
         value = row.get(key)
         if value is None or value != value:
