@@ -63,13 +63,22 @@ class _Info(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at a call that changes a file, counted from 0: an error number, or a kill (None)."""
+    """What happens at a call that changes a file, counted from 0: an error number, or a kill (None).
+
+    Attributes:
+        place: The call, among all of them, or among those that sync `synced` if that is given.
+        error: The error number.
+        synced: The name of a file or folder. How many calls come before one of its syncs differs from run to run:
+            how often SQLite writes depends on the path of the folder.
+    """
 
     place: int
     error: int | None = None
+    synced: str | None = None
 
     def __str__(self) -> str:
-        return f"{errno.errorcode[self.error] if self.error else 'SIGKILL'} at call {self.place}"
+        call = f"sync {self.place} of {self.synced}" if self.synced else f"call {self.place}"
+        return f"{errno.errorcode[self.error] if self.error else 'SIGKILL'} at {call}"
 
 
 @dataclass(frozen=True)
@@ -144,15 +153,25 @@ def _at_call(
     name = _changing(info, thread, folder)
     if name is None:
         return
-    if fault is not None and fault.place == len(calls):
+    target = Path(f"/proc/{thread}/fd/{info.args[0]}").readlink() if name in SYNCS else None
+    if fault is not None and _strikes(fault, target, calls, synced):
         if fault.error is None:
             os.kill(child, signal.SIGKILL)
         else:
             _set_register(thread, ORIG_RAX, -1)
             failing[thread] = fault.error
-    if name in SYNCS:
-        synced[len(calls)] = Path(f"/proc/{thread}/fd/{info.args[0]}").readlink()
+    if target is not None:
+        synced[len(calls)] = target
     calls.append(name)
+
+
+def _strikes(fault: Fault, target: Path | None, calls: list[str], synced: dict[int, Path]) -> bool:
+    """Whether a fault belongs to the call that comes after `calls` and syncs `target`, if it syncs at all."""
+    if fault.synced is None:
+        return fault.place == len(calls)
+    if target is None or target.name != fault.synced:
+        return False
+    return fault.place == sum(earlier.name == fault.synced for earlier in synced.values())
 
 
 def _changing(info: _Info, thread: int, folder: Path) -> str | None:
