@@ -1,7 +1,8 @@
-"""Figures as Vega-Lite JSON, with whatever rows and texts they have: what pictures and pages are made from.
+r"""Figures as Vega-Lite JSON, with whatever rows and texts they have: what pictures and pages are made from.
 
 Pictures are drawn by way of SVG, which is XML. A character that XML has no way to write ends the process inside of
-the library that draws, and a line end breaks the expressions that Vega-Lite makes of titles: neither leaves here.
+the library that draws. Vega-Lite puts titles into expressions, which a line end breaks, and in which `\u001b`
+written out becomes that character. None of them leaves here.
 """
 
 import json
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 _LINE_END = re.compile("[\n\r\u2028\u2029]")
 _NOT_IN_XML = re.compile("[^\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Everything but `Char` of XML 1.0, <https://www.w3.org/TR/xml/#charsets>."""
+_ESCAPE = re.compile(r"\\(?=[0-9bfuvx])")
+"""A backslash that an expression reads as the start of a control character."""
 
 
 def vega_lite(figure: "Figure") -> dict[str, Any]:
@@ -32,5 +35,9 @@ def _writable(value: Any) -> Any:
     if isinstance(value, list):
         return [_writable(one) for one in value]
     if isinstance(value, dict):
-        return {_writable(key): _writable(one) for key, one in value.items()}
+        return {_writable(key): _title(one) if key == "title" else _writable(one) for key, one in value.items()}
     return value
+
+
+def _title(value: Any) -> Any:
+    return _ESCAPE.sub("?", _writable(value)) if isinstance(value, str) else _writable(value)
