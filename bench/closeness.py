@@ -6,11 +6,11 @@ the page between its markers.
 """
 
 import os
-import re
 import sys
 from pathlib import Path
 
 import pcielab
+from marked import write_between
 from pcielab.analysis.compare.pairs import compare
 from pcielab.formats.importers import import_pcie_bench
 from pcielab.library.profiles import names
@@ -58,10 +58,8 @@ def main() -> None:
     work = Path("closeness")
     work.mkdir(exist_ok=True)
     lines = [line for name in names("system") if (line := row(name, Path(data), work))]
-    table = "\n".join([START, *HEAD, *lines, END])
-    text = PAGE.read_text()
-    PAGE.write_text(re.sub(f"{re.escape(START)}.*{re.escape(END)}", table, text, flags=re.DOTALL))
-    print(table)
+    write_between(PAGE, START, END, [*HEAD, *lines])
+    print("\n".join([*HEAD, *lines]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ published suite, and score the rows outside the pack. Constants, profiles and st
 import argparse
 import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 import pcielab
+from marked import write_between
 from pcielab.analysis.calibrate import calibrate, read_measured, read_pack
 from pcielab.analysis.calibrate.card import fit_card
 from pcielab.analysis.validate import Score, score, write_bands
@@ -131,11 +131,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         lines.append(row(system, scored(system, folder, pack, card, options.work)))
         notes += [line] if (line := idle_line(system, options.work)) else []
         print(lines[-1], file=sys.stderr)
-    table = "\n".join([START, *HEAD, *lines, *(["", *notes] if notes else []), END])
+    table = [*HEAD, *lines, *(["", *notes] if notes else [])]
     if not options.system:
-        text = PAGE.read_text()
-        PAGE.write_text(re.sub(f"{re.escape(START)}.*{re.escape(END)}", lambda _: table, text, flags=re.DOTALL))
-    print(table)
+        write_between(PAGE, START, END, table)
+    print("\n".join(table))
 
 
 if __name__ == "__main__":

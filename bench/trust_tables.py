@@ -2,7 +2,7 @@
 
 * `bounds`: whether any simulated bandwidth is above the bound that is printed as binding, over random systems.
 * `sampling`: how far adaptive runs are off full runs, over random systems.
-* `seeds`: how often the interval of an adaptive run holds the mean over many seeds, on the calibrated systems.
+* `seeds`: how often the interval of an adaptive run holds the mean over many seeds, on the systems whose suites were measured whole.
 
 Random systems are those of `tests/random_systems.py`, so that `tests` has to be in PYTHONPATH.
 """
@@ -31,7 +31,7 @@ BOUND_TRANSACTIONS = 1 << 17
 SAMPLED_TRANSACTIONS = 1 << 22
 ABOVE = 1.001
 """A share of the bound from which a bandwidth is above it; sampling is no more exact."""
-CALIBRATED = ("snb", "ib", "hsw2620", "e3")
+MEASURED_MACHINES = ("snb", "ib", "hsw2620", "e3")
 """Machines whose measurements were looked at as a whole."""
 
 T = TypeVar("T")
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=100, help="[default: 100]")
     parser.add_argument("--system", action="append", help="only this one, of seeds; repeatable")
     options = parser.parse_args(arguments)
-    systems = [name for name in names("system") if name.split("-")[0] in CALIBRATED and name != "e3-nosp"]
+    systems = [name for name in names("system") if name.split("-")[0] in MEASURED_MACHINES and name != "e3-nosp"]
     makers: dict[str, Callable[[], list[str]]] = {
         "bounds": lambda: bounds_table(options.cases or 20_000),
         "sampling": lambda: sampling_table(options.cases or 300),
