@@ -2,7 +2,8 @@
 
 * `bounds`: whether any simulated bandwidth is above the bound that is printed as binding, over random systems.
 * `sampling`: how far adaptive runs are off full runs, over random systems.
-* `seeds`: how often the interval of an adaptive run holds the mean over many seeds, on the systems whose suites were measured whole.
+* `seeds`: how often the interval of an adaptive run holds the mean over many seeds, on the systems whose
+  suites were measured whole.
 
 Random systems are those of `tests/random_systems.py`, so that `tests` has to be in PYTHONPATH.
 """

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 WRITTEN = {
+    "python/pcielab/library/profiles/quantity_types.py": "quantity_types:module",
     "python/pcielab/library/profiles/parts.py": "profile_types:module",
     "python/pcielab/library/nic_parts.py": "model_types:nics",
     "python/pcielab/library/message_parts.py": "model_types:messages",

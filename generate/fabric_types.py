@@ -13,11 +13,9 @@ Written by `make generate` from `crates/pcie-fabric/src/description.rs` and `sim
 there.
 """
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
-
-from pcielab.library.profiles.part import {imports}
+{imports}
 '''
 _CALLED = {
     "EngineParameters": "Engine",
@@ -50,4 +48,4 @@ def module() -> str:
     models = Models(schemas("fabric"), named=_WORDS, renamed=_CALLED)
     aliases = [models.words(name) for name in _WORDS]
     tables = [models.table(name, without=_OF_FILES.get(name, ())) for name in _TABLES]
-    return "\n".join([_HEAD.format(imports=", ".join(sorted(models.imports))), *aliases, *tables])
+    return "\n".join([_HEAD.format(imports=models.import_lines()), *aliases, *tables])

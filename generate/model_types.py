@@ -8,11 +8,9 @@ _NICS = '''\
 Written by `make generate` from `crates/pcie-model/src/interactions.rs`: change the types there.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
-
-from pcielab.library.profiles.part import {imports}
+{imports}
 '''
 _MESSAGES = '''\
 """How messages go from a core to a device, as model and simulator take it: keys, ranges and what they mean.
@@ -20,9 +18,9 @@ _MESSAGES = '''\
 Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change the types there.
 """
 
-from pydantic import Field
+from typing import Annotated
 
-from pcielab.library.profiles.part import {imports}
+{imports}
 '''
 
 
@@ -31,7 +29,7 @@ def nics() -> str:
     kinds = schemas("nic")
     models = Models(kinds)
     classes = [models.table(name) for name in tables_below(kinds, "Interactions")]
-    return "\n\n".join([_NICS.format(imports=", ".join(sorted(models.imports))), *classes])
+    return "\n\n".join([_NICS.format(imports=models.import_lines()), *classes])
 
 
 def messages() -> str:
@@ -41,4 +39,4 @@ def messages() -> str:
     root = "MessageProfile"
     parts = [models.table(name) for name in tables_below(kinds, root) if name not in (root, "LinkParameters")]
     whole = models.table(root, without=["link"], called="MessageTimes")
-    return "\n\n".join([_MESSAGES.format(imports=", ".join(sorted(models.imports))), *parts, whole])
+    return "\n\n".join([_MESSAGES.format(imports=models.import_lines()), *parts, whole])

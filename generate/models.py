@@ -1,7 +1,7 @@
 """Python models of Rust types: tables of files, answers, records and words, each key with its documentation.
 
-What a range is called in `pcielab.library.profiles.part` is said here; where a key says no range its name does:
-shares lie from 0 to 1, times of a step below 100 us, counts and sizes fill their 32 bits.
+A number has the range that its field states in Rust: one of its own, or that of a quantity, which is a type of
+`pcielab.library.profiles.quantity_types`. A number without a range is refused.
 """
 
 import json
@@ -11,16 +11,8 @@ from typing import Any
 from generate.schema import documentation, is_optional, literal, plain_type, reference, source, words
 from pcielab import _core
 
-_RANGES: dict[tuple[str, float | None, float | None], str] = {
-    ("number", 0, 10**9): "Nanoseconds",
-    ("integer", 0, 63): "Socket",
-    ("integer", 0, 4096): "Padding",
-}
-"""Types of `pcielab.library.profiles.part` by the range that they have."""
 _TEXTS: dict[tuple[int | None, int | None], str] = {(1, 200): "Name", (1, 1000): "Title", (None, 200): "Label"}
-"""The same of texts, by their least and greatest length."""
-_KNOWN = {"name": "Name", "title": "Title", "chunk_addresses": "Address"}
-"""Types by key, where the schema says no length or multiple."""
+"""Types of texts in `pcielab.library.profiles.part`, by their least and greatest length."""
 _SPECIAL = {"StepBytes": "StepBytes"}
 """Types of which `pcielab.library.profiles.part` says better what is wrong with a value."""
 
@@ -57,8 +49,19 @@ class Models:
         self.kinds = kinds
         self.imports: set[str] = set()
         """What is used of `pcielab.library.profiles.part`."""
+        self.quantities: set[str] = set()
+        """What is used of `pcielab.library.profiles.quantity_types`."""
         self._named = named
         self._renamed = renamed or {}
+
+    def import_lines(self) -> str:
+        """The lines that import what the tables are made of."""
+        rooms = {"part": self.imports, "quantity_types": self.quantities}
+        return "\n".join(
+            f"from pcielab.library.profiles.{module} import {', '.join(sorted(names))}"
+            for module, names in rooms.items()
+            if names
+        )
 
     def words(self, name: str) -> str:
         """The type of one of several words."""
@@ -162,67 +165,74 @@ class Models:
 
     def _field(self, key: str, described: Mapping[str, Any]) -> str:
         """Annotation and default of a key of a table."""
-        annotation, limits = self._annotation(key, described)
+        annotation = self._annotation(key, described)
         default = described.get("default")
         optional = is_optional(described)
         if optional:
             annotation += " | None"
         if isinstance(default, dict):
             return f"{annotation} = {annotation}()"
-        if limits:
-            given = f"default={default!r}, " if default is not None else "default=None, " if optional else ""
-            return f"{annotation} = Field({given}{limits})"
         return f"{annotation} = {source(default)}" if default is not None or optional else annotation
 
-    def _annotation(self, key: str, described: Mapping[str, Any]) -> tuple[str, str]:
-        """The type of a key, and what a `Field` has to say besides."""
+    def _annotation(self, key: str, described: Mapping[str, Any]) -> str:
+        """The type of a key."""
+        if quantity := described.get("x-quantity"):
+            self.quantities.add(quantity)
+            return str(quantity)
         if referred := reference(described):
-            return self._referred(key, referred), ""
+            return self._referred(referred)
         if "enum" in described:
-            return literal(described["enum"]), ""
+            return literal([value for value in described["enum"] if value is not None])
         kind = plain_type(described)
         if kind == "array":
             return self._listed(key, described)
-        if kind == "boolean":
-            return "bool", ""
-        if kind == "string":
-            return self._text(key, described), ""
-        return self._number(key, kind, described)
+        if kind in ("boolean", "string"):
+            return "bool" if kind == "boolean" else self._text(described)
+        return self._number(key, described)
 
-    def _text(self, key: str, described: Mapping[str, Any]) -> str:
-        lengths = described.get("minLength"), described.get("maxLength")
-        alias = _TEXTS.get(lengths) or _KNOWN.get(key)
+    def _text(self, described: Mapping[str, Any]) -> str:
+        alias = _TEXTS.get((described.get("minLength"), described.get("maxLength")))
         return self._import(alias) if alias else "str"
 
     def _import(self, name: str) -> str:
         self.imports.add(name)
         return name
 
-    def _referred(self, key: str, name: str) -> str:
-        if name == "Credits":
-            return self._import("DataCredits" if "_data_" in key else "HeaderCredits")
+    def _referred(self, name: str) -> str:
         if name in _SPECIAL:
             return self._import(_SPECIAL[name])
         choices = words(self.kinds[name])
         return literal(choices) if choices and name not in self._named else self.called(name)
 
-    def _listed(self, key: str, described: Mapping[str, Any]) -> tuple[str, str]:
-        lengths = {"min_length": described.get("minItems"), "max_length": described.get("maxItems")}
-        limits = ", ".join(f"{name}={length}" for name, length in lengths.items() if length is not None)
-        referred = reference(described["items"])
-        return f"list[{self.called(referred) if referred else self._import(_KNOWN[key])}]", limits
+    def _listed(self, key: str, described: Mapping[str, Any]) -> str:
+        items = described["items"]
+        referred = reference(items)
+        inner = self.called(referred) if referred else self._annotation(key, items)
+        limits = _limits(described, "minItems", "maxItems")
+        return self._fitting(f"list[{inner}]", {"type": "array", **limits}) if limits else f"list[{inner}]"
 
-    def _number(self, key: str, kind: str, described: Mapping[str, Any]) -> tuple[str, str]:
+    def _number(self, key: str, described: Mapping[str, Any]) -> str:
+        limits = _limits(described, "minimum", "exclusiveMinimum", "maximum")
+        if "maximum" not in limits:
+            raise ValueError(f"{key}: give it a range in Rust, by a quantity or schemars(range(min, max))")
+        kind = plain_type(described)
         plain = "float" if kind == "number" else "int"
-        least, most = described.get("minimum"), described.get("maximum")
-        if "exclusiveMinimum" in described:
-            return plain, f"gt={described['exclusiveMinimum']:g}" + (f", le={most:g}" if most is not None else "")
-        alias = _alias(key, kind, least, most, described.get("format", ""))
-        if alias:
-            return self._import(alias), ""
         if kind == "integer" and "_bytes" in key:
             plain = self._import("Bytes")
-        return plain, f"ge={least or 0:g}, le={_grouped(most or 0)}"
+        return self._fitting(plain, {"type": kind, **limits})
+
+    def _fitting(self, annotation: str, schema: Mapping[str, Any]) -> str:
+        self.imports.add("Fits")
+        return f"Annotated[{annotation}, {fits(schema)}]"
+
+
+def fits(schema: Mapping[str, Any]) -> str:
+    """The annotation that holds a value to a schema, as Python source."""
+    return f"Fits({', '.join(f'{keyword}={_grouped(limit)}' for keyword, limit in schema.items())})"
+
+
+def _limits(described: Mapping[str, Any], *keywords: str) -> dict[str, Any]:
+    return {keyword: described[keyword] for keyword in keywords if keyword in described}
 
 
 def _kept(
@@ -233,20 +243,8 @@ def _kept(
             yield key, described
 
 
-def _grouped(number: float) -> str:
-    return f"{int(number):_}" if number == int(number) else repr(number)
-
-
-def _alias(key: str, kind: str, least: int | None, most: int | None, width: str) -> str | None:
-    """The type of `pcielab.library.profiles.part` that has a range, and that a key has without one."""
-    if kind == "number":
-        if most is None:
-            return "StepTime" if key.endswith("_ns") else "Share"
-        return _RANGES.get((kind, least, most))
-    if most is None or (least, most) == (1, 2**32 - 1) or (least, most) == (1, 2**63 - 1):
-        if "_bytes" not in key:
-            return "Count"
-        return "Size" if width == "uint64" else "Size32"
-    if (least, most) == (1, 4096) and "quantum" in key:
-        return "Quantum"
-    return _RANGES.get((kind, least, most))
+def _grouped(value: object) -> str:
+    """A number with its thousands apart; anything else as it is."""
+    if isinstance(value, int | float) and value == int(value):
+        return f"{int(value):_}"
+    return source(value)

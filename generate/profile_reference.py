@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from annotated_types import Ge, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -14,7 +13,7 @@ from pcielab.library.fabrics.parts import Host as FabricHost
 from pcielab.library.message_profiles import MessageProfile
 from pcielab.library.nics import NicProfile, Queues, Step
 from pcielab.library.profiles.files import SystemFile
-from pcielab.library.profiles.part import MOST_COUNT
+from pcielab.library.profiles.part import MOST_COUNT, Fits
 from pcielab.library.profiles.parts import Card, Host, Link, Placement
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.validation import submodel
@@ -183,8 +182,8 @@ def _values(schema: dict[str, Any], field: FieldInfo) -> str:
 
 def _size_range(field: FieldInfo) -> str:
     """The range of a size, which its schema does not have, as it may be written as a text."""
-    least = next((limit.ge for limit in field.metadata if isinstance(limit, Ge)), None)
-    most = next((limit.le for limit in field.metadata if isinstance(limit, Le)), None)
+    limits = next((fits.schema for fits in field.metadata if isinstance(fits, Fits)), {})
+    least, most = limits.get("minimum"), limits.get("maximum")
     return f", {least} to {most:,}" if isinstance(most, int) and most < MOST_COUNT else ""
 
 

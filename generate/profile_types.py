@@ -8,13 +8,9 @@ _HEAD = '''\
 Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
-
-from pcielab.library.profiles.part import (
 {imports}
-)
 '''
 _ROOT = "System"
 _NAMED_PARTS = ("link", "host", "device")
@@ -28,5 +24,4 @@ def module() -> str:
     classes = [models.table(name) for name in tables_below(kinds, _ROOT) if name != _ROOT]
     placement = models.table(_ROOT, without=_NAMED_PARTS, called="Placement", about=_PLACEMENT)
     whole = models.table(_ROOT, base="Placement", only=_NAMED_PARTS)
-    imports = "\n".join(f"    {name}," for name in sorted(models.imports))
-    return "\n\n".join([_HEAD.format(imports=imports), *classes, placement, whole])
+    return "\n\n".join([_HEAD.format(imports=models.import_lines()), *classes, placement, whole])

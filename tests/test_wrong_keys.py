@@ -19,7 +19,7 @@ CASES: list[tuple[Loader, Path, str, str, tuple[str, str, str]]] = [
         shipped.profile_files("nic")["niantic-dpdk"],
         "batch = 40",
         "batch = 0",
-        ("step.1.batch", "0", "input should be greater than or equal to 1"),
+        ("step.1.batch", "0", "give 1 to 1000000"),
     ),
     (
         model.load_nic,

@@ -11,6 +11,7 @@ pub(crate) const BYTES_MAX: u64 = i64::MAX as u64;
 #[serde(deny_unknown_fields)]
 pub struct FabricParameters {
     /// Short name.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// Maximum payload size (MPS): what transfers are cut into.
     #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
@@ -44,6 +45,7 @@ pub enum NodeKind {
 #[serde(deny_unknown_fields)]
 pub struct NodeParameters {
     /// Unique name.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
@@ -115,6 +117,7 @@ pub struct DeviceParameters {
 #[serde(deny_unknown_fields)]
 pub struct MemoryParameters {
     /// Name, unique on the device, such as `hbm`; flows go to the first memory unless they name another.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// Size.
     #[schemars(range(min = 1, max = BYTES_MAX))]
@@ -223,16 +226,16 @@ pub struct LinkParameters {
     pub lanes: u32,
     /// Payload from `upper` to `lower`, GB/s; absent: what generation, lanes and MPS allow.
     #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub down_gbytes_per_s: Option<f64>,
     /// Payload from `lower` to `upper`, GB/s; likewise.
     #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub up_gbytes_per_s: Option<f64>,
     /// Payload from `upper` to `lower` that came up from another lower port of `upper` and so did not pass its bridge, GB/s;
     /// absent: as `down_gbytes_per_s`. The simulator's only.
     #[serde(default)]
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000))]
     pub peer_down_gbytes_per_s: Option<f64>,
     /// Propagation.
     #[serde(default)]

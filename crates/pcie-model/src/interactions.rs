@@ -15,6 +15,7 @@ const MAX_MODERATION_NS: u32 = 10_000_000;
 #[serde(deny_unknown_fields)]
 pub struct Interactions {
     /// What the device is called.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// What it is, for people.
     pub description: String,

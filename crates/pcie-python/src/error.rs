@@ -9,10 +9,10 @@ use pcie_bench_sim::PredictionError;
 use pcie_fabric::FabricError;
 use pcie_fabric::runtime::RuntimeError;
 use pcie_model::ModelError;
+use pcie_schema::Unfit;
 use pcie_sim::SystemError;
 use pcie_sim::nic::NicError;
 use pcie_sim::pio::MessageSystemError;
-use pcie_sim::profile::BrokenRule;
 use pcie_wire::ConfigurationError;
 use pcie_workload::{MessageSuiteError, SuiteError, TestError};
 use pyo3::create_exception;
@@ -224,15 +224,15 @@ impl From<SystemError> for Refusal {
                 let key = format!("link.{}", inner.key.as_deref().unwrap_or_default());
                 refusal.about(format!("system {system}")).within(inner).key(key)
             }
-            SystemError::Value { system, broken } => {
-                refusal.within(broken.into()).about(format!("system {system}"))
+            SystemError::Value { system, unfit } => {
+                refusal.within(unfit.into()).about(format!("system {system}"))
             }
         }
     }
 }
 
-impl From<BrokenRule> for Refusal {
-    fn from(broken: BrokenRule) -> Self {
+impl From<Unfit> for Refusal {
+    fn from(broken: Unfit) -> Self {
         Self::of(&broken).key(broken.key).value(&broken.value).remedy(broken.remedy)
     }
 }

@@ -5,6 +5,7 @@ use pcie_fabric::FabricParameters;
 use pcie_fabric::simulate::{Options, Traffic};
 use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
 use pcie_model::{Bandwidth, Interactions, NicThroughput, Sizing};
+use pcie_schema::{Shape, quantity};
 use pcie_sim::profile::System;
 use pcie_sim::{TestBounds, nic};
 use pcie_workload::{MessageConnection, MessageTest, Test};
@@ -18,7 +19,8 @@ use crate::json::text;
 use crate::model::{BandwidthQuestion, MessagesQuestion, NicQuestion, SizingQuestion};
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(schemas, module)?)
+    module.add_function(wrap_pyfunction!(schemas, module)?)?;
+    module.add_function(wrap_pyfunction!(remedy, module)?)
 }
 
 /// Types by name, with all that they are made of.
@@ -34,6 +36,12 @@ impl Types {
     fn schemas(mut self) -> Value {
         Value::Object(self.0.take_definitions(true))
     }
+}
+
+/// What would be right, of a value that the JSON Schema does not allow.
+#[pyfunction]
+fn remedy(schema: &str) -> Result<String> {
+    Ok(Shape::of_schema(&serde_json::from_str(schema)?).remedy())
 }
 
 /// The schemas of everything that crosses as JSON, by what it is about and by the name of the type, as JSON.
@@ -68,5 +76,9 @@ fn schemas() -> Result<String> {
         ),
         ("predictions", of().and::<Effort>().and::<Prediction>()),
     ];
-    text(&about.into_iter().map(|(name, types)| (name.to_owned(), types.schemas())).collect::<Map<_, _>>())
+    let mut all: Map<_, _> =
+        about.into_iter().map(|(name, types)| (name.to_owned(), types.schemas())).collect();
+    let quantities = quantity::all().into_iter().map(|(name, schema)| (name.to_owned(), schema.to_value()));
+    all.insert("quantities".to_owned(), Value::Object(quantities.collect()));
+    text(&all)
 }

@@ -1,7 +1,9 @@
 //! Simulated systems, which come as JSON.
 
 use pcie_sim::Machine;
-use pcie_sim::profile::{IdleStates, LastLevelCache, Link, Placement, Ruled, System, WakeCluster};
+use pcie_sim::profile::{
+    Card, DataEngine, IdleStates, LastLevelCache, Link, Placement, Ruled, Stalls, System, Timer, WakeCluster,
+};
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 
@@ -12,11 +14,15 @@ use crate::json::parse;
 type Check = fn(&str) -> Result<()>;
 
 /// Parts with rules across their keys, by the names of their types.
-const RULED: [(&str, Check); 5] = [
+const RULED: [(&str, Check); 9] = [
+    ("Card", keeps_to_rules::<Card>),
+    ("DataEngine", keeps_to_rules::<DataEngine>),
     ("IdleStates", keeps_to_rules::<IdleStates>),
     ("LastLevelCache", keeps_to_rules::<LastLevelCache>),
     ("Link", keeps_to_rules::<Link>),
     ("Placement", keeps_to_rules::<Placement>),
+    ("Stalls", keeps_to_rules::<Stalls>),
+    ("Timer", keeps_to_rules::<Timer>),
     ("WakeCluster", keeps_to_rules::<WakeCluster>),
 ];
 

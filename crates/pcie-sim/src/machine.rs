@@ -1,6 +1,5 @@
 //! A system made ready for simulation: checked, with its link arithmetic and its times in picoseconds at hand.
 
-mod check;
 mod crossing;
 mod error;
 pub(crate) mod root_port;
@@ -12,7 +11,7 @@ use crate::cache::history::{State, TestKey};
 use crate::cache::last_level::Caches;
 use crate::cache::lines::Lines;
 use crate::link::asked_for::AskedFor;
-use crate::profile::{IommuMode, System};
+use crate::profile::{IommuMode, Ruled as _, System};
 use crate::root_complex::cuts::Cuts;
 use pcie_time::TickLength;
 use pcie_wire::{LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
@@ -217,7 +216,7 @@ impl Machine {
 
 /// The link of a system that can be simulated, with addresses of 32 bits and of 64.
 fn checked_links(system: &System) -> Result<(LinkConfiguration, LinkConfiguration), SystemError> {
-    check::check_values(system)?;
+    system.check().map_err(|unfit| SystemError::Value { system: system.name.clone(), unfit })?;
     let link = |address_bits| {
         LinkConfiguration::try_from(LinkParameters {
             generation: system.link.generation,

@@ -1,8 +1,8 @@
 //! The resolved description of a machine: what the simulator is given, as JSON.
 //!
-//! The files, their defaults, their provenance and their prose belong to Python (`pcielab.library.profiles`); what arrives here
-//! is complete, and an unknown or missing key is refused. Units are key suffixes. Where a value comes from is said in
-//! the profile that holds it; what it means is said here.
+//! The range, default and meaning of a key are stated here, on its field, and nowhere else: Python's models, the reference
+//! and the JSON Schemas are generated from these types. Units are key suffixes. Files, their provenance and their prose belong
+//! to Python (`pcielab.library.profiles`).
 
 mod card;
 mod credits;
@@ -17,8 +17,9 @@ pub use host::{
     RootComplex, Stalls, WakeCluster,
 };
 pub use link::Link;
-pub use rules::{BrokenRule, Placement, Ruled};
+pub use rules::{Placement, Ruled};
 
+use pcie_schema::quantity::{Address, Size, Socket};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +28,10 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct System {
     /// Short name, such as `ib-011-nosp`.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// One line for people.
+    #[schemars(length(min = 1, max = 1000))]
     pub title: String,
     /// Whether the parameters were estimated from measurements of this machine.
     pub calibrated: bool,
@@ -39,23 +42,27 @@ pub struct System {
     /// The card.
     pub device: Card,
     /// Socket that the card is attached to.
-    #[schemars(range(min = 0, max = 63), extend("default" = 0))]
+    #[serde(default)]
+    #[schemars(with = "Socket")]
     pub device_socket: u32,
     /// Socket whose memory holds the host buffer.
-    #[schemars(range(min = 0, max = 63), extend("default" = 0))]
+    #[serde(default)]
+    #[schemars(with = "Socket")]
     pub memory_socket: u32,
     /// Socket that the control program runs on: the one whose caches it thrashes and warms.
-    #[schemars(range(min = 0, max = 63), extend("default" = 0))]
+    #[serde(default)]
+    #[schemars(with = "Socket")]
     pub program_socket: u32,
     /// How the IOMMU translates: not at all, with the largest pages that fit, or with 4 KiB pages
     /// only.
-    #[schemars(extend("default" = "off"))]
+    #[serde(default)]
     pub iommu: IommuMode,
     /// Size of one physically contiguous piece of the host buffer: a power of two, at least one page.
+    #[schemars(with = "Size")]
     pub chunk_bytes: u64,
     /// Bus address of each piece, in buffer order; their number times `chunk_bytes` is the size of
     /// the buffer.
-    #[schemars(length(min = 1))]
+    #[schemars(with = "Vec<Address>", length(min = 1))]
     pub chunk_addresses: Vec<u64>,
 }
 
@@ -68,10 +75,11 @@ impl System {
 }
 
 /// Whether and how the IOMMU translates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IommuMode {
     /// No translation.
+    #[default]
     Off,
     /// Translation with the largest pages that fit: one IO-TLB entry per chunk or more.
     SuperPages,

@@ -5,13 +5,16 @@ use crate::input::read;
 use pcie_bench::{Backend, MessageDevice, Samples};
 use pcie_bench_sim::Simulated;
 use pcie_host::{Cpu, HostOptions};
+use pcie_schema::Shape;
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
 use pcie_vfio::{Address, E1000e, Fpga, Nvme, NvmeOptions, Pio, PioHostOptions, PioOptions, VfioHostOptions};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<System>);
 
 /// A device that is asked for.
 #[derive(Deserialize)]
@@ -61,7 +64,11 @@ pub(crate) enum Opened {
 pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Value>), Failure> {
     let content: Value = read(path)?;
     if content.get("kind").is_none() {
-        let system: System = read(path)?;
+        let system: System = SHAPE
+            .check_json(&content)
+            .map_err(|unfit| unfit.to_string())
+            .and_then(|()| serde_json::from_value(content.clone()).map_err(|error| error.to_string()))
+            .map_err(|problem| Failure::Input(format!("{}: {problem}", path.display())))?;
         let machine =
             Machine::new(system).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
         return Ok((

@@ -7,7 +7,8 @@ from pydantic import Field, WithJsonSchema
 
 from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.library.profiles.part import Part, Size
+from pcielab.library.profiles.part import Part
+from pcielab.library.profiles.quantity_types import Size
 
 PageBytes: TypeAlias = Annotated[
     Size, WithJsonSchema({"enum": [4096, 2097152, 1073741824, "4K", "2M", "1G"], "default": 4096})

@@ -3,70 +3,70 @@
 Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change the types there.
 """
 
-from pydantic import Field
+from typing import Annotated
 
-from pcielab.library.profiles.part import Bytes, Name, Nanoseconds, Part, Size32
+from pcielab.library.profiles.part import Bytes, Fits, Name, Part
 
 
 class Core(Part):
     """A core and its write-combining buffers."""
 
-    write_combining_buffers: int = Field(ge=1, le=4_096)
+    write_combining_buffers: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
     """Write-combining buffers."""
-    fill_ns: Nanoseconds
+    fill_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """Filling one buffer of 64 B with stores."""
-    fence_ns: Nanoseconds
+    fence_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """A fence: it flushes the buffers that are not full."""
-    lock_ns: Nanoseconds
+    lock_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """Taking a lock that another core held."""
 
 
 class StoreTimes(Part):
     """When full buffers follow each other on the link."""
 
-    first_interval_ns: Nanoseconds
+    first_interval_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From the first to the second buffer of a message sent alone."""
-    stream_interval_ns: Nanoseconds
+    stream_interval_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From one buffer to the next in a stream."""
 
 
 class TransmitQueue(Part):
     """The transmit queue of the device, which buffers are written to."""
 
-    capacity_bytes: Bytes = Field(ge=64, le=67_108_864)
+    capacity_bytes: Annotated[Bytes, Fits(type="integer", minimum=64, maximum=67_108_864)]
     """Its space, in whole buffers of 64 B."""
-    drain_ns: Nanoseconds
+    drain_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """The device takes 64 B out of it in this time."""
-    credit_return_ns: Nanoseconds
+    credit_return_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From the space being free on the device to the core knowing it."""
 
 
 class DescriptorPath(Part):
     """Descriptor DMA: what crosses the link for a message, and when."""
 
-    doorbell_bytes: Bytes = Field(ge=1, le=4_096)
+    doorbell_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """The doorbell's store."""
-    descriptor_bytes: Bytes = Field(ge=1, le=4_096)
+    descriptor_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """A descriptor."""
-    write_back_bytes: Bytes = Field(ge=1, le=4_096)
+    write_back_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """What the device writes back of a descriptor."""
-    interrupt_bytes: Bytes = Field(ge=1, le=4_096)
+    interrupt_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """An interrupt's write."""
-    messages_per_doorbell: int = Field(ge=1, le=4_096)
+    messages_per_doorbell: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
     """Messages that one doorbell, one descriptor read and one write-back are for."""
-    messages_per_interrupt: int = Field(ge=1, le=4_096)
+    messages_per_interrupt: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
     """Messages that one interrupt is for."""
-    messages_in_flight: int = Field(ge=1, le=4_096)
+    messages_in_flight: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
     """Messages between their doorbell and their payload at one time."""
-    descriptor_ns: Nanoseconds
+    descriptor_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From the doorbell to the descriptor's completion, packet start to packet start."""
-    payload_request_ns: Nanoseconds
+    payload_request_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From the doorbell to the request of the payload."""
-    payload_ns: Nanoseconds
+    payload_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From the doorbell to the payload's completion."""
-    measured_payload_bytes: Bytes = Field(ge=1, le=4_096)
+    measured_payload_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """Payload of the message that these times are of."""
-    cpu_ns: Nanoseconds
+    cpu_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """What the core does for a message: the descriptor, the fence behind it, the doorbell."""
 
 
@@ -76,28 +76,28 @@ class LoopbackTimes(Part):
     What the link, the stores and the line take of it grows with the size, the rest stays.
     """
 
-    measured_packet_bytes: Size32
+    measured_packet_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
     """Size of the packet measured."""
-    total_ns: Nanoseconds
+    total_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From the first store until the packet is back in memory."""
-    pcie_ns: Nanoseconds
+    pcie_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """PCIe's part of it."""
-    line_gbps: float = Field(gt=0)
+    line_gbps: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000)]
     """The line that the packet crosses."""
 
 
 class Answers(Part):
     """What comes back on the link: acknowledgements, and messages by stores that the device loops back."""
 
-    store_acknowledged_ns: Nanoseconds
+    store_acknowledged_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From the end of a store at the device that takes stores to its acknowledgement."""
-    descriptor_acknowledged_ns: Nanoseconds
+    descriptor_acknowledged_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """The same of a packet for the device that takes descriptors."""
-    request_acknowledged_ns: Nanoseconds
+    request_acknowledged_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """The same of a request at the root complex."""
-    loop_back_ns: Nanoseconds
+    loop_back_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """From a message leaving the filter to the first write of its buffers to host memory."""
-    loop_back_gap_ns: Nanoseconds
+    loop_back_gap_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
     """Between these writes, beyond what each takes on the link."""
 
 
@@ -110,7 +110,7 @@ class MessageTimes(Part):
 
     name: Name
     """Short name."""
-    header_bytes: Bytes = Field(ge=8, le=1_024)
+    header_bytes: Annotated[Bytes, Fits(type="integer", minimum=8, maximum=1_024)]
     """Bytes of headers in front of the payload of every message, at least 8."""
     core: Core
     """The core."""

@@ -237,6 +237,20 @@ def _value(detail: ErrorDetails) -> str | None:
     return None if detail["type"] == "missing" else shown(detail["input"])
 
 
+_KINDS = {
+    "bool_type": "true or false",
+    "finite_number": "a number",
+    "float_type": "a number",
+    "int_from_float": "a whole number",
+    "int_type": "a whole number",
+    "list_type": "a list",
+    "model_attributes_type": "a table",
+    "model_type": "a table",
+    "string_type": "text",
+}
+"""What would be right instead of a value of another type, by pydantic's name of the error."""
+
+
 def _remedy(detail: ErrorDetails, model: type[BaseModel]) -> str:
     """What would be right."""
     broken = _broken(detail)
@@ -246,8 +260,10 @@ def _remedy(detail: ErrorDetails, model: type[BaseModel]) -> str:
         return suggestion(str(detail["loc"][-1]), _siblings(detail, model))
     if detail["type"] == "missing":
         return "give it"
-    if detail["type"] in ("model_type", "model_attributes_type"):
-        return "give a table"
+    if detail["type"] == "literal_error":
+        return f"give {detail['ctx']['expected']}".replace("'", '"')
+    if detail["type"] in _KINDS:
+        return f"give {_KINDS[detail['type']]}"
     message = detail["msg"].removeprefix("Value error, ")
     return message if detail["type"] == "value_error" else f"{message[:1].lower()}{message[1:]}"
 

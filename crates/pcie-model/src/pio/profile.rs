@@ -16,6 +16,7 @@ use crate::error::above_zero;
 #[serde(deny_unknown_fields)]
 pub struct MessageProfile {
     /// Short name.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// The link that the times were measured on.
     pub link: LinkParameters,
@@ -52,7 +53,7 @@ pub struct LoopbackTimes {
     #[schemars(range(min = 0, max = 1000000000))]
     pub pcie_ns: f64,
     /// The line that the packet crosses.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1e6))]
     pub line_gbps: f64,
 }
 

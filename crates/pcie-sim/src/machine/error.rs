@@ -1,6 +1,6 @@
 //! Why a system, or a test on it, is refused.
 
-use crate::profile::BrokenRule;
+use pcie_schema::Unfit;
 use pcie_wire::ConfigurationError;
 use thiserror::Error;
 
@@ -16,12 +16,12 @@ pub enum SystemError {
         error: ConfigurationError,
     },
     /// A value is out of range.
-    #[error("system {system}: {broken}")]
+    #[error("system {system}: {unfit}")]
     Value {
         /// Name of the system.
         system: String,
         /// Dotted key, value and remedy.
-        broken: BrokenRule,
+        unfit: Unfit,
     },
 }
 
@@ -62,6 +62,3 @@ pub enum Unsupported {
     #[error("bandwidth tests use the DMA path")]
     CommandBandwidth,
 }
-
-/// A value that a check lets pass; or its dotted key, the value as text, and what would be right.
-pub(super) type Checked = Result<(), BrokenRule>;

@@ -1,5 +1,6 @@
 //! The card: timer, command path, DMA path and its data engine.
 
+use pcie_schema::quantity::{Count, Nanoseconds, Padding, Quantum, Size, Size32, StepTime};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Card {
     /// Short name.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// How it issues DMAs: workers enqueue descriptors and wait for their completion (`queued`;
     /// pcie-bench paper, section 5.1), or a state machine hands one request per clock to the core
@@ -16,19 +18,22 @@ pub struct Card {
     /// Its timer.
     pub timer: Timer,
     /// Most samples that one latency test can journal; absent without a limit.
+    #[schemars(with = "Option<Count>")]
     pub latency_samples_most: Option<u64>,
     /// Most transactions of one bandwidth test; absent without a limit.
+    #[schemars(with = "Option<Count>")]
     pub transactions_most: Option<u64>,
     /// The port sends TLPs upstream in units of this many bytes.
-    #[schemars(range(min = 1, max = 4096))]
+    #[schemars(with = "Quantum")]
     pub uplink_quantum_bytes: u32,
     /// The data of a write TLP occupy whole units of this many bytes, a power of two of 4 to 4096.
+    #[schemars(with = "Size32")]
     pub uplink_data_quantum_bytes: u32,
     /// Bytes that the port leaves free behind each TLP.
-    #[schemars(range(min = 0, max = 4096))]
+    #[schemars(with = "Padding")]
     pub uplink_gap_bytes: u32,
     /// Bytes of DLLPs that the port sends upstream for each completion that arrives.
-    #[schemars(range(min = 0, max = 4096))]
+    #[schemars(with = "Padding")]
     pub uplink_dllp_bytes: u32,
     /// The DMA path.
     pub dma: DmaPath,
@@ -47,10 +52,11 @@ pub enum CardKind {
 }
 
 /// Which tag the next read request gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TagOrder {
     /// The next in turn: it is waited for while it is in use, even if others are free.
+    #[default]
     InTurn,
     /// Any that is free.
     AnyFree,
@@ -61,10 +67,13 @@ pub enum TagOrder {
 #[serde(deny_unknown_fields)]
 pub struct Timer {
     /// Length of a tick in ns: numerator.
+    #[schemars(with = "Count")]
     pub numerator_ns: u64,
     /// Length of a tick in ns: denominator.
+    #[schemars(with = "Count")]
     pub denominator: u64,
     /// Clock cycles in a tick: what the published columns count.
+    #[schemars(with = "Count")]
     pub cycles: u64,
 }
 
@@ -76,44 +85,55 @@ pub struct DmaPath {
     #[schemars(range(min = 1, max = 65536))]
     pub outstanding: u32,
     /// Longest transfer.
+    #[schemars(with = "Size32")]
     pub transfer_bytes_most: u32,
     /// Transfers are multiples of so many bytes: others are not supported.
-    #[schemars(range(min = 1, max = 4096), extend("default" = 1))]
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 4096))]
     pub transfer_multiple_bytes: u32,
     /// Tags that the card uses, of those that the link gives it; absent: all.
     #[schemars(range(min = 1, max = 16384))]
     pub tags: Option<u32>,
     /// Which tag the next read request gets: the next in turn, which is waited for while it is in use
     /// even if others are free (`in-turn`), or any that is free (`any-free`).
-    #[schemars(extend("default" = "in-turn"))]
+    #[serde(default)]
     pub tag_order: TagOrder,
     /// Whether data are passed on while they arrive, and not once all of a transfer are there.
-    #[schemars(extend("default" = false))]
+    #[serde(default)]
     pub cut_through: bool,
     /// From the start of a latency measurement until the first TLP is handed to the port, and from
     /// the last byte received until the end of the measurement, together, for a read.
+    #[schemars(with = "StepTime")]
     pub read_overhead_ns: f64,
     /// What the write of a write-then-read pair takes to start, over what a read takes.
+    #[schemars(with = "StepTime")]
     pub write_overhead_ns: f64,
     /// From when the data of the write of a pair are out of the card's memory until the read behind
     /// it starts.
+    #[schemars(with = "StepTime")]
     pub write_to_read_ns: f64,
     /// The same from when the write's last TLP has left: the card calls a write done no sooner than
     /// the root port has acknowledged it.
+    #[schemars(with = "StepTime")]
     pub write_acknowledged_ns: f64,
     /// Loop time between two latency measurements.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub loop_ns: f64,
     /// From one read request of a DMA to the next.
+    #[schemars(with = "StepTime")]
     pub request_interval_ns: f64,
     /// Least time between any two read requests when many DMAs are going on.
-    #[schemars(extend("default" = 0.0))]
+    #[serde(default)]
+    #[schemars(with = "StepTime")]
     pub busy_request_interval_ns: f64,
     /// Extra latency of a read that ends on a part of a word of the card's memory.
+    #[schemars(with = "StepTime")]
     pub partial_word_ns: f64,
     /// Extra latency of a read that starts off a word of the card's memory.
+    #[schemars(with = "StepTime")]
     pub unaligned_card_ns: f64,
     /// The same off a word on the host: the data are shifted.
+    #[schemars(with = "StepTime")]
     pub unaligned_host_ns: f64,
     /// Read requests whose data the card takes in before the data engine is done with them: with so
     /// many of them on hand, the root complex has to wait with the next completion.
@@ -123,37 +143,53 @@ pub struct DmaPath {
     pub engine: DataEngine,
 }
 
+/// A card transfers any number of bytes, unless its profile says otherwise.
+fn one() -> u32 {
+    1
+}
+
 /// The engine that moves data between port and card memory, in segments of card addresses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataEngine {
     /// Time per DMA, reads.
+    #[schemars(with = "StepTime")]
     pub read_fixed_ns: f64,
     /// Time per DMA, writes.
+    #[schemars(with = "StepTime")]
     pub write_fixed_ns: f64,
     /// Segment of card addresses.
+    #[schemars(with = "Size32")]
     pub segment_bytes: u32,
     /// Time for a whole segment.
+    #[schemars(with = "StepTime")]
     pub segment_ns: f64,
     /// Width of the card's memory bus.
+    #[schemars(with = "Size32")]
     pub word_bytes: u32,
     /// Time per word of a last, partial segment.
+    #[schemars(with = "StepTime")]
     pub word_ns: f64,
     /// Time for a last segment that holds no more than one word.
+    #[schemars(with = "StepTime")]
     pub short_tail_ns: f64,
     /// Time for a transfer of a single segment both of whose ends are unaligned.
+    #[schemars(with = "StepTime")]
     pub misaligned_single_ns: f64,
     /// Extra for a request boundary inside a segment, aligned transfers.
+    #[schemars(with = "StepTime")]
     pub boundary_aligned_ns: f64,
     /// The same, misaligned transfers.
+    #[schemars(with = "StepTime")]
     pub boundary_misaligned_ns: f64,
     /// Behind a part of a write that is a single TLP, the uplink ends its TLPs on a multiple of this
     /// and stays idle for as much again: nothing hides how the card turns to the next part; 0: it
     /// goes straight on.
-    #[schemars(range(min = 0, max = 4096))]
+    #[schemars(with = "Padding")]
     pub write_gap_bytes: u32,
     /// Writes are first cut at host addresses that are multiples of this, a power of two of 64 to
     /// 4096, and each part then into TLPs of at most MPS, counted from where the part starts.
+    #[schemars(with = "Size32")]
     pub write_part_bytes: u32,
 }
 
@@ -162,25 +198,32 @@ pub struct DataEngine {
 #[serde(deny_unknown_fields)]
 pub struct CommandPath {
     /// Longest transfer.
+    #[schemars(with = "Size32")]
     pub transfer_bytes_most: u32,
     /// Start and end of a measurement together, for a read.
+    #[schemars(with = "StepTime")]
     pub read_overhead_ns: f64,
     /// Time for each byte read.
+    #[schemars(with = "StepTime")]
     pub read_byte_ns: f64,
     /// Time for each byte written.
+    #[schemars(with = "StepTime")]
     pub write_byte_ns: f64,
     /// Extra latency of a read of a whole cache line at an offset, which is split.
+    #[schemars(with = "StepTime")]
     pub read_split_ns: f64,
     /// The same for a write and the read behind it.
+    #[schemars(with = "StepTime")]
     pub write_split_ns: f64,
     /// Loop time between two measurements.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub loop_ns: f64,
     /// Extra loop time of a write-then-read pair, for the shortest write: what is to be written is
     /// made ready.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub write_loop_ns: f64,
     /// And so much more for each byte.
+    #[schemars(with = "StepTime")]
     pub write_loop_byte_ns: f64,
     /// Address bits that the path can drive: higher ones are dropped.
     #[schemars(range(min = 32, max = 64))]
@@ -195,11 +238,12 @@ pub struct CommandPath {
 #[serde(deny_unknown_fields)]
 pub struct BarWindow {
     /// Bytes it covers.
+    #[schemars(with = "Size")]
     pub window_bytes: u64,
     /// Extra latency of a read right after it was moved.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub moved_ns: f64,
     /// Extra loop time when it has to be moved.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub move_ns: f64,
 }

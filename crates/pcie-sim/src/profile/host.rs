@@ -1,6 +1,9 @@
 //! The host: root complex, last-level cache, memory, IOMMU.
 
 use super::Credits;
+use pcie_schema::quantity::{
+    Count, DataCredits, HeaderCredits, Nanoseconds, Padding, Quantum, Share, Size, Size32, StepTime,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Short name.
+    #[schemars(length(min = 1, max = 200))]
     pub name: String,
     /// Processor sockets, each with its own last-level cache and memory.
     #[schemars(range(min = 1, max = 64))]
@@ -53,41 +57,56 @@ pub enum CompletionSplit {
 pub struct RootComplex {
     /// From a request's arrival to its first completion at the head of the downlink, nothing else
     /// being in flight, for data in the last-level cache that the card wrote there.
+    #[schemars(with = "StepTime")]
     pub read_ns: f64,
     /// The same when other requests are in flight: a busy root complex cannot bypass its queues.
+    #[schemars(with = "StepTime")]
     pub busy_read_ns: f64,
     /// From when the last line of a posted write starts to arrive, for a line in the last-level
     /// cache, until a read behind it may go on.
+    #[schemars(with = "StepTime")]
     pub write_ns: f64,
     /// From one line of a read request to the next: they are fetched one after the other.
+    #[schemars(with = "StepTime")]
     pub line_interval_ns: f64,
     /// Least time between two completions for one request, on top of that.
+    #[schemars(with = "StepTime")]
     pub completion_interval_ns: f64,
     /// Time of flight of a TLP from port to port, one way, serialisation aside.
+    #[schemars(with = "StepTime")]
     pub flight_ns: f64,
     /// Least time between two read requests accepted.
+    #[schemars(with = "StepTime")]
     pub request_interval_ns: f64,
     /// Least time between two posted writes accepted, on top of what their lines take.
+    #[schemars(with = "StepTime")]
     pub write_interval_ns: f64,
     /// Time for each line of a posted write before the next write is accepted.
+    #[schemars(with = "StepTime")]
     pub write_line_ns: f64,
     /// How long a line that a write has filled in part stays closed to the next write that goes on in
     /// it; 0 where the root complex merges both.
+    #[schemars(with = "StepTime")]
     pub partial_line_busy_ns: f64,
     /// Half-width of the uniform spread of `read_ns`.
+    #[schemars(with = "StepTime")]
     pub jitter_ns: f64,
     /// Half-width of the uniform spread of `busy_read_ns`: a busy root complex is less regular.
+    #[schemars(with = "StepTime")]
     pub busy_jitter_ns: f64,
     /// Share of reads that, with nothing else of the card's in flight, find a ring or an agent taken by others.
-    #[schemars(extend("default" = 0.0))]
+    #[serde(default)]
+    #[schemars(with = "Share")]
     pub conflict_share: f64,
     /// The longest that such a read waits; it may be anything up to that.
-    #[schemars(extend("default" = 0.0))]
+    #[serde(default)]
+    #[schemars(with = "StepTime")]
     pub conflict_ns: f64,
     /// Order of completions among requests whose data are there: `fifo` (as they came), `random`
     /// (any), `random-small` (any while a small one waits, else the oldest).
     pub completion_order: CompletionOrder,
     /// Requests of at most so many bytes are small.
+    #[schemars(with = "Size32")]
     pub small_request_bytes: u32,
     /// Where an answer is cut: at addresses that are multiples of MPS, or at every read completion
     /// boundary.
@@ -96,10 +115,10 @@ pub struct RootComplex {
     /// neighbours.
     pub merge_partial_lines: bool,
     /// The port sends completions in units of this many bytes: a TLP occupies whole units.
-    #[schemars(range(min = 1, max = 4096))]
+    #[schemars(with = "Quantum")]
     pub downlink_quantum_bytes: u32,
     /// Bytes of DLLPs that the port sends downstream for each posted write that arrives.
-    #[schemars(range(min = 0, max = 4096))]
+    #[schemars(with = "Padding")]
     pub downlink_dllp_bytes: u32,
     /// Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0:
     /// nothing).
@@ -109,12 +128,16 @@ pub struct RootComplex {
     #[schemars(range(min = 1, max = 2))]
     pub uplink_stretch: f64,
     /// Posted header credits that the root port advertises; `infinite`: no write ever waits for one.
+    #[schemars(with = "HeaderCredits")]
     pub posted_header_credits: Credits,
     /// Posted data credits (16 B each), likewise.
+    #[schemars(with = "DataCredits")]
     pub posted_data_credits: Credits,
     /// Non-posted header credits, likewise.
+    #[schemars(with = "HeaderCredits")]
     pub non_posted_header_credits: Credits,
     /// From a TLP's arrival until its credits are back at the card.
+    #[schemars(with = "StepTime")]
     pub credit_return_ns: f64,
 }
 
@@ -123,18 +146,22 @@ pub struct RootComplex {
 #[serde(deny_unknown_fields)]
 pub struct LastLevelCache {
     /// Capacity.
+    #[schemars(with = "Size")]
     pub llc_bytes: u64,
     /// Ways.
     #[schemars(range(min = 1, max = 255))]
     pub ways: u32,
     /// Ways in which a write from a device may allocate.
+    #[schemars(with = "Count")]
     pub ddio_ways: u32,
     /// Slices that addresses are hashed over.
     #[schemars(range(min = 1, max = 1024))]
     pub slices: u32,
     /// Relative standard deviation of the slices' shares of the lines.
+    #[schemars(with = "Share")]
     pub slice_spread: f64,
     /// Share of the capacity that data written by the CPU really occupy.
+    #[schemars(with = "Share")]
     pub host_share: f64,
 }
 
@@ -143,25 +170,35 @@ pub struct LastLevelCache {
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// A line in the cache that the CPU wrote.
+    #[schemars(with = "StepTime")]
     pub host_line_ns: f64,
     /// A line in local memory.
+    #[schemars(with = "StepTime")]
     pub miss_ns: f64,
     /// The same for DMA reads while the root complex is busy.
+    #[schemars(with = "StepTime")]
     pub busy_miss_ns: f64,
     /// On top of `miss_ns`, memory on another socket.
+    #[schemars(with = "StepTime")]
     pub remote_ns: f64,
     /// On top of `miss_ns`, a line that is dirty in another socket's cache.
+    #[schemars(with = "StepTime")]
     pub remote_dirty_ns: f64,
     /// `remote_ns` for DMA reads while the root complex is busy; as much as that, if left out.
+    #[schemars(with = "Option<StepTime>")]
     pub busy_remote_ns: Option<f64>,
     /// `remote_dirty_ns` for DMA reads while the root complex is busy; as much as that, if left out.
+    #[schemars(with = "Option<StepTime>")]
     pub busy_remote_dirty_ns: Option<f64>,
     /// A full-line write that misses: getting ownership, memory local to the card.
+    #[schemars(with = "StepTime")]
     pub ownership_ns: f64,
     /// The same for memory on another socket.
+    #[schemars(with = "StepTime")]
     pub remote_ownership_ns: f64,
     /// Memory that was never written since it was allocated, until its first write (directory state;
     /// inferred).
+    #[schemars(with = "StepTime")]
     pub untouched_ns: f64,
     /// Refresh, which makes the slow second mode of the latencies.
     pub refresh: Refresh,
@@ -188,18 +225,22 @@ pub struct Refresh {
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1000000000))]
     pub interval_ns: f64,
     /// Length of a refresh (tRFC).
+    #[schemars(with = "StepTime")]
     pub duration_ns: f64,
     /// Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off.
     #[schemars(range(min = 0, max = 100))]
     pub share: f64,
     /// An access that a refresh catches in its last stretch of this length is broken off, to be made again.
-    #[schemars(extend("default" = 0.0))]
+    #[serde(default)]
+    #[schemars(with = "StepTime")]
     pub caught_ns: f64,
     /// What making it again takes once the refresh is over.
-    #[schemars(extend("default" = 0.0))]
+    #[serde(default)]
+    #[schemars(with = "StepTime")]
     pub again_ns: f64,
     /// Share of the reads of lines in the cache for which memory is asked all the same, so that they wait for refreshes too.
-    #[schemars(extend("default" = 0.0))]
+    #[serde(default)]
+    #[schemars(with = "Share")]
     pub hit_share: f64,
 }
 
@@ -217,21 +258,25 @@ pub struct Iommu {
     /// Its IO-TLB.
     pub tlb: IoTlb,
     /// One page walk.
+    #[schemars(with = "StepTime")]
     pub walk_ns: f64,
     /// Walks that can go on at the same time.
     #[schemars(range(min = 1, max = 4096))]
     pub walkers: u32,
     /// Time for which a walker is occupied by one walk.
+    #[schemars(with = "StepTime")]
     pub walker_busy_ns: f64,
     /// Share of a walk's time that varies from walk to walk when many go on, exponentially
     /// distributed: a walk may find all or nothing of what it needs in the caches.
+    #[schemars(with = "Share")]
     pub busy_walk_spread: f64,
     /// Walks that can be going on or waiting for a walker; more requests than that wait outside.
     #[schemars(range(min = 1, max = 65536))]
     pub pending_walks: u32,
     /// Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one last-level
     /// page table translates; 0: walks of all pages overlap.
-    #[schemars(range(min = 0, max = 1073741824), extend("default" = 0))]
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 1073741824))]
     pub walk_region_bytes: u64,
 }
 
@@ -240,6 +285,7 @@ pub struct Iommu {
 #[serde(deny_unknown_fields)]
 pub struct IoTlb {
     /// Entries that hold translations of the host buffer when requests come one at a time.
+    #[schemars(with = "Count")]
     pub entries: u32,
 }
 
@@ -248,19 +294,21 @@ pub struct IoTlb {
 #[serde(deny_unknown_fields)]
 pub struct IdleStates {
     /// A time without traffic longer than this lets the machine go to sleep.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub gap_ns: f64,
     /// Share of transactions that stay fast after a short gap.
+    #[schemars(with = "Share")]
     pub fast_share_short_gap: f64,
     /// The same after a long gap.
+    #[schemars(with = "Share")]
     pub fast_share_long_gap: f64,
     /// What a plain wake-up costs a transaction that comes when the machine is asleep.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub wake_ns: f64,
     /// Least latency of a read that had to wake the machine, without the card's part of it and
     /// without waiting for a write before it: falling asleep is not broken off, so the sooner a read
     /// comes the longer it waits.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub wake_floor_ns: f64,
     /// Slower wake-ups; the rest are plain.
     #[schemars(length(max = 64))]
@@ -274,12 +322,13 @@ pub struct IdleStates {
 #[serde(deny_unknown_fields)]
 pub struct WakeCluster {
     /// Share of the transactions that are not fast.
+    #[schemars(with = "Share")]
     pub share: f64,
     /// Least time over a plain wake-up.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub low_ns: f64,
     /// Most time over a plain wake-up.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub high_ns: f64,
 }
 
@@ -291,7 +340,7 @@ pub struct WakeCluster {
 #[serde(deny_unknown_fields)]
 pub struct Stalls {
     /// Time that a machine serves between two stalls, in the middle of all tests.
-    #[schemars(extend("exclusiveMinimum" = 0))]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1e12))]
     pub interval_ns: f64,
     /// Standard deviation of that time's natural logarithm from test to test: it hangs on a state of
     /// the machine that no test sets. Write bandwidths differ from seed to seed by it; latency tests
@@ -299,6 +348,6 @@ pub struct Stalls {
     #[schemars(range(min = 0, max = 3))]
     pub interval_spread: f64,
     /// How long a stall lasts.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub duration_ns: f64,
 }

@@ -20,16 +20,22 @@ pub struct Link {
     #[schemars(extend("enum" = [128, 256, 512, 1024, 2048, 4096]))]
     pub mrrs_bytes: u32,
     /// Read completion boundary of the root port.
-    #[schemars(extend("enum" = [64, 128]), extend("default" = 64))]
+    #[serde(default = "least_boundary")]
+    #[schemars(extend("enum" = [64, 128]))]
     pub rcb_bytes: u32,
     /// Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability).
-    #[schemars(extend("default" = false))]
+    #[serde(default)]
     pub ecrc: bool,
     /// Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit
     /// tags.
     #[schemars(range(min = 1, max = 16384))]
     pub tags: u32,
     /// Flit mode: always in generations 6 and 7, optional at lower rates.
-    #[schemars(extend("default" = false))]
+    #[serde(default)]
     pub flit: bool,
+}
+
+/// The read completion boundary of a root port that says nothing else (PCI Express Base Specification, section 7.5.3.7).
+fn least_boundary() -> u32 {
+    64
 }

@@ -1,11 +1,12 @@
 //! What has to hold across the keys of a part: each rule once, for a file by itself and for a system as a whole.
 //!
-//! A part that is wrong by itself is refused where it is read; what needs more than one part, `machine::check` refuses.
+//! Ranges of single keys are on their fields.
 
-use super::{IdleStates, LastLevelCache, Link, System, WakeCluster};
+use super::{Card, DataEngine, IdleStates, LastLevelCache, Link, Memory, Stalls, System, Timer, WakeCluster};
+use pcie_schema::{Shape, Unfit};
 use pcie_workload::{LINE_BYTES, PAGE_BYTES};
 use serde::Deserialize;
-use thiserror::Error;
+use std::sync::LazyLock;
 
 /// A gibibyte of host buffer is 16 Mi lines, of which each takes a few bytes in every copy of the machine's state.
 const BUFFER_BYTES_MAX: u64 = 1 << 30;
@@ -14,31 +15,15 @@ const CACHE_BYTES_MAX: u64 = 2 << 30;
 /// DDIO ways hold lines by number.
 const DDIO_BYTES_MAX: u64 = 1 << 30;
 const FLIT_GENERATION: u32 = 6;
+/// Of a longest stall, over the time served between two.
+const STALLED_MAX: f64 = 1000.0;
+/// Bytes that one posted data credit is for (PCI Express Base Specification, section 2.6.1).
+const CREDIT_BYTES: u32 = 16;
 
-/// A value that does not go with others of its part.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{key} is {value}: {remedy}")]
-pub struct BrokenRule {
-    /// The key, dotted where it is in a table of the part.
-    pub key: String,
-    /// The value, as text.
-    pub value: String,
-    /// What would be right.
-    pub remedy: String,
-}
+static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<System>);
 
-impl BrokenRule {
-    pub(crate) fn new(key: &str, value: impl std::fmt::Display, remedy: impl Into<String>) -> Self {
-        Self { key: key.to_owned(), value: value.to_string(), remedy: remedy.into() }
-    }
-
-    /// The same rule with its key seen from a part that holds this one.
-    pub(crate) fn below(self, part: &str) -> Self {
-        Self { key: format!("{part}.{}", self.key), ..self }
-    }
-}
-
-type Checked = Result<(), BrokenRule>;
+/// What a check lets pass, or refuses.
+type Checked = Result<(), Unfit>;
 
 /// A part whose keys have rules between them.
 pub trait Ruled {
@@ -51,7 +36,7 @@ impl Ruled for Link {
     fn check(&self) -> Checked {
         if self.generation >= FLIT_GENERATION && !self.flit {
             let remedy = format!("generation {} runs in flit mode: set flit = true", self.generation);
-            return Err(BrokenRule::new("flit", false, remedy));
+            return Err(Unfit::new("flit", false, remedy));
         }
         Ok(())
     }
@@ -61,17 +46,68 @@ impl Ruled for LastLevelCache {
     fn check(&self) -> Checked {
         if self.ddio_ways > self.ways {
             let remedy = format!("give at most ways, which is {}", self.ways);
-            return Err(BrokenRule::new("ddio_ways", self.ddio_ways, remedy));
+            return Err(Unfit::new("ddio_ways", self.ddio_ways, remedy));
         }
         let set_bytes = LINE_BYTES * u64::from(self.ways) * u64::from(self.slices);
         if !(set_bytes..=CACHE_BYTES_MAX).contains(&self.llc_bytes) {
             let remedy = format!("give {set_bytes} (a set for each slice) to {CACHE_BYTES_MAX}");
-            return Err(BrokenRule::new("llc_bytes", self.llc_bytes, remedy));
+            return Err(Unfit::new("llc_bytes", self.llc_bytes, remedy));
         }
         let ddio_bytes = self.llc_bytes / u64::from(self.ways) * u64::from(self.ddio_ways);
         if ddio_bytes > DDIO_BYTES_MAX {
             let remedy = format!("these ways hold {ddio_bytes} bytes: give as many as hold 1 GiB at most");
-            return Err(BrokenRule::new("ddio_ways", self.ddio_ways, remedy));
+            return Err(Unfit::new("ddio_ways", self.ddio_ways, remedy));
+        }
+        Ok(())
+    }
+}
+
+impl Ruled for Timer {
+    fn check(&self) -> Checked {
+        let tick_ns = self.numerator_ns as f64 / self.denominator as f64;
+        if (1e-3..=1e9).contains(&tick_ns) {
+            return Ok(());
+        }
+        let value = format!("{} (over {} ns)", self.denominator, self.numerator_ns);
+        Err(Unfit::new("denominator", value, "give a tick of 1 ps to 1 s"))
+    }
+}
+
+impl Ruled for DataEngine {
+    fn check(&self) -> Checked {
+        power_of_two("word_bytes", self.word_bytes, 1)?;
+        power_of_two("write_part_bytes", self.write_part_bytes, 64)
+    }
+}
+
+impl Ruled for Card {
+    fn check(&self) -> Checked {
+        power_of_two("uplink_data_quantum_bytes", self.uplink_data_quantum_bytes, 4)?;
+        self.timer.check().map_err(|unfit| unfit.below("timer"))?;
+        self.dma.engine.check().map_err(|unfit| unfit.below("dma.engine"))
+    }
+}
+
+impl Ruled for Memory {
+    fn check(&self) -> Checked {
+        // As JSON, which ranges are checked on, an optional value that is no number is an absent one.
+        let (_, remote_ns, remote_dirty_ns) = self.busy_times();
+        match [("busy_remote_ns", remote_ns), ("busy_remote_dirty_ns", remote_dirty_ns)]
+            .into_iter()
+            .find(|(_, ns)| !ns.is_finite())
+        {
+            Some((key, ns)) => Err(Unfit::new(key, ns, "give a number")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Ruled for Stalls {
+    fn check(&self) -> Checked {
+        if self.duration_ns > STALLED_MAX * self.interval_ns {
+            let remedy =
+                format!("give at most {STALLED_MAX} times interval_ns, which is {}", self.interval_ns);
+            return Err(Unfit::new("duration_ns", self.duration_ns, remedy));
         }
         Ok(())
     }
@@ -81,7 +117,7 @@ impl Ruled for WakeCluster {
     fn check(&self) -> Checked {
         if self.high_ns < self.low_ns {
             let remedy = format!("give at least low_ns, which is {}", self.low_ns);
-            return Err(BrokenRule::new("high_ns", self.high_ns, remedy));
+            return Err(Unfit::new("high_ns", self.high_ns, remedy));
         }
         Ok(())
     }
@@ -91,13 +127,12 @@ impl Ruled for IdleStates {
     fn check(&self) -> Checked {
         let total: f64 = self.clusters.iter().map(|cluster| cluster.share).sum();
         if total > 1.0 {
-            return Err(BrokenRule::new(
-                "clusters",
-                format!("{total} (their shares together)"),
-                "give 1 at most",
-            ));
+            return Err(Unfit::new("clusters", format!("{total} (their shares together)"), "give 1 at most"));
         }
-        Ok(())
+        for (index, cluster) in self.clusters.iter().enumerate() {
+            cluster.check().map_err(|unfit| unfit.below(&format!("clusters.{index}")))?;
+        }
+        self.stalls.check().map_err(|unfit| unfit.below("stalls"))
     }
 }
 
@@ -118,38 +153,57 @@ impl Ruled for Placement {
 
 impl Ruled for System {
     fn check(&self) -> Checked {
+        // Whatever the ranges are for, such as a list that is short enough, holds for the rules.
+        SHAPE.check(self)?;
         chunks(self.chunk_bytes, &self.chunk_addresses)?;
         sockets(self)?;
-        self.link.check().map_err(|broken| broken.below("link"))?;
-        self.host.llc.check().map_err(|broken| broken.below("host.llc"))?;
+        data_credits(self)?;
+        self.link.check().map_err(|unfit| unfit.below("link"))?;
+        self.device.check().map_err(|unfit| unfit.below("device"))?;
+        self.host.llc.check().map_err(|unfit| unfit.below("host.llc"))?;
+        self.host.memory.check().map_err(|unfit| unfit.below("host.memory"))?;
         let Some(idle) = &self.host.idle else { return Ok(()) };
-        idle.check().map_err(|broken| broken.below("host.idle"))?;
-        for (index, cluster) in idle.clusters.iter().enumerate() {
-            cluster.check().map_err(|broken| broken.below(&format!("host.idle.clusters.{index}")))?;
-        }
-        Ok(())
+        idle.check().map_err(|unfit| unfit.below("host.idle"))
     }
+}
+
+fn power_of_two(key: &str, bytes: u32, least: u32) -> Checked {
+    if bytes.is_power_of_two() && bytes >= least && u64::from(bytes) <= PAGE_BYTES {
+        return Ok(());
+    }
+    Err(Unfit::new(key, bytes, format!("give a power of two, {least} to {PAGE_BYTES}")))
+}
+
+/// A root port that advertises less than a TLP of the largest size gets none.
+fn data_credits(system: &System) -> Checked {
+    let credits = system.host.root_complex.posted_data_credits;
+    let needed = system.link.mps_bytes.div_ceil(CREDIT_BYTES);
+    if credits.at_most() >= needed {
+        return Ok(());
+    }
+    let remedy = format!("give {needed} or more: a TLP of {} bytes takes so many", system.link.mps_bytes);
+    Err(Unfit::new("host.root_complex.posted_data_credits", credits, remedy))
 }
 
 fn chunks(chunk_bytes: u64, addresses: &[u64]) -> Checked {
     if !chunk_bytes.is_power_of_two() || !(PAGE_BYTES..=BUFFER_BYTES_MAX).contains(&chunk_bytes) {
-        return Err(BrokenRule::new("chunk_bytes", chunk_bytes, "give a power of two, 4096 to 2^30"));
+        return Err(Unfit::new("chunk_bytes", chunk_bytes, "give a power of two, 4096 to 2^30"));
     }
     let count = addresses.len() as u64;
     if count == 0 || count.saturating_mul(chunk_bytes) > BUFFER_BYTES_MAX {
         let remedy = "give at least one, at most 1 GiB together";
-        return Err(BrokenRule::new("chunk_addresses", format!("{count} chunks"), remedy));
+        return Err(Unfit::new("chunk_addresses", format!("{count} chunks"), remedy));
     }
     if let Some(address) = addresses.iter().find(|address| *address % chunk_bytes != 0) {
         let remedy = format!("give multiples of chunk_bytes, which is {chunk_bytes}");
-        return Err(BrokenRule::new("chunk_addresses", format!("{address:#x}"), remedy));
+        return Err(Unfit::new("chunk_addresses", format!("{address:#x}"), remedy));
     }
     let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => {
             let value = format!("{:#x} twice", pair[0]);
-            Err(BrokenRule::new("chunk_addresses", value, "give each chunk an address of its own"))
+            Err(Unfit::new("chunk_addresses", value, "give each chunk an address of its own"))
         }
         None => Ok(()),
     }
@@ -164,8 +218,121 @@ fn sockets(system: &System) -> Checked {
     match sockets.into_iter().find(|(_, socket)| *socket >= system.host.sockets) {
         Some((key, socket)) => {
             let most = system.host.sockets.saturating_sub(1);
-            Err(BrokenRule::new(key, socket, format!("{} has sockets 0 to {most}", system.host.name)))
+            Err(Unfit::new(key, socket, format!("{} has sockets 0 to {most}", system.host.name)))
         }
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Machine;
+    use crate::profile::Credits;
+    use crate::test_systems::snb;
+
+    fn refused(change: impl Fn(&mut crate::profile::System)) -> String {
+        let mut system = snb().system().clone();
+        change(&mut system);
+        Machine::new(system).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn messages_name_key_value_and_remedy() {
+        for (message, expected) in [
+            (
+                refused(|system| system.link.mps_bytes = 300),
+                "link.mps_bytes is 300: give 128, 256, 512, 1024, 2048 or 4096",
+            ),
+            (refused(|system| system.link.tags = 0), "link.tags is 0: give 1 to 16384"),
+            (
+                refused(|system| system.memory_socket = 1),
+                "memory_socket is 1: snb-e5-2630 has sockets 0 to 0",
+            ),
+            (refused(|system| system.chunk_bytes = 4097), "chunk_bytes is 4097: give a power of two"),
+            (refused(|system| system.chunk_addresses[2] += 4096), "give multiples of chunk_bytes"),
+            (
+                refused(|system| system.host.llc.ddio_ways = 21),
+                "ddio_ways is 21: give at most ways, which is 20",
+            ),
+            (refused(|system| system.host.llc.slices = 4095), "host.llc.slices is 4095: give 1 to 1024"),
+            (refused(|system| system.host.llc.llc_bytes = 64), "host.llc.llc_bytes is 64"),
+            (
+                refused(|system| system.host.root_complex.posted_data_credits = Credits::Count(3)),
+                "posted_data_credits is 3: give 16 or more: a TLP of 256 bytes takes so many",
+            ),
+            (
+                refused(|system| system.host.root_complex.posted_header_credits = Credits::Count(u32::MAX)),
+                "posted_header_credits is 4294967295: give 1 to 65536 or \"infinite\"",
+            ),
+            (
+                refused(|system| system.chunk_addresses = (0..1 << 20).map(|chunk| chunk << 22).collect()),
+                "chunk_addresses is 1048576 chunks: give at least one, at most 1 GiB together",
+            ),
+            (refused(|system| system.device.uplink_gap_bytes = u32::MAX), "uplink_gap_bytes is 4294967295"),
+            (
+                refused(|system| system.host.root_complex.uplink_stretch = f64::NAN),
+                "uplink_stretch is not a number: give 1 to 2",
+            ),
+            (
+                refused(|system| system.host.root_complex.request_interval_ns = 1e8),
+                "request_interval_ns is 100000000: give 0 to 100000",
+            ),
+            (
+                refused(|system| system.host.root_complex.conflict_share = 1.5),
+                "conflict_share is 1.5: give 0 to 1",
+            ),
+            (
+                refused(|system| system.host.memory.refresh.caught_ns = -1.0),
+                "caught_ns is -1: give 0 to 100000",
+            ),
+            (refused(|system| system.device.dma.engine.segment_ns = f64::NAN), "segment_ns is not a number"),
+            (refused(|system| system.device.dma.loop_ns = -1.0), "loop_ns is -1: give 0 to 1000000000"),
+            (
+                refused(|system| system.device.timer.denominator = u64::from(u32::MAX)),
+                "device.timer.denominator is 4294967295 (over 40 ns): give a tick of 1 ps",
+            ),
+        ] {
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+
+    /// Sets each number of a system in turn, and collects the keys of those that the system is accepted with.
+    fn accepted_with(wrong: &serde_json::Value) -> Vec<String> {
+        fn numbers(value: &serde_json::Value, path: &str, found: &mut Vec<String>) {
+            match value {
+                serde_json::Value::Object(table) => {
+                    table.iter().for_each(|(key, value)| numbers(value, &format!("{path}/{key}"), found));
+                }
+                serde_json::Value::Array(list) => {
+                    list.iter()
+                        .enumerate()
+                        .for_each(|(at, value)| numbers(value, &format!("{path}/{at}"), found));
+                }
+                serde_json::Value::Number(_) => found.push(path.to_owned()),
+                _ => {}
+            }
+        }
+        let system = serde_json::to_value(snb().system()).unwrap();
+        let mut keys = Vec::new();
+        numbers(&system, "", &mut keys);
+        assert!(keys.len() > 100, "{}", keys.len());
+        keys.retain(|key| {
+            let mut changed = system.clone();
+            *changed.pointer_mut(key).unwrap() = wrong.clone();
+            match super::SHAPE.check_json(&changed) {
+                Ok(()) => true,
+                Err(unfit) => {
+                    assert_eq!(unfit.key, key[1..].replace('/', "."));
+                    false
+                }
+            }
+        });
+        keys
+    }
+
+    #[test]
+    fn no_number_is_accepted_that_is_negative_or_beyond_all_machines() {
+        assert_eq!(accepted_with(&serde_json::json!(-1)), Vec::<String>::new());
+        assert_eq!(accepted_with(&serde_json::json!(1e300)), Vec::<String>::new());
     }
 }

@@ -6,7 +6,8 @@ from pcielab import _core
 from pcielab.devices.cpu import HostOptions
 from pcielab.devices.cuda.compiler import BULK_FROM, ReadForm
 from pcielab.devices.cuda.driver import Card, Driver
-from pcielab.library.profiles.part import Part, Size
+from pcielab.library.profiles.part import Part
+from pcielab.library.profiles.quantity_types import Size
 
 
 class CudaHostOptions(HostOptions):

@@ -15,8 +15,9 @@ from pcielab.library.fabrics.parts import (
     MemoryParameters,
     NodeParameters,
 )
-from pcielab.library.profiles.part import Amount64, Name, Part, Size, Title
+from pcielab.library.profiles.part import Amount64, Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.profiles.quantity_types import Size
 
 _OF_FILES = {"host", "device", "bar_addresses"}
 """Keys of a node that the compiled half takes in another way."""

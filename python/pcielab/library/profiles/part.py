@@ -4,9 +4,21 @@ Units are the last word of a key (`walk_ns`, `llc_bytes`). A number is a number 
 written as people say them (`"15M"`).
 """
 
-from typing import Annotated, ClassVar, Literal, Self, cast
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from annotated_types import Ge, GroupedMetadata, Gt, Le, MaxLen, MinLen, MultipleOf
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from pcielab import _core
@@ -64,50 +76,76 @@ def plain(text: str) -> str:
     return text
 
 
-def _credits(most: int) -> BeforeValidator:
-    def check(value: object) -> object:
-        if value == INFINITE or (type(value) is int and 1 <= value <= most):
-            return value
-        raise PydanticCustomError("credits", "give 1 to {most}, or 'infinite'", {"most": most})
-
-    return BeforeValidator(
-        check, json_schema_input_type=Annotated[int, Field(ge=1, le=most)] | Literal["infinite"]
-    )
-
-
 def _step_bytes(value: object) -> object:
     if value == "packet" or (type(value) is int and value > 0):
         return value
     raise PydanticCustomError("step_bytes", 'give a number above 0, or "packet"')
 
 
-INFINITE: Literal["infinite"] = "infinite"
-"""Credits without a limit; a count of all ones, as tools may show them, is none that a receiver advertises."""
 MOST_COUNT = 2**32 - 1
 PAGE_BYTES = 4096
+_NOT_IN_RANGE = frozenset(
+    {
+        "finite_number", "float_type", "greater_than", "greater_than_equal", "int_from_float", "int_type",
+        "less_than", "less_than_equal", "list_type", "literal_error", "multiple_of", "string_too_long",
+        "string_too_short", "string_type", "too_long", "too_short",
+    }
+)  # fmt: skip
+"""Types of errors (those of pydantic) of a value that a range does not hold."""
 
-Name = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=200)]
-Title = Annotated[str, AfterValidator(plain), Field(min_length=1, max_length=1000)]
-Label = Annotated[str, AfterValidator(plain), Field(max_length=200)]
-"""A name that may be left out."""
-Nanoseconds = Annotated[float, Field(ge=0, le=1e9)]
-StepTime = Annotated[float, Field(ge=0, le=1e5)]
-"""What a transaction waits for, in ns: microseconds, so that times add up in the simulator's whole numbers."""
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1, le=MOST_COUNT)]
-Amount = Annotated[int, Field(ge=0, le=MOST_COUNT)]
-Padding = Annotated[int, Field(ge=0, le=4096)]
-Size = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_BYTES)]
-SizeOrNone = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=0, le=MOST_BYTES)]
-"""A size, or 0."""
-Size32 = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=MOST_COUNT)]
-Quantum = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str), Field(ge=1, le=4096)]
-HeaderCredits = Annotated[int | Literal["infinite"], _credits(1 << 16)]
-DataCredits = Annotated[int | Literal["infinite"], _credits(1 << 20)]
-Amount64 = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Bytes = Annotated[int, BeforeValidator(_size, json_schema_input_type=int | str)]
+
+class Fits(GroupedMetadata):
+    """The range of a value, as its JSON Schema has it; what would be right is said in the compiled half's words.
+
+    Attributes:
+        schema: Keywords of JSON Schema: `minimum`, `exclusiveMinimum`, `maximum`, `multipleOf`, lengths, `anyOf`.
+    """
+
+    def __init__(self, **schema: object) -> None:
+        self.schema = schema
+
+    def __iter__(self) -> Iterator[object]:
+        yield from (_CONSTRAINTS[key](limit) for key, limit in self.schema.items() if key in _CONSTRAINTS)
+        yield WrapValidator(self._in_the_same_words)
+
+    def _in_the_same_words(self, value: object, handler: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False)[0]
+            of_an_entry = any(isinstance(step, int) for step in wrong["loc"])
+            if of_an_entry or wrong["type"] not in _NOT_IN_RANGE:
+                raise
+            raise PydanticCustomError("range", "{remedy}", {"remedy": remedy(self.schema)}) from None
+
+
+_CONSTRAINTS: dict[str, Callable[[Any], object]] = {
+    "minimum": Ge,
+    "exclusiveMinimum": Gt,
+    "maximum": Le,
+    "multipleOf": MultipleOf,
+    "minLength": MinLen,
+    "maxLength": MaxLen,
+    "minItems": MinLen,
+    "maxItems": MaxLen,
+}
+
+
+def remedy(schema: Mapping[str, object]) -> str:
+    """What would be right, of a value whose JSON Schema this is: `give 1 to 255`."""
+    return _core.remedy(json.dumps(schema))
+
+
+SIZE = BeforeValidator(_size, json_schema_input_type=int | str)
+"""Reads sizes that are texts, such as "15M"."""
+Bytes = Annotated[int, SIZE]
 """A size whose key says its range."""
+Name = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=200)]
+Title = Annotated[str, AfterValidator(plain), Fits(type="string", minLength=1, maxLength=1000)]
+Label = Annotated[str, AfterValidator(plain), Fits(type="string", maxLength=200)]
+"""A name that may be left out."""
+SizeOrNone = Annotated[int, SIZE, Fits(type="integer", minimum=0, maximum=MOST_BYTES)]
+"""A size, or 0."""
+Amount64 = Annotated[int, Fits(type="integer", minimum=0, maximum=MOST_BYTES)]
 StepBytes = Annotated[int | Literal["packet"], BeforeValidator(_step_bytes)]
 """What a step of a NIC moves."""
-Socket = Annotated[int, Field(ge=0, le=63)]
-Address = Annotated[int, Field(ge=0, le=2**63 - 1, multiple_of=PAGE_BYTES)]

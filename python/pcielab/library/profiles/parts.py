@@ -3,28 +3,22 @@
 Written by `make generate` from `crates/pcie-sim/src/profile`: change the types there.
 """
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
-
-from pcielab.library.profiles.part import (
+from pcielab.library.profiles.part import Bytes, Fits, Name, Part, Ruled, Title
+from pcielab.library.profiles.quantity_types import (
     Address,
-    Bytes,
     Count,
     DataCredits,
     HeaderCredits,
-    Name,
     Nanoseconds,
     Padding,
-    Part,
     Quantum,
-    Ruled,
     Share,
     Size,
     Size32,
     Socket,
     StepTime,
-    Title,
 )
 
 
@@ -45,7 +39,7 @@ class Link(Ruled):
     """Read completion boundary of the root port."""
     ecrc: bool = False
     """Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability)."""
-    tags: int = Field(ge=1, le=16_384)
+    tags: Annotated[int, Fits(type="integer", minimum=1, maximum=16_384)]
     """Read requests the card may have in flight: 32 without extended tags, 256 with, 768 with 10-bit tags."""
     flit: bool = False
     """Flit mode: always in generations 6 and 7, optional at lower rates."""
@@ -98,9 +92,9 @@ class RootComplex(Part):
     """The port sends completions in units of this many bytes: a TLP occupies whole units."""
     downlink_dllp_bytes: Padding
     """Bytes of DLLPs that the port sends downstream for each posted write that arrives."""
-    downlink_stretch: float = Field(ge=1, le=2)
+    downlink_stretch: Annotated[float, Fits(type="number", minimum=1, maximum=2)]
     """Serialisation time downstream over the raw line rate: what DLLPs and SKPs really take (1.0: nothing)."""
-    uplink_stretch: float = Field(ge=1, le=2)
+    uplink_stretch: Annotated[float, Fits(type="number", minimum=1, maximum=2)]
     """The same upstream."""
     posted_header_credits: HeaderCredits
     """Posted header credits that the root port advertises; `infinite`: no write ever waits for one."""
@@ -119,11 +113,11 @@ class LastLevelCache(Ruled):
 
     llc_bytes: Size
     """Capacity."""
-    ways: int = Field(ge=1, le=255)
+    ways: Annotated[int, Fits(type="integer", minimum=1, maximum=255)]
     """Ways."""
     ddio_ways: Count
     """Ways in which a write from a device may allocate."""
-    slices: int = Field(ge=1, le=1_024)
+    slices: Annotated[int, Fits(type="integer", minimum=1, maximum=1_024)]
     """Slices that addresses are hashed over."""
     slice_spread: Share
     """Relative standard deviation of the slices' shares of the lines."""
@@ -134,11 +128,11 @@ class LastLevelCache(Ruled):
 class Refresh(Part):
     """DRAM refresh: an access that meets one waits for its end."""
 
-    interval_ns: float = Field(gt=0, le=1e09)
+    interval_ns: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000_000)]
     """Average time between two refreshes of a rank (tREFI)."""
     duration_ns: StepTime
     """Length of a refresh (tRFC)."""
-    share: float = Field(ge=0, le=100)
+    share: Annotated[float, Fits(type="number", minimum=0, maximum=100)]
     """Refreshes met per refresh of one rank: 1 in theory, 0 to switch refresh off."""
     caught_ns: StepTime = 0.0
     """An access that a refresh catches in its last stretch of this length is broken off, to be made again."""
@@ -190,16 +184,16 @@ class Iommu(Part):
     """Its IO-TLB."""
     walk_ns: StepTime
     """One page walk."""
-    walkers: int = Field(ge=1, le=4_096)
+    walkers: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
     """Walks that can go on at the same time."""
     walker_busy_ns: StepTime
     """Time for which a walker is occupied by one walk."""
     busy_walk_spread: Share
     """Share of a walk's time that varies from walk to walk when many go on, exponentially distributed: a walk may
     find all or nothing of what it needs in the caches."""
-    pending_walks: int = Field(ge=1, le=65_536)
+    pending_walks: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)]
     """Walks that can be going on or waiting for a walker; more requests than that wait outside."""
-    walk_region_bytes: Bytes = Field(default=0, ge=0, le=1_073_741_824)
+    walk_region_bytes: Annotated[Bytes, Fits(type="integer", minimum=0, maximum=1_073_741_824)] = 0
     """Walks of pages in the same region of this size go on one after the other, as those of 2 MiB that one
     last-level page table translates; 0: walks of all pages overlap."""
 
@@ -217,16 +211,18 @@ class WakeCluster(Ruled):
     """Most time over a plain wake-up."""
 
 
-class Stalls(Part):
+class Stalls(Ruled):
     """Stalls: again and again a machine that nothing keeps awake stops serving its devices for milliseconds.
 
     In the latency of a transaction by itself they show as such. A test of write bandwidth takes so much longer;
     reads in flight keep a machine awake.
     """
 
-    interval_ns: float = Field(gt=0)
+    rule: ClassVar[str] = "Stalls"
+
+    interval_ns: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000_000_000)]
     """Time that a machine serves between two stalls, in the middle of all tests."""
-    interval_spread: float = Field(ge=0, le=3)
+    interval_spread: Annotated[float, Fits(type="number", minimum=0, maximum=3)]
     """Standard deviation of that time's natural logarithm from test to test: it hangs on a state of the machine
     that no test sets. Write bandwidths differ from seed to seed by it; latency tests have the middle."""
     duration_ns: Nanoseconds
@@ -249,7 +245,7 @@ class IdleStates(Ruled):
     wake_floor_ns: Nanoseconds
     """Least latency of a read that had to wake the machine, without the card's part of it and without waiting for
     a write before it: falling asleep is not broken off, so the sooner a read comes the longer it waits."""
-    clusters: list[WakeCluster] = Field(max_length=64)
+    clusters: Annotated[list[WakeCluster], Fits(type="array", maxItems=64)]
     """Slower wake-ups; the rest are plain."""
     stalls: Stalls
     """Stalls of milliseconds."""
@@ -260,7 +256,7 @@ class Host(Part):
 
     name: Name
     """Short name."""
-    sockets: int = Field(ge=1, le=64)
+    sockets: Annotated[int, Fits(type="integer", minimum=1, maximum=64)]
     """Processor sockets, each with its own last-level cache and memory."""
     root_complex: RootComplex
     """The root complex that the card is attached to."""
@@ -274,8 +270,10 @@ class Host(Part):
     """Power-saving states that stretch transactions, where the machine has them."""
 
 
-class Timer(Part):
+class Timer(Ruled):
     """The timer that latencies are read from."""
+
+    rule: ClassVar[str] = "Timer"
 
     numerator_ns: Count
     """Length of a tick in ns: numerator."""
@@ -285,8 +283,10 @@ class Timer(Part):
     """Clock cycles in a tick: what the published columns count."""
 
 
-class DataEngine(Part):
+class DataEngine(Ruled):
     """The engine that moves data between port and card memory, in segments of card addresses."""
+
+    rule: ClassVar[str] = "DataEngine"
 
     read_fixed_ns: StepTime
     """Time per DMA, reads."""
@@ -319,13 +319,13 @@ class DataEngine(Part):
 class DmaPath(Part):
     """The DMA path."""
 
-    outstanding: int = Field(ge=1, le=65_536)
+    outstanding: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)]
     """DMAs that can be waiting or going on at once: workers, or the depth of the request pipeline."""
     transfer_bytes_most: Size32
     """Longest transfer."""
-    transfer_multiple_bytes: Bytes = Field(default=1, ge=1, le=4_096)
+    transfer_multiple_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)] = 1
     """Transfers are multiples of so many bytes: others are not supported."""
-    tags: int | None = Field(default=None, ge=1, le=16_384)
+    tags: Annotated[int, Fits(type="integer", minimum=1, maximum=16_384)] | None = None
     """Tags that the card uses, of those that the link gives it; absent: all."""
     tag_order: Literal["in-turn", "any-free"] = "in-turn"
     """Which tag the next read request gets: the next in turn, which is waited for while it is in use even if
@@ -354,7 +354,7 @@ class DmaPath(Part):
     """Extra latency of a read that starts off a word of the card's memory."""
     unaligned_host_ns: StepTime
     """The same off a word on the host: the data are shifted."""
-    receive_buffers: int = Field(ge=1, le=65_536)
+    receive_buffers: Annotated[int, Fits(type="integer", minimum=1, maximum=65_536)]
     """Read requests whose data the card takes in before the data engine is done with them: with so many of them on
     hand, the root complex has to wait with the next completion."""
     engine: DataEngine
@@ -393,14 +393,16 @@ class CommandPath(Part):
     """Extra loop time of a write-then-read pair, for the shortest write: what is to be written is made ready."""
     write_loop_byte_ns: StepTime
     """And so much more for each byte."""
-    address_bits: int = Field(ge=32, le=64)
+    address_bits: Annotated[int, Fits(type="integer", minimum=32, maximum=64)]
     """Address bits that the path can drive: higher ones are dropped."""
     bar_window: BarWindow | None = None
     """The window register that must be rewritten to reach another part of memory, where the board has one."""
 
 
-class Card(Part):
+class Card(Ruled):
     """A card that can run the micro-benchmarks."""
+
+    rule: ClassVar[str] = "Card"
 
     name: Name
     """Short name."""
@@ -448,7 +450,7 @@ class Placement(Ruled):
     """How the IOMMU translates: not at all, with the largest pages that fit, or with 4 KiB pages only."""
     chunk_bytes: Size
     """Size of one physically contiguous piece of the host buffer: a power of two, at least one page."""
-    chunk_addresses: list[Address] = Field(min_length=1)
+    chunk_addresses: Annotated[list[Address], Fits(type="array", minItems=1)]
     """Bus address of each piece, in buffer order; their number times `chunk_bytes` is the size of the buffer."""
 
 

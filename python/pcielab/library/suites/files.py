@@ -11,8 +11,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import wrong_value
-from pcielab.library.profiles.part import Count, Name, Part, Title
+from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.profiles.quantity_types import Count
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_transactions
 from pcielab.library.suites.lists import AXES, LISTS, Axis, Lists
 from pcielab.library.suites.parameter import Parameter

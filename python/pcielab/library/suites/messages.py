@@ -15,8 +15,9 @@ from pcielab import _core
 from pcielab.errors import found_in, wrong_value
 from pcielab.library import shipped
 from pcielab.library.finding import suite_file
-from pcielab.library.profiles.part import Count, Name, Part, Share, SizeOrNone, Title
+from pcielab.library.profiles.part import Name, Part, SizeOrNone, Title
 from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.profiles.quantity_types import Count, Share
 from pcielab.library.suites.files import check_count, check_loop, count
 from pcielab.library.suites.message_parameters import (
     Eviction,

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from pcielab.errors import InputError
-from pcielab.library.profiles.part import Size
+from pcielab.library.profiles.quantity_types import Size
 from pcielab.library.quantities import MOST_SIZES, parse_range
 
 

@@ -1,0 +1,42 @@
+"""Quantities that many keys share, each with its range.
+
+Written by `make generate` from `crates/pcie-schema/src/quantity.rs`: change them there.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pcielab.library.profiles.part import SIZE, Fits
+
+StepTime = Annotated[float, Fits(type="number", minimum=0, maximum=100_000)]
+"""A step that a transaction waits for: nanoseconds to microseconds, so that times add up in the simulator's whole
+numbers."""
+Nanoseconds = Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+"""A pause between transactions, or a time of idle states: at most a second."""
+Share = Annotated[float, Fits(type="number", minimum=0, maximum=1)]
+"""A share of a whole."""
+Count = Annotated[int, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
+"""A count of at least one."""
+Padding = Annotated[int, Fits(type="integer", minimum=0, maximum=4_096)]
+"""Bytes of padding that a port adds: none comes near a page."""
+Quantum = Annotated[int, SIZE, Fits(type="integer", minimum=1, maximum=4_096)]
+"""Bytes of a unit in which a port sends."""
+Socket = Annotated[int, Fits(type="integer", minimum=0, maximum=63)]
+"""A processor socket, counted from 0."""
+Address = Annotated[int, Fits(type="integer", minimum=0, maximum=9_223_372_036_854_775_807, multipleOf=4_096)]
+"""A bus address of a page."""
+Size = Annotated[int, SIZE, Fits(type="integer", minimum=1, maximum=9_223_372_036_854_775_807)]
+"""Bytes."""
+Size32 = Annotated[int, SIZE, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
+"""Bytes, in 32 bits."""
+HeaderCredits = Annotated[
+    Annotated[int, Field(ge=1, le=65536)] | Literal["infinite"],
+    Fits(anyOf=({"type": "integer", "minimum": 1, "maximum": 65536}, {"const": "infinite"})),
+]
+"""Header credits that a receiver advertises."""
+DataCredits = Annotated[
+    Annotated[int, Field(ge=1, le=1048576)] | Literal["infinite"],
+    Fits(anyOf=({"type": "integer", "minimum": 1, "maximum": 1048576}, {"const": "infinite"})),
+]
+"""Data credits (16 B each) that a receiver advertises."""
