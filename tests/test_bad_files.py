@@ -84,8 +84,8 @@ def test_sizes_times_windows_have_a_bound(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"messages": "1048576", "cores": "[256]"}, "messages is 1048576: give so many"),
-        ({"messages": "1000", "sizes": "['64K']"}, "messages is 1000: give so many"),
+        ({"messages": "1048576", "cores": "[256]"}, "messages is 1048576: give fewer"),
+        ({"messages": "1000", "sizes": "['64K']"}, "messages is 1000: give fewer"),
         ({"sizes": "['1:65536']", "cores": "[1, 2, 3, 4]"}, "262144 tests: give 100000 at most"),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_fabric_run_is_refused_before_anything_is_written(
 def test_what_a_processor_writes_at_once_has_a_bound() -> None:
     testbed = fabric.load("fabrex-u55c")
     flow = {"source": "host1", "destination": "L", "primitive": "mmio-write", "size_bytes": 1 << 30}
-    with pytest.raises(InputError, match="size_bytes times outstanding = 1073741824: give 16777216 at most"):
+    with pytest.raises(InputError, match="size_bytes times outstanding is 1073741824: give 16777216 at most"):
         fabric.simulate(testbed, pd.DataFrame([flow]))
 
 

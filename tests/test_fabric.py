@@ -255,7 +255,7 @@ def test_flows_come_from_files_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('lower = "L"', 'lower = "Q"', "lower = Q: there is no such node"),
+        ('lower = "L"', 'lower = "Q"', "lower is Q: there is no such node"),
         (
             "down_gbytes_per_s = 11.55",
             "down_gbytes_per_s = 0.0",

@@ -84,9 +84,9 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_a_store_that_can(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--seed", "2"], "seed is 1 in the store, but 2 in this run"),
-        (["--profile", "snb"], 'system.name is "hsw2620" in the store, but "snb" in this run'),
-        (["--suite", "demo"], 'suite is "quick" in the store, but "demo" in this run'),
+        (["--seed", "2"], "seed is 2: the store has 1: give the same to --resume"),
+        (["--profile", "snb"], 'system.name is "snb": the store has "hsw2620"'),
+        (["--suite", "demo"], 'suite is "demo": the store has "quick"'),
         (["--samples", "full"], "options.samples"),
         (["--set", "host.root_complex.read_ns=1"], "system.host.root_complex.read_ns"),
         (["--overwrite"], "--resume and --overwrite"),

@@ -26,6 +26,23 @@ def link(**changed: int) -> model.Link:
     return model.Link(**({"generation": 3, "lanes": 8, "mps_bytes": 256, "mrrs_bytes": 512} | changed))
 
 
+def wrong_system(part: str, key: str, value: object) -> str:
+    system = json.loads(pcielab.load_system("snb").to_json())
+    system[part][key] = value
+    return json.dumps(system)
+
+
+def wrong_suite() -> str:
+    suite = json.loads(pcielab.load_suite("quick").to_json())
+    suite["tests"][2]["parameters"]["transactions"] = 0
+    return json.dumps(suite)
+
+
+def wrong_traffic() -> str:
+    flow = {"name": "F1", "source": "nobody", "destination": "A", "primitive": "h2d", "size_bytes": 64}
+    return json.dumps([flow | {"outstanding": 1, "socket": 0}])
+
+
 def test_a_link_that_cannot_be() -> None:
     found = parts_of(lambda: model.bandwidth(link(generation=9), [64]))
     assert found == (None, "generation", "9", "give 1 to 7")
@@ -39,24 +56,40 @@ def test_a_number_out_of_range() -> None:
 
 
 def test_a_system_that_no_single_key_makes_wrong() -> None:
-    system = pcielab.load_system("snb").to_json().replace('"mps_bytes":256', '"mps_bytes":100')
-    found = parts_of(lambda: _core.check_system(system))
+    found = parts_of(lambda: _core.check_system(wrong_system("link", "mps_bytes", 100)))
     assert found[:3] == ("system snb", "link.mps_bytes", "100")
 
 
 def test_a_flow_that_goes_nowhere() -> None:
-    testbed = fabric.load("fabrex-u55c")
-    flow = {"name": "F1", "source": "nobody", "destination": "A", "primitive": "h2d", "size_bytes": 64}
-    traffic = json.dumps([flow | {"outstanding": 1, "socket": 0}])
-    found = parts_of(lambda: _core.fabric_check_traffic(testbed.to_json(), traffic))
+    found = parts_of(lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()))
     assert found[:3] == ("flow F1", "source", "nobody")
 
 
 def test_a_suite_that_cannot_be_carried_out() -> None:
-    suite = json.loads(pcielab.load_suite("quick").to_json())
-    suite["tests"][2]["parameters"]["transactions"] = 0
-    found = parts_of(lambda: _core.check_suite(json.dumps(suite)))
-    assert found == ("suite quick: test 2", "transactions", "0", "give at least 1")
+    found = parts_of(lambda: _core.check_suite(wrong_suite()))
+    assert found == ("suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)", "transactions", "0", "give at least 1")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda: model.bandwidth(link(generation=9), [64]),
+        lambda: model.bandwidth(link(), [0]),
+        lambda: model.bandwidth(link(), [-1]),
+        lambda: _core.check_system(wrong_system("link", "mps_bytes", 100)),
+        lambda: _core.check_system(wrong_system("link", "tags", 0)),
+        lambda: _core.check_suite(wrong_suite()),
+        lambda: _core.fabric_check_traffic(fabric.load("fabrex-u55c").to_json(), wrong_traffic()),
+    ],
+)
+def test_a_message_is_made_of_its_parts(action: Callable[[], object]) -> None:
+    with pytest.raises(InputError) as refused:
+        action()
+    error = refused.value
+    assert None not in (error.key, error.value, error.remedy)
+    place = ": ".join(part for part in (error.subject, f"{error.key} is {error.value}") if part)
+    assert str(error).startswith(f"{place}: ")
+    assert str(error).endswith(f": {error.remedy}")
 
 
 def test_a_file_is_the_subject_and_its_key_is_kept(tmp_path: Path) -> None:

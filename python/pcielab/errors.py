@@ -22,7 +22,7 @@ class StoppedError(RunError):
 
 def out_of_range(key: str, value: object, right: str) -> InputError:
     """Of a key whose value cannot be; `right` says what would be, after "give"."""
-    error = InputError(f"{key}: {value} is out of range: give {right}")
+    error = InputError(f"{key} is {value}: give {right}")
     error.key, error.value, error.remedy = key, str(value), f"give {right}"
     return error
 

@@ -4,7 +4,7 @@ use crate::device::simulated_bench;
 use crate::messages::MessageSystem;
 use pcie_bench::{Backend, Bench, MessageDevice, OpenError, Samples};
 use pcie_model::pio::MessageProfile;
-use pcie_sim::pio::MessageSystemError;
+use pcie_refusal::Refusal;
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
 use pcie_store::Origin;
@@ -71,7 +71,7 @@ impl SimulatedMessages {
     ///
     /// # Errors
     /// Names what is wrong.
-    pub fn new(system: System, profile: MessageProfile, seed: u64) -> Result<Self, MessageSystemError> {
+    pub fn new(system: System, profile: MessageProfile, seed: u64) -> Result<Self, Refusal> {
         Ok(Self { system: MessageSystem::new(system, profile, seed)? })
     }
 }

@@ -11,4 +11,4 @@ mod sampling;
 pub use backend::{Simulated, SimulatedMessages};
 pub use host::{SharedMachine, SimulatedHost};
 pub use nic::SimulatedNic;
-pub use prediction::{Effort, Prediction, PredictionError, Predictor};
+pub use prediction::{Effort, Prediction, Predictor};

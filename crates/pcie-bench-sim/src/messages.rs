@@ -3,10 +3,10 @@
 use crate::host::host_facts;
 use pcie_bench::{ConnectionResult, Crossed, DeviceError, MessageDevice, MessageResult, MessageStart, Stop};
 use pcie_model::pio::{MessageProfile, WORD_BYTES};
+use pcie_refusal::Refusal;
 use pcie_sim::pio::{
-    Back, Connection, DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine,
-    MessageSystemError, MuxMessage, MuxRun, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresRun, frame,
-    payload,
+    Back, Connection, DescriptorMessage, DescriptorsRun, Ending, EvictionOrder, MessageMachine, MuxMessage,
+    MuxRun, Pace, Sharing, Stalls, StoreMessage, StorePlan, StoresRun, frame, payload,
 };
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
@@ -27,17 +27,13 @@ impl MessageSystem {
     ///
     /// # Errors
     /// Names what is wrong.
-    pub(crate) fn new(
-        system: System,
-        profile: MessageProfile,
-        seed: u64,
-    ) -> Result<Self, MessageSystemError> {
+    pub(crate) fn new(system: System, profile: MessageProfile, seed: u64) -> Result<Self, Refusal> {
         MessageMachine::new(Machine::new(system.clone())?, profile.clone())?;
         Ok(Self { system, profile, seed })
     }
 
     /// The machine, with the link that a test asks for.
-    fn machine(&self, test: &MessageTest) -> Result<MessageMachine, MessageSystemError> {
+    fn machine(&self, test: &MessageTest) -> Result<MessageMachine, Refusal> {
         let mut system = self.system.clone();
         if let Some(generation) = test.generation {
             system.link.generation = generation;

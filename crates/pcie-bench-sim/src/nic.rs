@@ -2,7 +2,8 @@
 
 use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Stop, Work, Worker};
 use pcie_model::{Ethernet, Interactions, Path};
-use pcie_sim::nic::{Direction, LinkBound, NicError, NicOutcome, NicRun, Traffic};
+use pcie_refusal::{Refusal, Unfinished};
+use pcie_sim::nic::{Direction, LinkBound, NicOutcome, NicRun, Traffic};
 use pcie_sim::profile::System;
 use pcie_sim::{Machine, TestKey};
 use pcie_statistics::percentile;
@@ -33,7 +34,7 @@ impl SimulatedNic {
     ///
     /// # Errors
     /// Names what is wrong.
-    pub fn new(system: System, nic: Interactions, tests: Vec<Traffic>, seed: u64) -> Result<Self, NicError> {
+    pub fn new(system: System, nic: Interactions, tests: Vec<Traffic>, seed: u64) -> Result<Self, Refusal> {
         let shared = Shared { machine: Machine::new(system)?, nic, tests, seed };
         for (place, _) in shared.tests.iter().enumerate() {
             shared.run(place)?;
@@ -43,7 +44,7 @@ impl SimulatedNic {
 }
 
 impl Shared {
-    fn run(&self, place: usize) -> Result<NicRun<'_>, NicError> {
+    fn run(&self, place: usize) -> Result<NicRun<'_>, Refusal> {
         let key = TestKey { seed: self.seed, test: place as u64 };
         NicRun::new(&self.machine, &self.nic, self.tests[place], key)
     }
@@ -109,11 +110,12 @@ impl Worker for OpenNic {
     }
 
     fn carry_out(&mut self, position: usize, stop: &Stop, _pulse: &Pulse) -> Result<Outcome, DeviceError> {
-        let failed = |error: NicError| DeviceError::Failed(error.to_string());
+        let failed = |refusal: Refusal| DeviceError::Failed(refusal.to_string());
         let run = self.shared.run(position).map_err(failed)?;
         let found = match run.run(&mut || stop.is_requested()) {
-            Err(NicError::Stopped) => return Ok(Outcome::interrupted("stopped before it was complete")),
-            found => found.map_err(failed)?,
+            Ok(found) => found,
+            Err(Unfinished::Refused(refusal)) => return Err(failed(refusal)),
+            Err(Unfinished::Stopped) => return Ok(Outcome::interrupted(&Unfinished::Stopped.to_string())),
         };
         let traffic = &self.shared.tests[position];
         let bound = LinkBound::of(&self.shared.machine, &self.shared.nic, traffic).map_err(failed)?;
@@ -131,7 +133,7 @@ fn reduced(
     traffic: &Traffic,
     found: &NicOutcome,
     bound: LinkBound,
-) -> Result<Outcome, NicError> {
+) -> Result<Outcome, Refusal> {
     let packet_bits = Ethernet::transferred_bytes(traffic.frame_bytes)? as f64 * 8.0;
     let binds = serde_json::to_value(found.bound).unwrap_or_default();
     let mut scalars = vec![

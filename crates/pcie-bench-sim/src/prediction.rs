@@ -4,18 +4,18 @@
 //! numbers), and the history that it has in its suite. States before the rows are found once for the first variant and
 //! taken over by the others, which differ from it in times mostly. Nothing here estimates anything.
 
+use pcie_refusal::{Refusal, Unfinished};
 use pcie_sim::profile::System;
-use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, SystemError, TestKey};
+use pcie_sim::{BandwidthRun, Engine, LatencyRun, Machine, State, TestKey};
 use pcie_statistics::Histogram;
 use pcie_time::{Picoseconds, Stream};
-use pcie_workload::{AddressList, CacheState, Operation, Suite, SuiteError, Test};
+use pcie_workload::{AddressList, CacheState, Operation, Suite, Test};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
-use thiserror::Error;
 
 /// Places of a run that are looked at, where a run changes the state of the machine as it goes on.
 const PLACES: u64 = 2;
@@ -59,20 +59,6 @@ pub enum Prediction {
     },
 }
 
-/// Why there is no prediction.
-#[derive(Debug, Error)]
-pub enum PredictionError {
-    /// A variant cannot be simulated.
-    #[error(transparent)]
-    System(#[from] SystemError),
-    /// A row that the suite does not have, or that was not announced.
-    #[error("row {0}: the predictor was made for fewer rows")]
-    NoSuchRow(usize),
-    /// Stopped on request.
-    #[error("interrupted")]
-    Interrupted,
-}
-
 /// Predicts rows of a suite.
 #[derive(Debug)]
 pub struct Predictor {
@@ -97,7 +83,7 @@ impl Predictor {
     ///
     /// # Errors
     /// The suite has a test that no machine could carry out.
-    pub fn new(suite: Suite, places: Vec<usize>, seed: u64, jobs: usize) -> Result<Self, SuiteError> {
+    pub fn new(suite: Suite, places: Vec<usize>, seed: u64, jobs: usize) -> Result<Self, Refusal> {
         suite.validate()?;
         let places = places.into_iter().filter(|place| *place < suite.tests.len()).collect();
         Ok(Self { suite, places, seed, jobs: jobs.max(1), histories: Vec::new() })
@@ -108,16 +94,16 @@ impl Predictor {
     /// `progress` is called with the rows done and their number, every tenth of a second at least.
     ///
     /// # Errors
-    /// See [`PredictionError`].
+    /// A variant cannot be simulated, or a row is none of the suite's; or it was stopped.
     pub fn predict(
         &mut self,
         systems: Vec<System>,
         wanted: &[Vec<usize>],
         effort: Effort,
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Prediction>>, PredictionError> {
+    ) -> Result<Vec<Vec<Prediction>>, Unfinished> {
         if let Some(row) = wanted.iter().flatten().find(|row| **row >= self.places.len()) {
-            return Err(PredictionError::NoSuchRow(*row));
+            return Err(Refusal::of("row", row, "the predictor was made for fewer rows").into());
         }
         let excess = self.histories.len().saturating_sub(HISTORIES_MAX);
         self.histories.drain(..excess);
@@ -134,7 +120,7 @@ impl Predictor {
         &mut self,
         machine: &Machine,
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-    ) -> Result<usize, PredictionError> {
+    ) -> Result<usize, Unfinished> {
         if let Some(known) =
             self.histories.iter().position(|history| machine.fits_states_of(&history.machine))
         {
@@ -149,7 +135,7 @@ impl Predictor {
                     before.push(state.clone());
                 }
                 if progress(0, self.places.len()).is_break() {
-                    return Err(PredictionError::Interrupted);
+                    return Err(Unfinished::Stopped);
                 }
                 let key = TestKey { seed: self.seed, test: place as u64 };
                 prepare(machine, &mut state, &record.parameters, key);
@@ -172,7 +158,7 @@ impl Predictor {
         wanted: &[Vec<usize>],
         effort: Effort,
         progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
-    ) -> Result<Vec<Vec<Prediction>>, PredictionError> {
+    ) -> Result<Vec<Vec<Prediction>>, Unfinished> {
         let mut found: Vec<Vec<Option<Prediction>>> =
             wanted.iter().map(|rows| vec![None; rows.len()]).collect();
         let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -218,7 +204,7 @@ impl Predictor {
             }
         });
         if done < self.places.len() {
-            return Err(PredictionError::Interrupted);
+            return Err(Unfinished::Stopped);
         }
         Ok(found.into_iter().map(|row| row.into_iter().flatten().collect()).collect())
     }
@@ -265,7 +251,7 @@ impl Predictor {
 }
 
 /// The machines of some systems, which share what they can.
-fn machines(systems: Vec<System>) -> Result<Vec<Machine>, SystemError> {
+fn machines(systems: Vec<System>) -> Result<Vec<Machine>, Refusal> {
     let mut machines: Vec<Machine> = Vec::with_capacity(systems.len());
     for system in systems {
         let machine = match machines.first() {

@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::host::Host;
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -51,8 +52,8 @@ pub struct Bench {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OpenError {
     /// Something is missing, or was asked for that there is not; says what mends it.
-    #[error("{0}")]
-    Unavailable(String),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
     /// It is there, and failed.
     #[error("{0}")]
     Failed(String),

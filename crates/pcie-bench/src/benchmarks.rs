@@ -8,8 +8,9 @@ use crate::pulse::Pulse;
 use crate::sampling::Samples;
 use crate::stop::Stop;
 use crate::work::{Asked, Work, Worker};
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
-use pcie_workload::{CacheState, Suite, SuiteError, Test};
+use pcie_workload::{CacheState, Suite, Test};
 use serde_json::{Map, Value, json};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ impl Benchmarks {
         samples: Samples,
         seed: u64,
         backend: Arc<dyn Backend>,
-    ) -> Result<Self, SuiteError> {
+    ) -> Result<Self, Refusal> {
         suite.validate()?;
         Ok(Self { suite: Arc::new(suite), samples, seed, backend })
     }

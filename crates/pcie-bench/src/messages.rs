@@ -12,9 +12,10 @@ use crate::pulse::Pulse;
 use crate::stop::Stop;
 use crate::work::{Asked, Work, Worker};
 pub use connections::ConnectionResult;
+use pcie_refusal::Refusal;
 use pcie_statistics::percentile;
 use pcie_store::{Origin, Scalar, Status};
-use pcie_workload::{MessageSuite, MessageSuiteError, MessageTest, MessageTestRecord, Way};
+use pcie_workload::{MessageSuite, MessageTest, MessageTestRecord, Way};
 use scalars::{about, mean};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -109,7 +110,7 @@ impl Messages {
     pub fn new(
         suite: MessageSuite,
         backend: Arc<dyn Backend<Box<dyn MessageDevice>>>,
-    ) -> Result<Self, MessageSuiteError> {
+    ) -> Result<Self, Refusal> {
         suite.validate()?;
         Ok(Self { suite: Arc::new(suite), backend })
     }

@@ -3,6 +3,7 @@
 use crate::backend::{Backend, Bench, OpenError};
 use crate::device::{BandwidthSlice, Device, DeviceError, LatencySlice, Start};
 use crate::facts::{Condition, DeviceFacts, Remarks};
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use pcie_workload::Test;
 use serde_json::{Map, Value, json};
@@ -49,8 +50,7 @@ impl Backend for Traced {
 
     fn open(&self) -> Result<Bench, OpenError> {
         let opened = OpenOptions::new().create(true).append(true).open(&self.path);
-        let file =
-            opened.map_err(|error| OpenError::Unavailable(format!("{}: {error}", self.path.display())))?;
+        let file = opened.map_err(|error| Refusal::new(error).about(self.path.display().to_string()))?;
         let Bench { device, host } = self.inner.open()?;
         Ok(Bench { device: Box::new(Tracer { device, file, position: 0 }), host })
     }

@@ -1,6 +1,7 @@
 //! Flows as the estimators see them: where they go, and what each would get if it ran alone.
 
-use crate::error::FabricError;
+use pcie_refusal::Refusal;
+
 use crate::topology::{EdgeId, NodeId, Topology};
 
 /// Flows with their routes, in compressed rows: a million of them are a few flat arrays.
@@ -28,7 +29,7 @@ impl Flows {
         destinations: &[NodeId],
         standalone: &[f64],
         name: impl Fn(usize) -> String,
-    ) -> Result<Self, FabricError> {
+    ) -> Result<Self, Refusal> {
         let mut flows = Self {
             standalone: Vec::with_capacity(standalone.len()),
             narrowest: Vec::with_capacity(standalone.len()),
@@ -41,18 +42,16 @@ impl Flows {
         {
             for (key, node) in [("source", source), ("destination", destination)] {
                 if node as usize >= topology.nodes().len() {
-                    let flow = name(index);
-                    let (name, known) = (format!("node number {node}"), topology.known());
-                    return Err(FabricError::UnknownNode { flow, key, name, known });
+                    let unknown = topology.unknown_node(key, &format!("node number {node}"));
+                    return Err(unknown.about(format!("flow {}", name(index))));
                 }
             }
             if source == destination {
                 let node = &topology.nodes()[source as usize].name;
-                let problem = format!("source and destination are both {node}: give two different nodes");
-                return Err(FabricError::Flow { flow: name(index), problem });
+                return Err(same_ends(node).about(format!("flow {}", name(index))));
             }
             if alone.is_nan() || alone < 0.0 {
-                return Err(FabricError::Standalone { flow: name(index), value: alone });
+                return Err(no_demand(alone).about(format!("flow {}", name(index))));
             }
             topology.route(source, destination, &mut flows.edges);
             // Plus zero: minus zero would sort behind everything.
@@ -166,6 +165,16 @@ impl Flows {
         keyed.sort_unstable();
         keyed.into_iter().map(|(_, flow)| flow).collect()
     }
+}
+
+/// A flow from a node to itself.
+pub(crate) fn same_ends(node: &str) -> Refusal {
+    Refusal::new(format!("source and destination are both {node}")).remedy("give two different nodes")
+}
+
+/// A demand that is no number from zero on.
+pub(crate) fn no_demand(gbytes_per_s: f64) -> Refusal {
+    Refusal::of("standalone_gbytes_per_s", gbytes_per_s, "give 0 or more, or leave it out")
 }
 
 /// Which flows cross an edge.

@@ -10,7 +10,6 @@
 //! what headers and DLLPs take is already off.
 
 mod description;
-mod error;
 pub mod estimate;
 mod flows;
 pub mod runtime;
@@ -23,6 +22,5 @@ pub use description::{
     BarParameters, DeviceParameters, EngineParameters, FabricParameters, HostParameters, LinkParameters,
     MemoryParameters, NodeKind, NodeParameters, PaceParameters,
 };
-pub use error::FabricError;
 pub use flows::Flows;
 pub use topology::{EdgeId, NodeId, Topology};

@@ -18,7 +18,6 @@
 
 mod address_map;
 mod contents;
-mod error;
 mod memory;
 mod schedule;
 mod trace;
@@ -26,9 +25,9 @@ mod transfer;
 
 use std::collections::HashMap;
 
+use pcie_refusal::{Refusal, in_range};
 use pcie_time::Picoseconds;
 
-pub use error::RuntimeError;
 pub use schedule::{Choice, Fifo, Policy, RoundRobin, ShortestFirst, Waiting};
 pub use trace::{Phase, Summary, Trace, Traced};
 pub use transfer::{LONGEST_NS, Transfer};
@@ -73,8 +72,8 @@ impl Runtime {
         discipline: Discipline,
         policy: impl Fn() -> Box<dyn Policy>,
         outstanding: u32,
-    ) -> Result<Self, RuntimeError> {
-        at_least_one("outstanding of a host", outstanding)?;
+    ) -> Result<Self, Refusal> {
+        in_range("outstanding of a host", outstanding, 1..=u32::MAX, "give 1 or more")?;
         let hosts = (0..).zip(topology.nodes()).filter(|(_, node)| node.host.is_some());
         let scheduler = Scheduler::new(hosts.map(|(id, _)| (id, policy())), outstanding);
         let mut machine = Machine::new(&topology, discipline);
@@ -99,7 +98,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No such device, or an address that is taken.
-    pub fn device_init(&mut self, device: &str) -> Result<(), RuntimeError> {
+    pub fn device_init(&mut self, device: &str) -> Result<(), Refusal> {
         self.addresses.device_init(&self.topology, device)
     }
 
@@ -107,12 +106,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No such region, a BAR larger than it, addresses that are taken, or a region that is in use.
-    pub fn map_bar(
-        &mut self,
-        device: &str,
-        region: &str,
-        bar: crate::BarParameters,
-    ) -> Result<(), RuntimeError> {
+    pub fn map_bar(&mut self, device: &str, region: &str, bar: crate::BarParameters) -> Result<(), Refusal> {
         self.addresses.map_bar(&self.topology, device, region, bar)
     }
 
@@ -120,7 +114,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No such region, or one that has its manager.
-    pub fn memory_init(&mut self, device: &str, region: &str) -> Result<(), RuntimeError> {
+    pub fn memory_init(&mut self, device: &str, region: &str) -> Result<(), Refusal> {
         self.addresses.memory_init(&self.topology, device, region)
     }
 
@@ -134,7 +128,7 @@ impl Runtime {
         region: &str,
         host: &str,
         host_address: u64,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), Refusal> {
         self.addresses.setup_mapping(&self.topology, device, region, host, host_address)
     }
 
@@ -142,7 +136,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No such region, or not as much left in it.
-    pub fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> Result<u64, RuntimeError> {
+    pub fn memory_alloc(&mut self, device: &str, region: &str, size_bytes: u64) -> Result<u64, Refusal> {
         self.addresses.region(&self.topology, device, region)?.segments()?.allocate(size_bytes)
     }
 
@@ -150,7 +144,7 @@ impl Runtime {
     ///
     /// # Errors
     /// An address that is not of this device, or not allocated, or freed before.
-    pub fn memory_free(&mut self, device: &str, device_address: u64) -> Result<(), RuntimeError> {
+    pub fn memory_free(&mut self, device: &str, device_address: u64) -> Result<(), Refusal> {
         self.addresses.device_segments(&self.topology, device, device_address)?.free(device_address)
     }
 
@@ -158,12 +152,7 @@ impl Runtime {
     ///
     /// # Errors
     /// An address that is not of this device, or of a region that is not mapped there.
-    pub fn memory_address(
-        &mut self,
-        device: &str,
-        device_address: u64,
-        host: &str,
-    ) -> Result<u64, RuntimeError> {
+    pub fn memory_address(&mut self, device: &str, device_address: u64, host: &str) -> Result<u64, Refusal> {
         self.addresses.seen_from(&self.topology, device, device_address, host)
     }
 
@@ -172,12 +161,7 @@ impl Runtime {
     ///
     /// # Errors
     /// An address at which no memory of this device is mapped.
-    pub fn device_address(
-        &mut self,
-        device: &str,
-        host_address: u64,
-        host: &str,
-    ) -> Result<u64, RuntimeError> {
+    pub fn device_address(&mut self, device: &str, host_address: u64, host: &str) -> Result<u64, Refusal> {
         self.addresses.seen_by(&self.topology, device, host_address, host)
     }
 
@@ -185,7 +169,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No such host or device, or bytes outside of what was allocated there.
-    pub fn write_bytes(&mut self, place: &str, address: u64, bytes: &[u8]) -> Result<(), RuntimeError> {
+    pub fn write_bytes(&mut self, place: &str, address: u64, bytes: &[u8]) -> Result<(), Refusal> {
         let owner = self.addresses.check_held(&self.topology, place, address, bytes.len() as u64)?;
         self.contents.write(owner, address, bytes);
         Ok(())
@@ -195,12 +179,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::write_bytes`].
-    pub fn read_bytes(
-        &mut self,
-        place: &str,
-        address: u64,
-        size_bytes: u64,
-    ) -> Result<Vec<u8>, RuntimeError> {
+    pub fn read_bytes(&mut self, place: &str, address: u64, size_bytes: u64) -> Result<Vec<u8>, Refusal> {
         let owner = self.addresses.check_held(&self.topology, place, address, size_bytes)?;
         Ok(self.contents.read(owner, address, size_bytes))
     }
@@ -209,7 +188,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No such host, or not as much left.
-    pub fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> Result<u64, RuntimeError> {
+    pub fn host_memory_alloc(&mut self, host: &str, size_bytes: u64) -> Result<u64, Refusal> {
         self.addresses.host(&self.topology, host)?.memory.allocate(size_bytes)
     }
 
@@ -217,7 +196,7 @@ impl Runtime {
     ///
     /// # Errors
     /// An address that is not allocated, or was freed before.
-    pub fn host_memory_free(&mut self, host: &str, host_address: u64) -> Result<(), RuntimeError> {
+    pub fn host_memory_free(&mut self, host: &str, host_address: u64) -> Result<(), Refusal> {
         self.addresses.host(&self.topology, host)?.memory.free(host_address)
     }
 
@@ -225,8 +204,8 @@ impl Runtime {
     ///
     /// # Errors
     /// No such host or socket, or a limit of 0.
-    pub fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32, RuntimeError> {
-        at_least_one("outstanding of a queue", outstanding)?;
+    pub fn add_queue(&mut self, host: &str, socket: u32, outstanding: u32) -> Result<u32, Refusal> {
+        in_range("outstanding of a queue", outstanding, 1..=u32::MAX, "give 1 or more")?;
         self.addresses.host(&self.topology, host)?.check_socket(socket)?;
         let id = self.addresses.host_id(&self.topology, host)?;
         Ok(self.scheduler.add_queue(id, host.to_owned(), socket, outstanding))
@@ -237,7 +216,7 @@ impl Runtime {
     ///
     /// # Errors
     /// No such queue or device, addresses that are not allocated or not mapped, or an empty list; so for the others.
-    pub fn mmio_read(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+    pub fn mmio_read(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::MmioRead, queue, device, list)
     }
 
@@ -245,7 +224,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::mmio_read`].
-    pub fn mmio_write(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+    pub fn mmio_write(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::MmioWrite, queue, device, list)
     }
 
@@ -254,7 +233,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::mmio_read`], or a queue that may have more outstanding than the device has tags.
-    pub fn h2d(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+    pub fn h2d(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::H2d, queue, device, list)
     }
 
@@ -262,7 +241,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::h2d`].
-    pub fn d2h(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+    pub fn d2h(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::D2h, queue, device, list)
     }
 
@@ -270,7 +249,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::h2d`], or a list that reads from several devices.
-    pub fn dev2dev_read(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, RuntimeError> {
+    pub fn dev2dev_read(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::D2dRead, queue, device, list)
     }
 
@@ -278,12 +257,7 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::dev2dev_read`].
-    pub fn dev2dev_write(
-        &mut self,
-        queue: u32,
-        device: &str,
-        list: &[Transfer],
-    ) -> Result<u64, RuntimeError> {
+    pub fn dev2dev_write(&mut self, queue: u32, device: &str, list: &[Transfer]) -> Result<u64, Refusal> {
         self.submit(Primitive::D2dWrite, queue, device, list)
     }
 
@@ -293,10 +267,10 @@ impl Runtime {
         queue: u32,
         device: &str,
         list: &[Transfer],
-    ) -> Result<u64, RuntimeError> {
+    ) -> Result<u64, Refusal> {
         let Some(found) = self.scheduler.queue(queue) else {
-            let problem = "there is no such queue: make it with add_queue".to_owned();
-            return Err(RuntimeError::Unknown { kind: "queue", name: queue.to_string(), problem });
+            let no_queue = Refusal::new("there is no such queue").about(format!("queue {queue}"));
+            return Err(no_queue.remedy("make it with add_queue"));
         };
         let (host, socket, outstanding) = (found.host_name.clone(), found.socket, found.outstanding);
         let placed = self.addresses.place(&self.topology, primitive, (&host, socket), queue, device, list)?;
@@ -347,11 +321,14 @@ impl Runtime {
     /// # Errors
     /// A scheduling policy that chose what is not there, or that holds requests back until something happens while
     /// nothing is in flight.
-    pub fn run(&mut self) -> Result<(), RuntimeError> {
+    pub fn run(&mut self) -> Result<(), Refusal> {
         while self.unfinished() > 0 && self.step(Picoseconds(u64::MAX))? {}
         match self.unfinished() {
             0 => Ok(()),
-            waiting => Err(RuntimeError::HeldBack { waiting }),
+            waiting => {
+                let problem = format!("holds {waiting} requests back while nothing is in flight");
+                Err(Refusal::new(problem).about("policy").remedy("let one leave, or hold for a time"))
+            }
         }
     }
 
@@ -359,10 +336,10 @@ impl Runtime {
     ///
     /// # Errors
     /// As [`Self::run`], or a time that is too late.
-    pub fn run_until(&mut self, end_ns: f64) -> Result<(), RuntimeError> {
+    pub fn run_until(&mut self, end_ns: f64) -> Result<(), Refusal> {
         if end_ns.is_nan() || end_ns > LONGEST_NS {
-            let problem = format!("end_ns = {end_ns}: give at most {LONGEST_NS:e}");
-            return Err(RuntimeError::Request { item: "run_until".to_owned(), problem });
+            let remedy = format!("give at most {LONGEST_NS:e}");
+            return Err(Refusal::of("end_ns", end_ns, remedy).about("run_until"));
         }
         let end = Picoseconds::from_ns(end_ns);
         while self.step(end)? {}
@@ -378,7 +355,7 @@ impl Runtime {
 
     /// Goes on to the next request that is done, or to when a policy is to be asked again; false if there is nothing
     /// of that until `end`.
-    fn step(&mut self, end: Picoseconds) -> Result<bool, RuntimeError> {
+    fn step(&mut self, end: Picoseconds) -> Result<bool, Refusal> {
         let look = self.scheduler.next_look().filter(|look| *look <= end);
         let done = self.machine.run_until(look.unwrap_or(end));
         self.carry();
@@ -440,7 +417,7 @@ impl Runtime {
     }
 
     /// Hands what the limits allow to the simulator.
-    fn issue(&mut self) -> Result<(), RuntimeError> {
+    fn issue(&mut self) -> Result<(), Refusal> {
         while let Some((queue, queued)) = self.scheduler.next(self.now)? {
             let sizes = || queued.list.iter().map(|one| one.size_bytes).collect();
             let segments = if queued.list.len() == 1 { vec![] } else { sizes() };
@@ -452,13 +429,6 @@ impl Runtime {
         }
         Ok(())
     }
-}
-
-fn at_least_one(item: &str, value: u32) -> Result<(), RuntimeError> {
-    if value > 0 {
-        return Ok(());
-    }
-    Err(RuntimeError::Request { item: item.to_owned(), problem: "0: give 1 or more".to_owned() })
 }
 
 #[cfg(test)]

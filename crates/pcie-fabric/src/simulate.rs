@@ -25,14 +25,15 @@ pub use network::Discipline;
 pub use outcome::{FlowOutcome, Outcome, Phases, Served};
 pub use traffic::{Arrivals, Primitive, Traffic};
 
-use crate::error::FabricError;
+use pcie_refusal::{Refusal, Unfinished};
+
 use crate::topology::Topology;
 
 /// Refuses flows that cannot exist, without simulating anything.
 ///
 /// # Errors
 /// The message names the first such flow and what would be right.
-pub fn check(topology: &Topology, traffic: &[Traffic]) -> Result<(), FabricError> {
+pub fn check(topology: &Topology, traffic: &[Traffic]) -> Result<(), Refusal> {
     traffic.iter().try_for_each(|flow| traffic::place(topology, flow).map(drop))
 }
 
@@ -40,20 +41,20 @@ pub fn check(topology: &Topology, traffic: &[Traffic]) -> Result<(), FabricError
 ///
 /// # Errors
 /// A flow that cannot exist: the message names it and what would be right.
-pub fn simulate(topology: &Topology, traffic: &[Traffic], options: Options) -> Result<Outcome, FabricError> {
+pub fn simulate(topology: &Topology, traffic: &[Traffic], options: Options) -> Result<Outcome, Unfinished> {
     simulate_unless(topology, traffic, options, &mut || false)
 }
 
 /// The same, unless it is to stop: `stopped` is asked now and then, many times in a tenth of a second.
 ///
 /// # Errors
-/// [`FabricError::Stopped`], and those of [`simulate`].
+/// [`Unfinished::Stopped`], and those of [`simulate`].
 pub fn simulate_unless(
     topology: &Topology,
     traffic: &[Traffic],
     options: Options,
     stopped: &mut dyn FnMut() -> bool,
-) -> Result<Outcome, FabricError> {
+) -> Result<Outcome, Unfinished> {
     load::run(topology, traffic, options, stopped)
 }
 

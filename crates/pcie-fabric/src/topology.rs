@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use pcie_refusal::Refusal;
 use pcie_wire::{LinkConfiguration, LinkParameters as WireParameters};
 
 use crate::description::{
-    DeviceParameters, FabricParameters, HostParameters, LinkParameters, MemoryParameters, NodeKind,
-    NodeParameters,
+    BarParameters, DeviceParameters, FabricParameters, HostParameters, LinkParameters, MemoryParameters,
+    NodeKind, NodeParameters,
 };
-use crate::error::FabricError;
 
 /// A node, by its place in the description.
 pub type NodeId = u32;
@@ -45,7 +45,7 @@ impl Topology {
     ///
     /// # Errors
     /// Names the node or link that makes it no tree, or the number that cannot be.
-    pub fn new(parameters: FabricParameters) -> Result<Self, FabricError> {
+    pub fn new(parameters: FabricParameters) -> Result<Self, Refusal> {
         let FabricParameters { name, mps_bytes, nodes, links } = parameters;
         let by_name = names(&nodes)?;
         let (parent, link_up) = parents(&nodes, &links, &by_name)?;
@@ -109,10 +109,9 @@ impl Topology {
         self.by_name.get(name).copied()
     }
 
-    /// The nodes that there are, for messages.
-    #[must_use]
-    pub fn known(&self) -> String {
-        known(&self.nodes)
+    /// Refuses the name of a node that is not there.
+    pub(crate) fn unknown_node(&self, key: &str, name: &str) -> Refusal {
+        unknown_node(&self.nodes, key, name)
     }
 
     /// The edges from one node to another, in order, appended to `edges`.
@@ -136,69 +135,66 @@ impl Topology {
     }
 }
 
-fn known(nodes: &[NodeParameters]) -> String {
+fn unknown_node(nodes: &[NodeParameters], key: &str, name: &str) -> Refusal {
     let shown: Vec<&str> = nodes.iter().take(SHOWN_NAMES).map(|node| node.name.as_str()).collect();
     let more = nodes.len().saturating_sub(SHOWN_NAMES);
-    if more == 0 {
-        format!("known: {}", shown.join(", "))
-    } else {
-        format!("known: {} and {more} more", shown.join(", "))
-    }
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let known = format!("known: {}{more}", shown.join(", "));
+    Refusal::of(key, name, known).problem("there is no such node")
 }
 
-fn names(nodes: &[NodeParameters]) -> Result<HashMap<String, NodeId>, FabricError> {
+fn names(nodes: &[NodeParameters]) -> Result<HashMap<String, NodeId>, Refusal> {
     if nodes.is_empty() {
-        return Err(FabricError::Empty);
+        return Err(Refusal::new("there are none").key("nodes").remedy("give at least one"));
     }
     let mut by_name = HashMap::with_capacity(nodes.len());
     for (id, node) in (0..).zip(nodes) {
         if by_name.insert(node.name.clone(), id).is_some() {
-            return Err(FabricError::SameName(node.name.clone()));
+            return Err(same_name("unique").about(format!("node {}", node.name)));
         }
     }
     Ok(by_name)
 }
 
 fn link_name(link: &LinkParameters) -> String {
-    format!("{}-{}", link.upper, link.lower)
+    format!("link {}-{}", link.upper, link.lower)
 }
 
 fn parents(
     nodes: &[NodeParameters],
     links: &[LinkParameters],
     by_name: &HashMap<String, NodeId>,
-) -> Result<(Vec<NodeId>, Vec<u32>), FabricError> {
+) -> Result<(Vec<NodeId>, Vec<u32>), Refusal> {
     let find = |link: &LinkParameters, key, name: &str| {
-        by_name.get(name).copied().ok_or_else(|| FabricError::UnknownEnd {
-            link: link_name(link),
-            key,
-            name: name.to_owned(),
-            known: known(nodes),
-        })
+        let known = by_name.get(name).copied();
+        known.ok_or_else(|| unknown_node(nodes, key, name).about(link_name(link)))
     };
     let (mut parent, mut link_up) = (vec![0; nodes.len()], vec![ROOT; nodes.len()]);
     for (number, link) in (0..).zip(links) {
         let upper = find(link, "upper", &link.upper)?;
         let lower = find(link, "lower", &link.lower)? as usize;
         if link_up[lower] != ROOT {
-            return Err(FabricError::TwoParents {
-                node: link.lower.clone(),
-                first: nodes[parent[lower] as usize].name.clone(),
-                second: link.upper.clone(),
-            });
+            let first = &nodes[parent[lower] as usize].name;
+            let twice = Refusal::new(format!("is below both {first} and {}", link.upper));
+            let remedy = "a node of a tree has one link upwards";
+            return Err(twice.about(format!("node {}", link.lower)).remedy(remedy));
         }
         (parent[lower], link_up[lower]) = (upper, number);
     }
     let mut roots = nodes.iter().zip(&link_up).filter(|(_, link)| **link == ROOT).map(|(node, _)| node);
     match (roots.next(), roots.next()) {
-        (Some(first), Some(second)) => Err(FabricError::TwoRoots(first.name.clone(), second.name.clone())),
-        (None, _) => Err(FabricError::Cycle(nodes[0].name.clone())),
+        (Some(first), Some(second)) => {
+            let roots =
+                Refusal::new("both are roots").about(format!("nodes {} and {}", first.name, second.name));
+            Err(roots.remedy("link one below the other, as a fabric is one tree"))
+        }
+        (None, _) => Err(cycle(&nodes[0])),
         (Some(_), None) => Ok((parent, link_up)),
     }
 }
 
 /// Levels below the root; a node that never reaches it is on a cycle, or below one.
-fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Result<Vec<u32>, FabricError> {
+fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Result<Vec<u32>, Refusal> {
     const UNKNOWN: u32 = u32::MAX;
     let mut depth: Vec<u32> = link_up.iter().map(|link| if *link == ROOT { 0 } else { UNKNOWN }).collect();
     let mut way = Vec::new();
@@ -206,7 +202,7 @@ fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Resul
         let mut node = start;
         while depth[node] == UNKNOWN {
             if way.len() == nodes.len() {
-                return Err(FabricError::Cycle(nodes[node].name.clone()));
+                return Err(cycle(&nodes[node]));
             }
             way.push(node);
             node = parent[node] as usize;
@@ -215,8 +211,9 @@ fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Resul
         while let Some(passed) = way.pop() {
             level += 1;
             if level > LEVELS_MAX {
-                let node = nodes[passed].name.clone();
-                return Err(FabricError::TooDeep { node, level, most: LEVELS_MAX });
+                let deep = Refusal::new(format!("is {level} levels below the root"));
+                let remedy = format!("a fabric has at most {LEVELS_MAX}, as a tree has 256 buses");
+                return Err(deep.about(format!("node {}", nodes[passed].name)).remedy(remedy));
             }
             depth[passed] = level;
         }
@@ -224,17 +221,17 @@ fn depths(nodes: &[NodeParameters], parent: &[NodeId], link_up: &[u32]) -> Resul
     Ok(depth)
 }
 
-fn positive(item: &str, key: &'static str, value: f64) -> Result<(), FabricError> {
+fn positive(item: &str, key: &'static str, value: f64) -> Result<(), Refusal> {
     let positive = value.is_finite() && value > 0.0;
-    positive.then_some(()).ok_or_else(|| FabricError::NotPositive { item: item.to_owned(), key, value })
+    positive.then_some(()).ok_or_else(|| Refusal::of(key, value, "give a number above 0").about(item))
 }
 
-fn not_negative(item: &str, key: &'static str, value: f64) -> Result<(), FabricError> {
+fn not_negative(item: &str, key: &'static str, value: f64) -> Result<(), Refusal> {
     let fine = value.is_finite() && value >= 0.0;
-    fine.then_some(()).ok_or_else(|| FabricError::Negative { item: item.to_owned(), key, value })
+    fine.then_some(()).ok_or_else(|| Refusal::of(key, value, "give 0 or more").about(item))
 }
 
-fn check_node(node: &NodeParameters, mps_bytes: u32) -> Result<(), FabricError> {
+fn check_node(node: &NodeParameters, mps_bytes: u32) -> Result<(), Refusal> {
     let item = format!("node {}", node.name);
     not_negative(&item, "delay_ns", node.delay_ns)?;
     not_negative(&item, "turn_ns", node.turn_ns.unwrap_or(0.0))?;
@@ -242,7 +239,7 @@ fn check_node(node: &NodeParameters, mps_bytes: u32) -> Result<(), FabricError> 
     if let Some(rate) = node.turn_gbytes_per_s {
         positive(&item, "turn_gbytes_per_s", rate)?;
     }
-    let kind = |problem| FabricError::Kind { node: node.name.clone(), problem };
+    let kind = |remedy: &str| Refusal::default().about(&item).remedy(remedy);
     match (node.kind, &node.host, &node.device) {
         (NodeKind::Host, Some(host), None) => check_host(&item, host),
         (NodeKind::Device, None, Some(device)) => check_device(&item, node, device, mps_bytes),
@@ -253,7 +250,7 @@ fn check_node(node: &NodeParameters, mps_bytes: u32) -> Result<(), FabricError> 
     }
 }
 
-fn check_host(item: &str, host: &HostParameters) -> Result<(), FabricError> {
+fn check_host(item: &str, host: &HostParameters) -> Result<(), Refusal> {
     positive(item, "host.sockets", host.sockets.into())?;
     positive(item, "host.memory_bytes", host.memory_bytes as f64)?;
     not_negative(item, "host.other_socket_ns", host.other_socket_ns)?;
@@ -269,11 +266,12 @@ fn check_device(
     node: &NodeParameters,
     device: &DeviceParameters,
     mps_bytes: u32,
-) -> Result<(), FabricError> {
+) -> Result<(), Refusal> {
     let engine = &device.engine;
     if engine.completion_bytes > mps_bytes {
-        let (node, completion_bytes) = (node.name.clone(), engine.completion_bytes);
-        return Err(FabricError::CompletionBeyondMps { node, completion_bytes, mps_bytes });
+        let remedy = format!("give at most {mps_bytes}, the MPS");
+        let long = Refusal::of("engine.completion_bytes", engine.completion_bytes, remedy);
+        return Err(long.problem("it is one TLP").about(item));
     }
     not_negative(item, "engine.execution_ns", engine.execution_ns)?;
     positive(item, "engine.tags", engine.tags.into())?;
@@ -286,7 +284,7 @@ fn check_device(
     let mut seen = HashSet::new();
     for memory in &device.memories {
         if !seen.insert(&memory.name) {
-            return Err(FabricError::SameMemory { node: node.name.clone(), memory: memory.name.clone() });
+            return Err(same_name("unique on a device").about(format!("{item}: memory {}", memory.name)));
         }
         let item = format!("{item}: memory {}", memory.name);
         positive(&item, "size_bytes", memory.size_bytes as f64)?;
@@ -296,33 +294,51 @@ fn check_device(
         positive(&item, "bar_read_gbytes_per_s", memory.bar_read_gbytes_per_s)?;
         positive(&item, "bar_write_gbytes_per_s", memory.bar_write_gbytes_per_s)?;
         if !memory.alignment_bytes.is_power_of_two() || memory.alignment_bytes > ALIGNMENT_BYTES_MAX {
-            return Err(FabricError::Alignment { item, alignment_bytes: memory.alignment_bytes });
+            let remedy = "give a power of two of 1 to 64";
+            return Err(Refusal::of("alignment_bytes", memory.alignment_bytes, remedy).about(item));
         }
         check_bar(node, memory)?;
     }
     Ok(())
 }
 
-fn check_bar(node: &NodeParameters, memory: &MemoryParameters) -> Result<(), FabricError> {
+fn check_bar(node: &NodeParameters, memory: &MemoryParameters) -> Result<(), Refusal> {
     let Some(bar) = memory.bar else { return Ok(()) };
-    let (node, memory_name) = (node.name.clone(), memory.name.clone());
     if bar.size_bytes > memory.size_bytes {
-        return Err(FabricError::BarBeyondMemory {
-            node,
-            memory: memory_name,
-            bar_bytes: bar.size_bytes,
-            size_bytes: memory.size_bytes,
-        });
+        return Err(beyond_memory(&node.name, memory, bar));
     }
-    positive(&format!("node {node}: memory {memory_name}"), "bar.size_bytes", bar.size_bytes as f64)?;
+    let item = format!("node {}: memory {}", node.name, memory.name);
+    positive(&item, "bar.size_bytes", bar.size_bytes as f64)?;
     if bar.address.checked_add(bar.size_bytes).is_none() {
-        return Err(FabricError::BarBeyondAddresses { node, memory: memory_name, address: bar.address });
+        return Err(beyond_addresses(&node.name, &memory.name, bar.address));
     }
     Ok(())
 }
 
+fn cycle(node: &NodeParameters) -> Refusal {
+    let leads_back = Refusal::new("its links upwards lead back to itself");
+    leads_back.about(format!("node {}", node.name)).remedy("a fabric is a tree, without a cycle")
+}
+
+fn same_name(unique: &str) -> Refusal {
+    Refusal::new("there are two of this name").remedy(format!("names are {unique}"))
+}
+
+/// A window of addresses that is larger than what is behind it.
+pub(crate) fn beyond_memory(node: &str, memory: &MemoryParameters, bar: BarParameters) -> Refusal {
+    let (wide, room) = (bar.size_bytes, memory.size_bytes);
+    let larger = Refusal::new(format!("its BAR of {wide} bytes is larger than the memory of {room}"));
+    larger.about(format!("node {node}: memory {}", memory.name)).remedy("map at most what is there")
+}
+
+/// A window that ends beyond the address space.
+pub(crate) fn beyond_addresses(node: &str, memory: &str, address: u64) -> Refusal {
+    let beyond = Refusal::new(format!("its BAR at {address:#x} ends beyond 2^64"));
+    beyond.about(format!("node {node}: memory {memory}")).remedy("give a lower address")
+}
+
 /// All devices are mapped into one address space, so that any of them may be the target of any other.
-fn check_bars(nodes: &[NodeParameters]) -> Result<(), FabricError> {
+fn check_bars(nodes: &[NodeParameters]) -> Result<(), Refusal> {
     let mut bars: Vec<_> = nodes
         .iter()
         .filter_map(|node| node.device.as_ref().map(|device| (node, device)))
@@ -333,21 +349,20 @@ fn check_bars(nodes: &[NodeParameters]) -> Result<(), FabricError> {
     for pair in bars.windows(2) {
         let [(low, low_node, low_memory), (high, high_node, high_memory)] = pair else { continue };
         if high.address - low.address < low.size_bytes {
-            return Err(FabricError::OverlappingBars {
-                first: format!("{} {}", low_node.name, low_memory.name),
-                first_address: low.address,
-                second: format!("{} {}", high_node.name, high_memory.name),
-                second_address: high.address,
-            });
+            let (first, second) = (low.address, high.address);
+            let other = format!("{} {} at {first:#x}", low_node.name, low_memory.name);
+            let item = format!("BAR of {} {} at {second:#x}", high_node.name, high_memory.name);
+            let overlap = Refusal::new(format!("overlaps the BAR of {other}"));
+            return Err(overlap.about(item).remedy("move one of them"));
         }
     }
     Ok(())
 }
 
-fn capacities(links: &[LinkParameters], mps_bytes: u32) -> Result<Vec<f64>, FabricError> {
+fn capacities(links: &[LinkParameters], mps_bytes: u32) -> Result<Vec<f64>, Refusal> {
     let mut capacities = Vec::with_capacity(2 * links.len());
     for link in links {
-        let item = format!("link {}", link_name(link));
+        let item = link_name(link);
         let wire = wire_capacity(link, mps_bytes)?;
         let down = link.down_gbytes_per_s.unwrap_or(wire);
         let up = link.up_gbytes_per_s.unwrap_or(wire);
@@ -361,7 +376,7 @@ fn capacities(links: &[LinkParameters], mps_bytes: u32) -> Result<Vec<f64>, Fabr
 }
 
 /// Payload of full TLPs at the rate of the link; in flit mode the headers' share is the same to within a percent.
-fn wire_capacity(link: &LinkParameters, mps_bytes: u32) -> Result<f64, FabricError> {
+fn wire_capacity(link: &LinkParameters, mps_bytes: u32) -> Result<f64, Refusal> {
     let wire = LinkConfiguration::try_from(WireParameters {
         generation: link.generation,
         lanes: link.lanes,
@@ -372,7 +387,7 @@ fn wire_capacity(link: &LinkParameters, mps_bytes: u32) -> Result<f64, FabricErr
         ecrc: false,
         flit_mode: None,
     })
-    .map_err(|source| FabricError::Link { link: link_name(link), source })?;
+    .map_err(|wrong| wrong.about(link_name(link)))?;
     let byte_time = wire.byte_time();
     let bytes_per_ns = 1e3 * byte_time.denominator as f64 / byte_time.numerator as f64;
     Ok(bytes_per_ns * f64::from(mps_bytes) / (f64::from(mps_bytes) + TLP_OVERHEAD_BYTES))

@@ -36,7 +36,7 @@ impl Backend for Cpu {
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
-        self.open_here().map_err(|error| OpenError::Unavailable(error.to_string()))
+        self.open_here().map_err(|error| OpenError::Refused(error.into()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a host lacks, and what mends it.
 
+use pcie_refusal::Refusal;
 use thiserror::Error;
 
 /// Why a host cannot do what it is asked for.
@@ -96,4 +97,11 @@ pub enum HostError {
     /// Not a system that this is made for.
     #[error("the real host is there on Linux only: give --device sim")]
     NotLinux,
+}
+
+/// What a host lacks is the user's to mend.
+impl From<HostError> for Refusal {
+    fn from(error: HostError) -> Self {
+        Self::new(error)
+    }
 }

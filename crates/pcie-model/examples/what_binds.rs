@@ -2,10 +2,11 @@
 //!
 //!     cargo run -p pcie-model --example what_binds
 
-use pcie_model::{Limits, Model, ModelError};
+use pcie_model::{Limits, Model};
+use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, LinkConfiguration, LinkParameters};
 
-fn main() -> Result<(), ModelError> {
+fn main() -> Result<(), Refusal> {
     let link = LinkConfiguration::try_from(LinkParameters {
         generation: 3,
         lanes: 8,
@@ -29,6 +30,6 @@ fn main() -> Result<(), ModelError> {
 }
 
 #[test]
-fn it_runs() -> Result<(), ModelError> {
+fn it_runs() -> Result<(), Refusal> {
     main()
 }

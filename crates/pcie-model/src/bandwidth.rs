@@ -1,16 +1,17 @@
 //! Effective bandwidth of DMA transfers: equations (1) to (3) of the 2018 paper, less the misprint in (2), which adds the
 //! data to the read requests.
 
+use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, CompletionPolicy, SplitAt};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::ModelError;
+use crate::checks::unknown_to_sigcomm18;
 use crate::{Answer, Load, Model};
 
 /// The largest transfer that the model splits: 1 GiB.
 pub const MAX_TRANSFER_BYTES: u64 = 1 << 30;
-const SIZES: &str = "1 byte to 1 GiB";
+const SIZES: &str = "give 1 byte to 1 GiB";
 
 /// A transfer, and how the host answers where it is a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,18 +80,18 @@ impl Model {
     ///
     /// # Errors
     /// As [`Model::bandwidth_of`].
-    pub fn bandwidth(&self, size_bytes: u64, offset_bytes: u64) -> Result<Bandwidth, ModelError> {
+    pub fn bandwidth(&self, size_bytes: u64, offset_bytes: u64) -> Result<Bandwidth, Refusal> {
         self.bandwidth_of(Transfer { size_bytes, offset_bytes, completion_bytes: None })
     }
 
     /// Bandwidth of a transfer, made again and again.
     ///
     /// # Errors
-    /// [`ModelError`], naming the key: a number out of the range that [`Transfer`] gives.
-    pub fn bandwidth_of(&self, transfer: Transfer) -> Result<Bandwidth, ModelError> {
+    /// [`Refusal`], naming the key: a number out of the range that [`Transfer`] gives.
+    pub fn bandwidth_of(&self, transfer: Transfer) -> Result<Bandwidth, Refusal> {
         self.check_transfer(transfer)?;
         let Transfer { size_bytes, offset_bytes, completion_bytes } = transfer;
-        let bad_size = || out_of_range("size_bytes", size_bytes, SIZES);
+        let bad_size = || Refusal::of("size_bytes", size_bytes, SIZES);
         let policy = completion_bytes.map_or(CompletionPolicy::AsLargeAsMps, CompletionPolicy::Every);
         let read = |split_at| {
             Load::dma_read_split(&self.link, self.accounting, offset_bytes, size_bytes, split_at, policy)
@@ -124,21 +125,21 @@ impl Model {
         })
     }
 
-    fn check_transfer(&self, transfer: Transfer) -> Result<(), ModelError> {
+    fn check_transfer(&self, transfer: Transfer) -> Result<(), Refusal> {
         let Transfer { size_bytes, offset_bytes, completion_bytes } = transfer;
         if offset_bytes > 4095 {
-            return Err(out_of_range("offset_bytes", offset_bytes, "0 to 4095"));
+            return Err(Refusal::of("offset_bytes", offset_bytes, "give 0 to 4095"));
         }
         if offset_bytes != 0 && self.accounting == Accounting::Sigcomm18 {
-            return Err(ModelError::UnknownToSigcomm18 { key: "offset_bytes" });
+            return Err(unknown_to_sigcomm18("offset_bytes"));
         }
         if size_bytes == 0 || size_bytes > MAX_TRANSFER_BYTES {
-            return Err(out_of_range("size_bytes", size_bytes, SIZES));
+            return Err(Refusal::of("size_bytes", size_bytes, SIZES));
         }
         let allowed = self.link.rcb.bytes()..=self.link.mps.bytes();
         match completion_bytes {
             Some(bytes) if !bytes.is_power_of_two() || !allowed.contains(&bytes) => {
-                Err(out_of_range("completion_bytes", u64::from(bytes), "a power of two from RCB to MPS"))
+                Err(Refusal::of("completion_bytes", bytes, "give a power of two from RCB to MPS"))
             }
             _ => Ok(()),
         }
@@ -150,10 +151,6 @@ impl Model {
         let bytes_per_ns = self.accounting.saturated_tlp_gbps(&self.link, self.dllp_intervals()) / 8.0;
         (bytes_per_ns * round_trip_ns * read.read_requests / read.downstream_bytes).ceil() as u64
     }
-}
-
-fn out_of_range(key: &'static str, value: u64, remedy: &'static str) -> ModelError {
-    ModelError::OutOfRange { key, value: value as f64, remedy }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Ethernet line rates, to compare a device's rate with. Source: IEEE 802.3, clauses 3 and 4.4.2.
 
+use pcie_refusal::{Refusal, in_range};
 use pcie_wire::Accounting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::ModelError;
 
 /// Rates of Ethernet that can be asked for, in Gb/s.
 pub const LINE_RATES_GBPS: [f64; 11] = [1.0, 2.5, 5.0, 10.0, 25.0, 40.0, 50.0, 100.0, 200.0, 400.0, 800.0];
@@ -53,31 +52,22 @@ impl Ethernet {
     ///
     /// # Errors
     /// A frame that Ethernet does not have.
-    pub fn transferred_bytes(frame_bytes: u64) -> Result<u64, ModelError> {
-        if (MIN_FRAME_BYTES..=MAX_FRAME_BYTES).contains(&frame_bytes) {
-            Ok(frame_bytes - FCS_BYTES)
-        } else {
-            Err(ModelError::OutOfRange {
-                key: "frame_bytes",
-                value: frame_bytes as f64,
-                remedy: "an Ethernet frame with its FCS, 64 to 65535 bytes",
-            })
-        }
+    pub fn transferred_bytes(frame_bytes: u64) -> Result<u64, Refusal> {
+        let remedy = "give an Ethernet frame with its FCS, 64 to 65535 bytes";
+        in_range("frame_bytes", frame_bytes, MIN_FRAME_BYTES..=MAX_FRAME_BYTES, remedy)?;
+        Ok(frame_bytes - FCS_BYTES)
     }
 
     /// Check the rate.
     ///
     /// # Errors
     /// It is none of [`LINE_RATES_GBPS`].
-    pub fn check(&self) -> Result<(), ModelError> {
+    pub fn check(&self) -> Result<(), Refusal> {
         if LINE_RATES_GBPS.contains(&self.line_gbps) {
             Ok(())
         } else {
-            Err(ModelError::OutOfRange {
-                key: "line_gbps",
-                value: self.line_gbps,
-                remedy: "1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800",
-            })
+            let remedy = "give 1, 2.5, 5, 10, 25, 40, 50, 100, 200, 400 or 800";
+            Err(Refusal::of("line_gbps", self.line_gbps, remedy))
         }
     }
 

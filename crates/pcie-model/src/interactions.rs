@@ -1,9 +1,10 @@
 //! A device as data: what it and its driver do over PCIe for each packet.
 
+use pcie_refusal::{Refusal, in_range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ModelError;
+use crate::checks::no_steps;
 
 /// The largest step, in bytes, batches included.
 const MAX_STEP_BYTES: u64 = 1 << 20;
@@ -79,7 +80,7 @@ impl Queues {
         if received && packet_bytes > header_bytes { header_bytes } else { 0 }
     }
 
-    fn check(&self) -> Result<(), ModelError> {
+    fn check(&self) -> Result<(), Refusal> {
         for (key, value, low, high) in [
             ("queues.ring_descriptors", self.ring_descriptors, 1, 1 << 16),
             ("queues.descriptors_held", self.descriptors_held, 1, 1 << 16),
@@ -89,14 +90,7 @@ impl Queues {
             ("queues.transmit_fifo_bytes", self.transmit_fifo_bytes, 1 << 11, 1 << 26),
             ("queues.header_bytes", self.header_bytes, 0, 1 << 12),
         ] {
-            if !(low..=high).contains(&value) {
-                let value = f64::from(value);
-                return Err(ModelError::OutOfRange {
-                    key,
-                    value,
-                    remedy: "see the guide to NICs for its range",
-                });
-            }
+            in_range(key, value, low..=high, &format!("give {low} to {high}"))?;
         }
         Ok(())
     }
@@ -267,6 +261,10 @@ impl Step {
         self.moderation_ns.and_then(|moderation_ns| self.moderation_problem(moderation_ns))
     }
 
+    fn refused(&self, index: usize, remedy: &str) -> Refusal {
+        Refusal::new(&self.what).key(format!("step.{index}")).remedy(remedy)
+    }
+
     fn moderation_problem(&self, moderation_ns: u32) -> Option<&'static str> {
         if self.kind != Kind::Msi {
             return Some("moderation_ns is for interrupts: give it to a step of kind msi, or leave it out");
@@ -288,14 +286,14 @@ impl Interactions {
     /// Check what the types cannot say.
     ///
     /// # Errors
-    /// [`ModelError::Step`], naming the step, or [`ModelError::NoSteps`].
-    pub fn check(&self) -> Result<(), ModelError> {
+    /// Names the step, or says that there is none.
+    pub fn check(&self) -> Result<(), Refusal> {
         if self.steps.is_empty() {
-            return Err(ModelError::NoSteps);
+            return Err(no_steps());
         }
         for (index, step) in self.steps.iter().enumerate() {
             if let Some(problem) = step.problem() {
-                return Err(ModelError::Step { number: index + 1, what: step.what.clone(), problem });
+                return Err(step.refused(index, problem));
             }
         }
         self.queues.check()?;
@@ -305,13 +303,16 @@ impl Interactions {
                 if steps.is_empty() {
                     continue;
                 }
-                return Err(ModelError::PacketStays { path: path.name() });
+                let problem = format!("nothing moves the packet on the path {}", path.name());
+                let remedy = "give a step with bytes = \"packet\" that does (tx: dma-read or mmio-write, \
+                              rx: dma-write or mmio-read)";
+                return Err(Refusal::new(problem).key("step").remedy(remedy));
             };
             if let Some((index, step)) = steps[..packet].iter().find(|(_, step)| step.moderation_ns.is_some())
             {
                 let problem = "moderation_ns is for interrupts that tell of packets: put the step behind the one that \
                                moves the packet";
-                return Err(ModelError::Step { number: index + 1, what: step.what.clone(), problem });
+                return Err(step.refused(*index, problem));
             }
         }
         Ok(())

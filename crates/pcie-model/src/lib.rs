@@ -9,7 +9,7 @@
 
 mod bandwidth;
 mod bound;
-mod error;
+mod checks;
 mod ethernet;
 mod interactions;
 mod limits;
@@ -22,7 +22,6 @@ mod sizing;
 
 pub use bandwidth::{Bandwidth, LinkUse, MAX_TRANSFER_BYTES, Transfer};
 pub use bound::{Answer, Bound, Ceiling};
-pub use error::ModelError;
 pub use ethernet::{Ethernet, FCS_BYTES, InterpacketGap, LINE_RATES_GBPS};
 pub use interactions::{Actor, Interactions, Kind, Path, Queues, Step, StepBytes};
 pub use limits::Limits;

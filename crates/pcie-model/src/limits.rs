@@ -1,10 +1,10 @@
 //! What bounds a device besides the wire.
 
+use pcie_refusal::Refusal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ModelError;
-use crate::error::above_zero;
+use crate::checks::above_zero;
 
 /// Limits of a device and of the receiver at the other end. What is left out does not bind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub struct Limits {
 
 impl Limits {
     /// Check each number, and that those are together that mean something only together.
-    pub(crate) fn check(&self) -> Result<(), ModelError> {
+    pub(crate) fn check(&self) -> Result<(), Refusal> {
         for (key, count) in [
             ("tags", self.tags),
             ("dmas_in_flight", self.dmas_in_flight),
@@ -98,12 +98,18 @@ impl Limits {
             ),
         ] {
             if given.is_some() && time.is_none() {
-                return Err(ModelError::Needs { key, needed });
+                return Err(needs(key, needed));
             }
         }
         if self.walks_per_dma.is_some() && self.walk_interval_ns.is_none() {
-            return Err(ModelError::Needs { key: "walks_per_dma", needed: "walk_interval_ns" });
+            return Err(needs("walks_per_dma", "walk_interval_ns"));
         }
         Ok(())
     }
+}
+
+/// A number that means nothing without another.
+fn needs(key: &str, needed: &str) -> Refusal {
+    let refusal = Refusal::new(format!("needs {needed} beside it")).key(key).beside(needed);
+    refusal.remedy(format!("give {needed}, or leave {key} out"))
 }

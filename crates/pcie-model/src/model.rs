@@ -1,10 +1,12 @@
 //! The model: a link, how its bytes are accounted for, and what else bounds the device.
 
+use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, DllpIntervals, LinkConfiguration, LinkParameters, ReadCompletionBoundary};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Answer, Bound, Limits, Load, ModelError};
+use crate::checks::unknown_to_sigcomm18;
+use crate::{Answer, Bound, Limits, Load};
 
 /// Boundaries that no link has and the 2018 model takes. Its equations cut completions at MPS, whatever the RCB.
 const RCBS_OF_SIGCOMM18: [u32; 2] = [256, 512];
@@ -23,9 +25,9 @@ pub struct ModelParameters {
 }
 
 impl TryFrom<ModelParameters> for Model {
-    type Error = ModelError;
+    type Error = Refusal;
 
-    fn try_from(given: ModelParameters) -> Result<Self, ModelError> {
+    fn try_from(given: ModelParameters) -> Result<Self, Refusal> {
         let mut link = given.link;
         if given.accounting == Accounting::Sigcomm18 && RCBS_OF_SIGCOMM18.contains(&link.rcb_bytes) {
             link.rcb_bytes = ReadCompletionBoundary::Bytes64.bytes();
@@ -46,8 +48,8 @@ impl Model {
     /// Check that the limits make sense, and that the accounting knows what is asked of it.
     ///
     /// # Errors
-    /// [`ModelError`], naming the key.
-    pub fn new(link: LinkConfiguration, accounting: Accounting, limits: Limits) -> Result<Self, ModelError> {
+    /// [`Refusal`], naming the key.
+    pub fn new(link: LinkConfiguration, accounting: Accounting, limits: Limits) -> Result<Self, Refusal> {
         limits.check()?;
         if accounting == Accounting::Sigcomm18 {
             let flits_by_choice = link.flit_mode() && !link.generation.requires_flit_mode();
@@ -57,7 +59,7 @@ impl Model {
                 ("update_fc_interval_symbols", limits.update_fc_interval_symbols.is_some()),
             ] {
                 if given {
-                    return Err(ModelError::UnknownToSigcomm18 { key });
+                    return Err(unknown_to_sigcomm18(key));
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! The packet rate of a device whose interactions are known: section 3 of the 2018 paper.
 
+use pcie_refusal::Refusal;
 use pcie_wire::Accounting;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::checks::no_steps;
 use crate::interactions::{Interactions, Kind, Path, Step, StepBytes};
 use crate::moderation::settled_rate;
-use crate::{Answer, Ethernet, Load, Model, ModelError};
+use crate::{Answer, Ethernet, Load, Model};
 
 /// What a NIC reaches with frames of one size, and what the line asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -33,7 +35,7 @@ impl Model {
         device: &Interactions,
         ethernet: Ethernet,
         frame_bytes: u64,
-    ) -> Result<NicThroughput, ModelError> {
+    ) -> Result<NicThroughput, Refusal> {
         device.check()?;
         ethernet.check()?;
         let packet_bytes = Ethernet::transferred_bytes(frame_bytes)?;
@@ -42,7 +44,7 @@ impl Model {
         let bi = self.settled_answer(|rate| tx(rate) + rx(rate), packet_bytes);
         Ok(NicThroughput {
             frame_bytes,
-            bi: bi.ok_or(ModelError::NoSteps)?,
+            bi: bi.ok_or_else(no_steps)?,
             tx: self.settled_answer(tx, packet_bytes),
             rx: self.settled_answer(rx, packet_bytes),
             line_gbps: ethernet.data_gbps(frame_bytes, self.accounting),

@@ -20,6 +20,7 @@ mod profile;
 pub use crossing::{Crossing, Crossings};
 pub use layout::{BUFFER_BYTES, Layout, MAX_PAYLOAD_BYTES, WORD_BYTES};
 pub use loopback::Loopback;
+use pcie_refusal::Refusal;
 use pcie_wire::{Accounting, TlpKind};
 pub use profile::{
     Answers, Core, DescriptorPath, LoopbackTimes, MachineTimes, MessageProfile, StoreTimes, TransmitQueue,
@@ -27,7 +28,8 @@ pub use profile::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{Answer, Bound, Load, Model, ModelError};
+use crate::checks::no_steps;
+use crate::{Answer, Bound, Load, Model};
 
 /// A message of one size, sent in each of the three ways.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -83,7 +85,7 @@ impl Model {
         profile: &MessageProfile,
         payload_bytes: u64,
         flushes: u64,
-    ) -> Result<Messages, ModelError> {
+    ) -> Result<Messages, Refusal> {
         let ask = Question::new(self, profile, payload_bytes)?;
         let (descriptors, control_share) = ask.descriptors()?;
         let steps = ask.descriptor_steps();
@@ -130,7 +132,7 @@ struct Train {
 }
 
 impl<'a> Question<'a> {
-    fn new(model: &'a Model, profile: &'a MessageProfile, payload_bytes: u64) -> Result<Self, ModelError> {
+    fn new(model: &'a Model, profile: &'a MessageProfile, payload_bytes: u64) -> Result<Self, Refusal> {
         let layout = Layout::new(payload_bytes, profile.header_bytes)?;
         Ok(Self { model, profile, times: profile.machine_times()?, layout, payload_bytes })
     }
@@ -158,7 +160,7 @@ impl<'a> Question<'a> {
         train
     }
 
-    fn uncached(&self) -> Result<Sending, ModelError> {
+    fn uncached(&self) -> Result<Sending, Refusal> {
         let train = self.train((0..self.layout.stores()).map(|_| WORD_BYTES as u32));
         let latency_ns = train.last_ns.max(train.stream_ns / train.tlps);
         // Each store waits until the one before it has left.
@@ -166,7 +168,7 @@ impl<'a> Question<'a> {
         self.sending(&train, latency_ns, cpu_ns)
     }
 
-    fn write_combined(&self, flushes: u64) -> Result<Sending, ModelError> {
+    fn write_combined(&self, flushes: u64) -> Result<Sending, Refusal> {
         let train = self.train(self.layout.pieces(flushes)?);
         let interval_ns = train.stream_ns / train.tlps;
         let latency_ns =
@@ -180,7 +182,7 @@ impl<'a> Question<'a> {
         self.sending(&train, latency_ns, cpu_ns)
     }
 
-    fn sending(&self, train: &Train, latency_ns: f64, cpu_ns: f64) -> Result<Sending, ModelError> {
+    fn sending(&self, train: &Train, latency_ns: f64, cpu_ns: f64) -> Result<Sending, Refusal> {
         let core_ns = self.profile.core.fill_ns * self.layout.buffers as f64;
         let costs_ns = [
             (Bound::WireDownstream, self.wire_ns(train.bytes)),
@@ -194,12 +196,12 @@ impl<'a> Question<'a> {
             wire_efficiency: train.data_bytes / train.bytes,
             latency_ns,
             cpu_ns,
-            bandwidth: Answer::from_costs(costs_ns, self.payload_bytes).ok_or(ModelError::NoSteps)?,
+            bandwidth: Answer::from_costs(costs_ns, self.payload_bytes).ok_or_else(no_steps)?,
         })
     }
 
     /// Descriptor DMA, and the share of its bytes that are descriptors, write-backs and doorbells.
-    fn descriptors(&self) -> Result<(Sending, f64), ModelError> {
+    fn descriptors(&self) -> Result<(Sending, f64), Refusal> {
         let (link, accounting) = (&self.model.link, self.model.accounting);
         let path = &self.profile.descriptors;
         let batch = path.messages_per_doorbell;
@@ -230,7 +232,7 @@ impl<'a> Question<'a> {
             wire_efficiency: data_bytes / all.downstream_bytes,
             latency_ns,
             cpu_ns: path.cpu_ns,
-            bandwidth: Answer::from_costs(costs_ns, self.payload_bytes).ok_or(ModelError::NoSteps)?,
+            bandwidth: Answer::from_costs(costs_ns, self.payload_bytes).ok_or_else(no_steps)?,
         };
         Ok((sending, both_ways(&control) / both_ways(&all)))
     }
@@ -269,7 +271,7 @@ impl Model {
     ///
     /// # Errors
     /// The profile's link is none.
-    pub fn of_measured_link(profile: &MessageProfile) -> Result<Self, ModelError> {
+    pub fn of_measured_link(profile: &MessageProfile) -> Result<Self, Refusal> {
         Self::new(profile.measured_link()?, Accounting::Spec, crate::Limits::default())
     }
 }

@@ -1,11 +1,12 @@
 //! How much a device must keep in flight, and how fast it must work: sections 2 and 7 of the 2018 paper.
 
+use pcie_refusal::Refusal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::above_zero;
+use crate::Ethernet;
+use crate::checks::above_zero;
 use crate::interactions::{Interactions, Path};
-use crate::{Ethernet, ModelError};
 
 /// What a device needs in order to keep up with a full line in both directions.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -46,7 +47,7 @@ pub fn sizing(
     latency_ns: f64,
     device: Option<&Interactions>,
     clock_ghz: Option<f64>,
-) -> Result<Sizing, ModelError> {
+) -> Result<Sizing, Refusal> {
     ethernet.check()?;
     Ethernet::transferred_bytes(frame_bytes)?;
     above_zero("latency_ns", latency_ns)?;
@@ -117,9 +118,9 @@ mod tests {
     #[test]
     fn wrong_numbers_are_named() {
         let ethernet = Ethernet { line_gbps: 40.0, vlan: false, gap: InterpacketGap::Standard };
-        let message = |result: Result<Sizing, ModelError>| result.unwrap_err().to_string();
-        assert!(message(sizing(ethernet, 63, 900.0, None, None)).starts_with("frame_bytes: 63"));
-        assert!(message(sizing(ethernet, 128, 0.0, None, None)).starts_with("latency_ns: 0"));
+        let message = |result: Result<Sizing, Refusal>| result.unwrap_err().to_string();
+        assert!(message(sizing(ethernet, 63, 900.0, None, None)).starts_with("frame_bytes is 63"));
+        assert!(message(sizing(ethernet, 128, 0.0, None, None)).starts_with("latency_ns is 0"));
         assert!(
             message(sizing(Ethernet { line_gbps: 3.0, ..ethernet }, 128, 1.0, None, None)).contains("2.5")
         );

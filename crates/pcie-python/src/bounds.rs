@@ -3,7 +3,7 @@
 use pcie_workload::Test;
 use pyo3::prelude::*;
 
-use crate::error::{Refusal, Result};
+use crate::error::Result;
 use crate::json::{parse, text};
 use crate::system::machine;
 
@@ -14,7 +14,7 @@ fn test_bounds(system: &str, tests: &str) -> Result<String> {
     let machine = machine(system)?;
     let tests: Vec<Test> = parse("tests", tests)?;
     let bounds: std::result::Result<Vec<_>, _> = tests.iter().map(|test| machine.bounds(test)).collect();
-    text(&bounds.map_err(|error| Refusal::of(&format!("system: {error}")))?)
+    text(&bounds.map_err(|refusal| refusal.about("system"))?)
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -2,11 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pcie_fabric::runtime::{
-    Choice, Fifo, Policy, RoundRobin, Runtime, RuntimeError, ShortestFirst, Transfer, Waiting,
-};
+use pcie_fabric::runtime::{Choice, Fifo, Policy, RoundRobin, Runtime, ShortestFirst, Transfer, Waiting};
 use pcie_fabric::simulate::{Discipline, Phases, Primitive};
 use pcie_fabric::{BarParameters, NodeId, Topology};
+use pcie_refusal::Refusal;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -245,7 +244,7 @@ impl FabricRuntime {
 }
 
 impl FabricRuntime {
-    fn raised_or<T>(&self, result: std::result::Result<T, RuntimeError>) -> Result<T> {
+    fn raised_or<T>(&self, result: std::result::Result<T, Refusal>) -> Result<T> {
         match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(error) => Err(Error::Raised(error)),
             None => Ok(result?),

@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Refusal, Result, refused};
+use pcie_refusal::Refusal;
+
+use crate::error::{Result, refused};
 
 /// Reads JSON; `what` leads the message, where it has a name.
 pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> Result<T> {
@@ -11,9 +13,8 @@ pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> Result<T> {
     let value: serde_json::Value =
         serde_json::from_str(json).map_err(|error| refused(format!("{what}: {error}")))?;
     serde_path_to_error::deserialize(value).map_err(|error| {
-        let place =
-            if what.is_empty() { error.path().to_string() } else { format!("{what}: {}", error.path()) };
-        Refusal::of(&format!("{place}: {}", error.inner())).key(error.path().to_string()).into()
+        let refusal = Refusal::new(error.inner()).key(error.path().to_string());
+        if what.is_empty() { refusal.into() } else { refusal.about(what).into() }
     })
 }
 

@@ -1,7 +1,8 @@
 //! `pcie-model` for Python: questions come in as JSON, answers go out as JSON.
 
 use pcie_model::pio::MessageProfile;
-use pcie_model::{Ethernet, Interactions, Model, ModelError, ModelParameters, Transfer, sizing};
+use pcie_model::{Ethernet, Interactions, Model, ModelParameters, Transfer, sizing};
+use pcie_refusal::Refusal;
 use pyo3::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -153,6 +154,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model_sizing, module)?)
 }
 
-fn write<T: Serialize>(rows: impl Iterator<Item = std::result::Result<T, ModelError>>) -> Result<String> {
+fn write<T: Serialize>(rows: impl Iterator<Item = std::result::Result<T, Refusal>>) -> Result<String> {
     text(&rows.collect::<std::result::Result<Vec<_>, _>>()?)
 }

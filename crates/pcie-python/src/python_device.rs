@@ -8,6 +8,7 @@ use pcie_bench::{
     Backend, BandwidthSlice, Bench, Condition, Device, DeviceError, DeviceFacts, Host, HostFacts,
     LatencySlice, OpenError, Remarks, Start,
 };
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use pcie_workload::Test;
 use pyo3::buffer::PyBuffer;
@@ -71,7 +72,7 @@ impl Backend for PythonBackend {
             let bench = self.adapter.call_method0(py, "open").map_err(|error| {
                 let told = error.value(py).to_string();
                 match error.is_instance_of::<UnavailableError>(py) {
-                    true => OpenError::Unavailable(told),
+                    true => Refusal::new(told).into(),
                     false => OpenError::Failed(named(py, &error)),
                 }
             })?;

@@ -8,7 +8,7 @@ use pcie_store::{Contents, Damage, Manifest, Stop, Store, TestRecord};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Refusal, Result};
+use crate::error::{Error, Result, refused};
 use crate::json::text;
 use crate::progress::Watched;
 
@@ -36,7 +36,7 @@ impl StoreWriter {
     #[pyo3(signature = (path, manifest, *, overwrite = false))]
     fn create(path: PathBuf, manifest: &str, overwrite: bool) -> Result<Self> {
         let entries = serde_json::from_str(manifest)
-            .map_err(|error| Refusal::of(&format!("manifest: {error}: it must be a JSON object")))?;
+            .map_err(|error| refused(format!("manifest: {error}: it must be a JSON object")))?;
         let store = Manifest::from_entries(entries)
             .and_then(|manifest| Store::create_beside(path, &manifest, overwrite))?;
         Ok(Self { store: Mutex::new(Some(store)) })
@@ -45,7 +45,7 @@ impl StoreWriter {
     /// Appends a test, as the JSON of a test record.
     fn write_test(&self, record: &str) -> Result<()> {
         let record: TestRecord =
-            serde_json::from_str(record).map_err(|error| Refusal::of(&format!("test record: {error}")))?;
+            serde_json::from_str(record).map_err(|error| refused(format!("test record: {error}")))?;
         self.with(|store| store.write_test(&record))
     }
 

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pcie_bench::{Messages, Options};
-use pcie_vfio::{NoAddress, Pio, Purpose, Refusal as Refused, Tree};
+use pcie_vfio::{Pio, Purpose, Tree};
 use pyo3::prelude::*;
 
 use crate::backend::address;
-use crate::error::{Error, Result, refused};
+use crate::error::Result;
 use crate::json::{parse, text};
 use crate::run::carry_out;
 
@@ -18,19 +18,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(release_device, module)?)?;
     module.add_function(wrap_pyfunction!(device_origin, module)?)?;
     module.add_function(wrap_pyfunction!(run_stores, module)?)
-}
-
-/// What stands in the way of a device is the user's to mend.
-impl From<Refused> for Error {
-    fn from(refusal: Refused) -> Self {
-        refused(refusal)
-    }
-}
-
-impl From<NoAddress> for Error {
-    fn from(error: NoAddress) -> Self {
-        refused(error)
-    }
 }
 
 /// The devices that back ends could measure, as JSON; `root` is where `sys`, `proc`, `dev` and `etc` are.

@@ -3,6 +3,7 @@
 use crate::bench::bench;
 use crate::process::{Process, ProcessError, built_program};
 use pcie_bench::{Backend, Bench, OpenError};
+use pcie_refusal::Refusal;
 use pcie_sim::Machine;
 use pcie_store::Origin;
 use std::path::PathBuf;
@@ -42,9 +43,7 @@ impl Backend for Rtl {
 
     fn open(&self) -> Result<Bench, OpenError> {
         let process = Process::start(&self.program).map_err(|error| match error {
-            ProcessError::Start { .. } | ProcessError::NotOurs { .. } => {
-                OpenError::Unavailable(error.to_string())
-            }
+            ProcessError::Start { .. } | ProcessError::NotOurs { .. } => Refusal::new(error).into(),
             error => OpenError::Failed(error.to_string()),
         })?;
         Ok(bench(Arc::clone(&self.machine), process, self.program.clone()))

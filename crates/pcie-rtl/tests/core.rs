@@ -260,7 +260,8 @@ fn what_the_core_lacks_is_refused_with_its_limit() {
 fn a_core_that_is_not_built_or_is_something_else_is_said_with_the_remedy() {
     for program in ["/nowhere/pcielab-rtl", "/bin/true"] {
         match Rtl::new(machine("snb"), Some(PathBuf::from(program))).open() {
-            Err(OpenError::Unavailable(message)) => {
+            Err(OpenError::Refused(refusal)) => {
+                let message = refusal.to_string();
                 assert!(message.contains(program) && message.contains("make rtl"), "{message}");
             }
             other => panic!("{program}: {:?}", other.err()),
@@ -299,7 +300,8 @@ fn a_core_that_does_not_answer_is_ended_and_lost() {
 fn a_core_of_another_version_is_refused_with_the_remedy() {
     let directory = tempfile::tempdir().unwrap();
     match Rtl::new(machine("snb"), Some(mute(directory.path(), 99))).open() {
-        Err(OpenError::Unavailable(message)) => {
+        Err(OpenError::Refused(refusal)) => {
+            let message = refusal.to_string();
             assert!(message.contains("version 99") && message.contains("make rtl"), "{message}");
         }
         other => panic!("{:?}", other.err()),

@@ -1,34 +1,9 @@
 //! What a schema allows, compiled once, and the values that do not fit it.
 
+use pcie_refusal::Refusal;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use thiserror::Error;
-
-/// A value that a type's schema does not allow.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{key} is {value}: {remedy}")]
-pub struct Unfit {
-    /// The key, dotted; empty for the whole.
-    pub key: String,
-    /// The value, as JSON; `missing` for a key that is not there.
-    pub value: String,
-    /// What would be right.
-    pub remedy: String,
-}
-
-impl Unfit {
-    /// Of a value by its key.
-    pub fn new(key: &str, value: impl std::fmt::Display, remedy: impl Into<String>) -> Self {
-        Self { key: key.to_owned(), value: value.to_string(), remedy: remedy.into() }
-    }
-
-    /// The same with its key seen from a table that holds this one.
-    #[must_use]
-    pub fn below(self, table: &str) -> Self {
-        Self { key: format!("{table}.{}", self.key), ..self }
-    }
-}
 
 /// What values of a type may be.
 #[derive(Clone, Debug)]
@@ -80,18 +55,15 @@ impl Shape {
 
     /// # Errors
     /// The first value that does not fit, keys in the order of the type.
-    pub fn check<T: Serialize>(&self, value: &T) -> Result<(), Unfit> {
-        let written = serde_json::to_value(value).map_err(|error| Unfit {
-            key: String::new(),
-            value: "no JSON".to_owned(),
-            remedy: error.to_string(),
-        })?;
+    pub fn check<T: Serialize>(&self, value: &T) -> Result<(), Refusal> {
+        let written =
+            serde_json::to_value(value).map_err(|error| Refusal::new("no JSON").remedy(error.to_string()))?;
         self.check_json(&written)
     }
 
     /// # Errors
     /// The same of a value that is JSON.
-    pub fn check_json(&self, value: &Value) -> Result<(), Unfit> {
+    pub fn check_json(&self, value: &Value) -> Result<(), Refusal> {
         self.fits(value, &mut Vec::new())
     }
 
@@ -173,7 +145,7 @@ impl Shape {
         )
     }
 
-    fn fits(&self, value: &Value, path: &mut Vec<String>) -> Result<(), Unfit> {
+    fn fits(&self, value: &Value, path: &mut Vec<String>) -> Result<(), Refusal> {
         let fits = match (&self.0, value) {
             (Kind::Table(keys), Value::Object(table)) => return fits_table(keys, table, path),
             (Kind::List(items, least, most), Value::Array(list)) => {
@@ -262,7 +234,7 @@ fn fits_table(
     keys: &[(String, Shape, bool)],
     table: &Map<String, Value>,
     path: &mut Vec<String>,
-) -> Result<(), Unfit> {
+) -> Result<(), Refusal> {
     if let Some(unknown) = table.keys().find(|key| !keys.iter().any(|(known, ..)| known == *key)) {
         return below(path, unknown, |path| {
             Err(unfit(path, "unknown".to_owned(), "leave it out".to_owned()))
@@ -281,16 +253,19 @@ fn fits_table(
 fn below(
     path: &mut Vec<String>,
     step: &str,
-    check: impl FnOnce(&mut Vec<String>) -> Result<(), Unfit>,
-) -> Result<(), Unfit> {
+    check: impl FnOnce(&mut Vec<String>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
     path.push(step.to_owned());
     check(path)?;
     path.pop();
     Ok(())
 }
 
-fn unfit(path: &[String], value: String, remedy: String) -> Unfit {
-    Unfit { key: path.join("."), value, remedy }
+fn unfit(path: &[String], value: String, remedy: String) -> Refusal {
+    if path.is_empty() {
+        return Refusal::new(value).remedy(remedy);
+    }
+    Refusal::of(path.join("."), value, remedy)
 }
 
 fn within(length: usize, least: Option<u64>, most: Option<u64>) -> bool {

@@ -12,7 +12,8 @@ mod sampled;
 use crate::machine::Machine;
 use crate::profile::Credits;
 use cost::Cost;
-use pcie_model::{Answer, Bound, Limits, Model, ModelError};
+use pcie_model::{Answer, Bound, Limits, Model};
+use pcie_refusal::Refusal;
 use pcie_wire::Accounting;
 use pcie_workload::{Operation, Test};
 use schemars::JsonSchema;
@@ -36,7 +37,7 @@ impl Machine {
     ///
     /// # Errors
     /// The profile has a number that is no limit.
-    pub fn bounds(&self, test: &Test) -> Result<Option<TestBounds>, ModelError> {
+    pub fn bounds(&self, test: &Test) -> Result<Option<TestBounds>, Refusal> {
         if test.operation.is_latency() || test.validate().is_err() || self.supports(test).is_err() {
             return Ok(None);
         }

@@ -25,4 +25,4 @@ pub use bounds::TestBounds;
 pub use cache::history::{State, TestKey};
 pub use latency::{LatencyRun, Sample};
 pub use machine::root_port::{Answer, RootPort};
-pub use machine::{Machine, SystemError, Unsupported};
+pub use machine::{Machine, Unsupported};

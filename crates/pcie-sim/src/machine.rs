@@ -5,7 +5,7 @@ mod error;
 pub(crate) mod root_port;
 mod shape;
 
-pub use error::{SystemError, Unsupported};
+pub use error::Unsupported;
 
 use crate::cache::history::{State, TestKey};
 use crate::cache::last_level::Caches;
@@ -13,6 +13,7 @@ use crate::cache::lines::Lines;
 use crate::link::asked_for::AskedFor;
 use crate::profile::{IommuMode, Ruled as _, System};
 use crate::root_complex::cuts::Cuts;
+use pcie_refusal::Refusal;
 use pcie_time::TickLength;
 use pcie_wire::{LinkConfiguration, LinkParameters, Piece, SplitAt, TlpKind};
 use pcie_workload::{AddressList, Operation, Path, Test};
@@ -38,12 +39,12 @@ impl Machine {
     ///
     /// # Errors
     /// Names the first key whose value cannot be simulated.
-    pub fn new(system: System) -> Result<Self, SystemError> {
+    pub fn new(system: System) -> Result<Self, Refusal> {
         Self::with_lines(system, Arc::default())
     }
 
     /// With lines of the same shape, which another machine may have numbered already.
-    fn with_lines(system: System, lines: Arc<OnceLock<Lines>>) -> Result<Self, SystemError> {
+    fn with_lines(system: System, lines: Arc<OnceLock<Lines>>) -> Result<Self, Refusal> {
         let (narrow, wide) = checked_links(&system)?;
         let timer = system.device.timer;
         let tick = TickLength { numerator_ns: timer.numerator_ns, denominator: timer.denominator };
@@ -55,7 +56,7 @@ impl Machine {
     ///
     /// # Errors
     /// Names the first key whose value cannot be simulated.
-    pub fn check(system: &System) -> Result<(), SystemError> {
+    pub fn check(system: &System) -> Result<(), Refusal> {
         checked_links(system).map(drop)
     }
 
@@ -215,8 +216,9 @@ impl Machine {
 }
 
 /// The link of a system that can be simulated, with addresses of 32 bits and of 64.
-fn checked_links(system: &System) -> Result<(LinkConfiguration, LinkConfiguration), SystemError> {
-    system.check().map_err(|unfit| SystemError::Value { system: system.name.clone(), unfit })?;
+fn checked_links(system: &System) -> Result<(LinkConfiguration, LinkConfiguration), Refusal> {
+    let of_system = |wrong: Refusal| wrong.about(format!("system {}", system.name));
+    system.check().map_err(of_system)?;
     let link = |address_bits| {
         LinkConfiguration::try_from(LinkParameters {
             generation: system.link.generation,
@@ -228,7 +230,7 @@ fn checked_links(system: &System) -> Result<(LinkConfiguration, LinkConfiguratio
             ecrc: system.link.ecrc,
             flit_mode: Some(system.link.flit),
         })
-        .map_err(|error| SystemError::Link { system: system.name.clone(), error })
+        .map_err(|wrong| of_system(wrong.below("link")))
     };
     Ok((link(32)?, link(64)?))
 }

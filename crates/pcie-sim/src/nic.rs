@@ -11,7 +11,6 @@
 
 mod bounds;
 mod bus;
-mod error;
 mod happening;
 mod layout;
 mod moderation;
@@ -19,7 +18,6 @@ mod outcome;
 mod path;
 
 pub use bounds::LinkBound;
-pub use error::NicError;
 pub use outcome::{NicBound, NicOutcome, StepOutcome};
 
 use crate::cache::history::TestKey;
@@ -31,6 +29,7 @@ use moderation::Moderation;
 use outcome::Measured;
 use path::{Progress, Shape};
 use pcie_model::{Ethernet, Interactions, Kind, Path};
+use pcie_refusal::{Refusal, Unfinished};
 use pcie_time::Picoseconds;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -110,7 +109,7 @@ impl<'a> NicRun<'a> {
         nic: &'a Interactions,
         traffic: Traffic,
         key: TestKey,
-    ) -> Result<Self, NicError> {
+    ) -> Result<Self, Refusal> {
         nic.check()?;
         traffic.ethernet.check()?;
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
@@ -125,8 +124,7 @@ impl<'a> NicRun<'a> {
         let mut paths = [None, None];
         for (place, (path, wanted)) in PATHS.into_iter().zip(wanted).enumerate() {
             if wanted {
-                let name = if path == Path::Tx { "tx" } else { "rx" };
-                paths[place] = Some(Progress::new(nic, path).ok_or(NicError::OneWay(name))?);
+                paths[place] = Some(Progress::new(nic, path).ok_or_else(|| one_way(path))?);
             }
         }
         let interval = Picoseconds::from_ns(traffic.ethernet.interval_ns(traffic.frame_bytes));
@@ -153,7 +151,7 @@ impl<'a> NicRun<'a> {
     ///
     /// # Errors
     /// Nothing can go on, or it was to stop.
-    pub fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<NicOutcome, NicError> {
+    pub fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<NicOutcome, Unfinished> {
         if self.paths[RX].is_some() {
             self.bus.wake_at(self.interval, Timer::Arrived);
         }
@@ -162,7 +160,7 @@ impl<'a> NicRun<'a> {
         let last = first + u64::from(self.traffic.packets);
         let mut happenings = 0u32;
         while self.finished() < last {
-            let happening = self.bus.next().ok_or(NicError::Stuck)?;
+            let happening = self.bus.next().ok_or_else(stuck)?;
             self.handle(happening);
             self.go_on();
             if !self.measured.is_counting() && self.finished() >= first {
@@ -171,11 +169,11 @@ impl<'a> NicRun<'a> {
             happenings += 1;
             if happenings.is_multiple_of(BETWEEN_LOOKS) {
                 if stopped() {
-                    return Err(NicError::Stopped);
+                    return Err(Unfinished::Stopped);
                 }
                 // Packets may come from the line and be dropped for ever.
                 if self.measured.dropped_in_a_row() > self.dropped_for_ever() {
-                    return Err(NicError::Stuck);
+                    return Err(stuck().into());
                 }
             }
         }
@@ -385,23 +383,33 @@ impl<'a> NicRun<'a> {
 }
 
 /// Whether queues and buffers are large enough.
-fn check_queues(nic: &Interactions, frame: u64, packet_bytes: u64) -> Result<(), NicError> {
+fn check_queues(nic: &Interactions, frame: u64, packet_bytes: u64) -> Result<(), Refusal> {
     let queues = &nic.queues;
     if packet_bytes > u64::from(queues.buffer_bytes) {
-        return Err(NicError::Packet { buffer: queues.buffer_bytes, frame, needed: packet_bytes });
+        let remedy = format!("frames of {frame} B need {packet_bytes} or more");
+        return Err(Refusal::of("queues.buffer_bytes", queues.buffer_bytes, remedy));
     }
     for step in &nic.steps {
         let batch = u64::from(step.group_packets());
         if u64::from(queues.ring_descriptors) < 2 * batch {
-            let (ring, step) = (queues.ring_descriptors, step.what.clone());
-            return Err(NicError::Ring { ring, step, needed: 2 * batch });
+            let remedy = format!("step {} needs {} or more, two of its batches", step.what, 2 * batch);
+            return Err(Refusal::of("queues.ring_descriptors", queues.ring_descriptors, remedy));
         }
         if step.kind == Kind::DmaRead && u64::from(queues.descriptors_held) < batch {
-            let (held, step) = (queues.descriptors_held, step.what.clone());
-            return Err(NicError::Held { held, step, needed: batch });
+            let remedy = format!("step {} fetches {batch} at once: give {batch} or more", step.what);
+            return Err(Refusal::of("queues.descriptors_held", queues.descriptors_held, remedy));
         }
     }
     Ok(())
+}
+
+fn one_way(path: Path) -> Refusal {
+    let name = if path == Path::Tx { "tx" } else { "rx" };
+    Refusal::new(format!("the NIC has no steps for {name}")).remedy("choose the direction that it has")
+}
+
+fn stuck() -> Refusal {
+    Refusal::new("nothing can go on").remedy("the steps wait for each other")
 }
 
 #[cfg(test)]

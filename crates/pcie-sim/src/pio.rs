@@ -30,12 +30,11 @@ pub use plan::{
 };
 pub use stores::StoresRun;
 
-use crate::machine::{Machine, SystemError};
-use pcie_model::ModelError;
+use crate::machine::Machine;
 use pcie_model::pio::{MachineTimes, MessageProfile};
+use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
 use pcie_wire::{LinkConfiguration, LinkParameters, Piece, TlpKind};
-use thiserror::Error;
 
 /// Events between two looks at whether to stop.
 const EVENTS_BETWEEN_LOOKS: u32 = 1024;
@@ -50,32 +49,6 @@ fn happens_unless(stopped: &mut dyn FnMut() -> bool, mut next_event: impl FnMut(
         }
     }
     false
-}
-
-/// Why messages cannot be simulated.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum MessageSystemError {
-    /// The profile of messages is wrong.
-    #[error("profile {profile}: {error}")]
-    Profile {
-        /// Name of the profile.
-        profile: String,
-        /// What is wrong with it.
-        error: ModelError,
-    },
-    /// The system is wrong.
-    #[error(transparent)]
-    System(#[from] SystemError),
-    /// The message and its descriptors do not fit the host buffer.
-    #[error("system {system}: chunk_bytes is {bytes}: messages need {needed} or more")]
-    Buffer {
-        /// Name of the system.
-        system: String,
-        /// Bytes of its host buffer.
-        bytes: u64,
-        /// Bytes that messages need.
-        needed: u64,
-    },
 }
 
 /// Cores, a device, and the system between them, ready to be simulated.
@@ -95,22 +68,20 @@ impl MessageMachine {
     ///
     /// # Errors
     /// Names the key that is wrong.
-    pub fn new(machine: Machine, profile: MessageProfile) -> Result<Self, MessageSystemError> {
-        let wrong = |error| MessageSystemError::Profile { profile: profile.name.clone(), error };
+    pub fn new(machine: Machine, profile: MessageProfile) -> Result<Self, Refusal> {
+        let wrong = |refusal: Refusal| refusal.about(format!("profile {}", profile.name));
         let times = profile.machine_times().map_err(wrong)?;
         let parameters = LinkParameters {
             address_bits: profile.link.address_bits,
             ecrc: false,
             ..LinkParameters::from(*machine.link())
         };
-        let link = LinkConfiguration::try_from(parameters).map_err(|error| wrong(error.into()))?;
+        let link = LinkConfiguration::try_from(parameters).map_err(wrong)?;
         let system = machine.system();
         if system.chunk_bytes < HOST_BYTES {
-            return Err(MessageSystemError::Buffer {
-                system: system.name.clone(),
-                bytes: system.chunk_bytes,
-                needed: HOST_BYTES,
-            });
+            let remedy = format!("messages need {HOST_BYTES} or more");
+            let small = Refusal::of("chunk_bytes", system.chunk_bytes, remedy);
+            return Err(small.about(format!("system {}", system.name)));
         }
         Ok(Self { machine, profile, times, link })
     }

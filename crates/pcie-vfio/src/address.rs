@@ -1,9 +1,9 @@
 //! Where a PCI function is: `0000:3b:00.0`.
 
+use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use thiserror::Error;
 
 /// Domain, bus, device and function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -14,11 +14,6 @@ pub struct Address {
     device: u8,
     function: u8,
 }
-
-/// A text that is no address.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}: is no PCI address: give one such as 0000:3b:00.0, as `pcielab devices list` shows them")]
-pub struct NoAddress(pub String);
 
 impl Address {
     /// How far another one is, for people who mistyped it: the same place in fewer parts is further.
@@ -32,10 +27,10 @@ impl Address {
 }
 
 impl FromStr for Address {
-    type Err = NoAddress;
+    type Err = Refusal;
 
     /// With the domain or without it.
-    fn from_str(text: &str) -> Result<Self, NoAddress> {
+    fn from_str(text: &str) -> Result<Self, Refusal> {
         let hex = |part: &str, digits: usize| {
             let plain = part.bytes().all(|byte| byte.is_ascii_hexdigit());
             (plain && (1..=digits).contains(&part.len()))
@@ -53,7 +48,10 @@ impl FromStr for Address {
                 function: u8::try_from(hex(function, 1)?).ok().filter(|function| *function < 8)?,
             })
         };
-        parsed().ok_or_else(|| NoAddress(text.to_owned()))
+        parsed().ok_or_else(|| {
+            let remedy = "give one such as 0000:3b:00.0, as `pcielab devices list` shows them";
+            Refusal::new("is no PCI address").about(text).remedy(remedy)
+        })
     }
 }
 
@@ -65,9 +63,9 @@ impl fmt::Display for Address {
 }
 
 impl TryFrom<String> for Address {
-    type Error = NoAddress;
+    type Error = Refusal;
 
-    fn try_from(text: String) -> Result<Self, NoAddress> {
+    fn try_from(text: String) -> Result<Self, Refusal> {
         text.parse()
     }
 }

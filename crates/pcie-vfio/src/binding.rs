@@ -5,9 +5,10 @@
 
 use crate::address::Address;
 use crate::notes::{self, Note};
+use crate::obstacle;
 use crate::purpose::Purpose;
-use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, text};
+use pcie_refusal::Refusal;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -44,8 +45,8 @@ pub fn release(tree: &Tree, address: Address) -> Result<(), Refusal> {
         (Some(_), _) => return notes::remove(tree, address),
     };
     let Some(note) = ours else { return Err(not_ours(tree, &function)) };
-    if let Some((use_, remedy)) = tree.use_below(&function) {
-        return Err(Refusal::InUse { address, use_, remedy });
+    if let Some(found) = tree.use_below(&function) {
+        return Err(obstacle::in_use(address, found));
     }
     let write = |path: &Path, text: &str| write(address, "release", path, text);
     if function.driver.is_some() {
@@ -81,7 +82,7 @@ fn not_ours(tree: &Tree, function: &Function) -> Refusal {
         format!("`echo | sudo tee {folder}/driver_override`, {unbind}`echo {address} | sudo tee {probe}`");
     let driver =
         function.driver.as_ref().map_or("no driver has it".to_owned(), |driver| format!("{driver} has it"));
-    Refusal::NotOurs { address, driver, remedy }
+    obstacle::not_ours(address, &driver, &remedy)
 }
 
 fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<(), Refusal> {
@@ -89,7 +90,7 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
     let group = tree.check_group(function)?;
     if function.driver.as_deref() != Some("vfio-pci") {
         if !tree.path("sys/bus/pci/drivers/vfio-pci").exists() {
-            return Err(Refusal::NoDriver(address));
+            return Err(obstacle::no_driver(address));
         }
         let note = Note::of(tree, function, Purpose::Vfio);
         noted(tree, function, &note, || {
@@ -98,10 +99,10 @@ fn bind_to_vfio(tree: &Tree, function: &Function, owner: Option<u32>) -> Result<
             write(address, "bind", &tree.path("sys/bus/pci/drivers_probe"), &address.to_string())?;
             match tree.function(address)?.driver.as_deref() {
                 Some("vfio-pci") => Ok(()),
-                _ => Err(Refusal::Kernel {
-                    what: format!("{address}: giving it to vfio-pci"),
-                    reason: "the driver did not take it: see dmesg".into(),
-                }),
+                _ => Err(obstacle::kernel(
+                    format!("{address}: giving it to vfio-pci"),
+                    "the driver did not take it: see dmesg",
+                )),
             }
         })?;
     }
@@ -185,7 +186,7 @@ fn check_idle(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     let path = tree.path(&format!("dev/vfio/{group}"));
     match fs::OpenOptions::new().read(true).write(true).open(&path) {
         Err(error) if error.kind() == ErrorKind::ResourceBusy => {
-            Err(Refusal::Busy { address: function.address, path: path.display().to_string(), seconds: 0 })
+            Err(obstacle::busy(function.address, &path, 0))
         }
         _ => Ok(()),
     }
@@ -202,14 +203,13 @@ fn chown(address: Address, what: &'static str, path: &Path, owner: u32) -> Resul
 
 #[cfg(not(unix))]
 fn chown(_address: Address, _what: &'static str, _path: &Path, _owner: u32) -> Result<(), Refusal> {
-    Err(Refusal::NotLinux)
+    Err(obstacle::not_linux())
 }
 
 fn refused(address: Address, what: &'static str, path: &Path, error: &std::io::Error) -> Refusal {
-    let path = path.display().to_string();
     match error.kind() {
-        ErrorKind::PermissionDenied => Refusal::NotRoot { address, path, what },
-        _ => Refusal::Kernel { what: path, reason: error.to_string() },
+        ErrorKind::PermissionDenied => obstacle::not_root(address, path, what),
+        _ => obstacle::kernel(path.display().to_string(), error),
     }
 }
 
@@ -219,5 +219,5 @@ fn user_number(tree: &Tree, name: &str) -> Result<u32, Refusal> {
         let mut words = line.split(':');
         (words.next() == Some(name)).then(|| words.nth(1)?.parse().ok()).flatten()
     };
-    users.lines().find_map(number).ok_or_else(|| Refusal::NoSuchUser(name.to_owned()))
+    users.lines().find_map(number).ok_or_else(|| obstacle::no_such_user(name))
 }

@@ -4,8 +4,8 @@
 use crate::address::Address;
 use crate::options::{VfioHostOptions, described};
 use crate::origin::origin;
-use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 

@@ -16,9 +16,10 @@ mod plan;
 
 use crate::address::Address;
 use crate::chosen::Chosen;
+use crate::obstacle;
 use crate::options::VfioHostOptions;
-use crate::refusal::Refusal;
 use pcie_bench::{Backend, Bench, OpenError};
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 
@@ -43,7 +44,7 @@ impl E1000e {
              list` shows what can be measured",
             function.vendor_id, function.device_id
         );
-        Err(Refusal::Device { address, reason })
+        Err(obstacle::device(address, reason))
     }
 
     #[cfg(target_os = "linux")]
@@ -53,7 +54,7 @@ impl E1000e {
 
     #[cfg(not(target_os = "linux"))]
     fn open_here(&self) -> Result<Bench, Refusal> {
-        Err(Refusal::NotLinux)
+        Err(obstacle::not_linux())
     }
 }
 
@@ -71,6 +72,6 @@ impl Backend for E1000e {
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
-        self.open_here().map_err(|refusal| OpenError::Unavailable(refusal.to_string()))
+        Ok(self.open_here()?)
     }
 }

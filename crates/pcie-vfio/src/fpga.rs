@@ -11,8 +11,8 @@ mod pattern;
 use crate::address::Address;
 use crate::chosen::Chosen;
 use crate::options::VfioHostOptions;
-use crate::refusal::Refusal;
 use pcie_bench::{Backend, Bench, OpenError};
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,7 @@ impl Fpga {
 
     #[cfg(not(target_os = "linux"))]
     fn open_here(&self) -> Result<Bench, Refusal> {
-        Err(Refusal::NotLinux)
+        Err(crate::obstacle::not_linux())
     }
 }
 
@@ -54,6 +54,6 @@ impl Backend for Fpga {
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
-        self.open_here().map_err(|refusal| OpenError::Unavailable(refusal.to_string()))
+        Ok(self.open_here()?)
     }
 }

@@ -3,11 +3,11 @@
 use crate::address::Address;
 use crate::listing::ready_for_vfio;
 use crate::options::VfioHostOptions;
-use crate::refusal::Refusal;
 use crate::space::await_group;
 use crate::tree::Tree;
 use pcie_bench::{Condition, DeviceError, Host, HostFacts, Start};
 use pcie_host::{Buffer, HostError, PageSize, RealHost, SharedBuffer, Topology};
+use pcie_refusal::Refusal;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,7 @@
 //! Choosing bus addresses, from what the kernel says can be used.
 
-use crate::refusal::Refusal;
+use crate::obstacle;
+use pcie_refusal::Refusal;
 
 /// Where interrupts are sent on x86: no memory may be there, whatever the kernel says.
 const INTERRUPTS: (u64, u64) = (0xfee0_0000, 0xfeef_ffff);
@@ -15,8 +16,8 @@ pub(crate) fn choose(
     bytes: u64,
     alignment: u64,
 ) -> Result<u64, Refusal> {
-    let none = Refusal::NoRoom { bytes };
-    let Some(extent) = bytes.checked_sub(1) else { return Err(none) };
+    let none = || obstacle::no_room(bytes);
+    let Some(extent) = bytes.checked_sub(1) else { return Err(none()) };
     let blocked: Vec<(u64, u64)> = taken
         .iter()
         .map(|&(start, length)| (start, start.saturating_add(length - 1)))
@@ -39,7 +40,7 @@ pub(crate) fn choose(
             }
         }
     }
-    best.ok_or(none)
+    best.ok_or_else(none)
 }
 
 #[cfg(test)]

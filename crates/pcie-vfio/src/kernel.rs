@@ -1,7 +1,7 @@
 //! What this crate asks of VFIO, call by call: every error comes back. `linux/vfio.h` has the meaning of each.
 
-use crate::address::NoAddress;
-use crate::refusal::Refusal;
+use crate::obstacle;
+use pcie_refusal::Refusal;
 use std::ffi::{CString, c_void};
 use std::fs::File;
 use std::io;
@@ -50,7 +50,7 @@ pub(crate) struct IommuInfo {
 }
 
 fn told(what: &str) -> Refusal {
-    Refusal::Kernel { what: what.to_owned(), reason: io::Error::last_os_error().to_string() }
+    obstacle::kernel(what, io::Error::last_os_error())
 }
 
 fn checked(result: libc::c_int, what: &str) -> Result<libc::c_int, Refusal> {
@@ -75,10 +75,7 @@ pub(crate) fn check_container(container: &File) -> Result<(), Refusal> {
     if checked(version, "/dev/vfio/vfio")? == vfio::VFIO_API_VERSION as i32 && type1 == 1 {
         return Ok(());
     }
-    Err(Refusal::Kernel {
-        what: "/dev/vfio/vfio".into(),
-        reason: "no IOMMU of type 1: `sudo modprobe vfio_iommu_type1`".into(),
-    })
+    Err(obstacle::kernel("/dev/vfio/vfio", "no IOMMU of type 1: `sudo modprobe vfio_iommu_type1`"))
 }
 
 /// Whether all of a group may be given to a user.
@@ -108,7 +105,7 @@ pub(crate) fn set_iommu(container: &File) -> Result<(), Refusal> {
 
 /// Opens a device of a group by its address.
 pub(crate) fn device(group: &File, address: &str) -> Result<File, Refusal> {
-    let name = CString::new(address).map_err(|_| NoAddress(address.to_owned()))?;
+    let name = CString::new(address).map_err(|error| obstacle::kernel(address, error))?;
     // SAFETY: the name ends with a zero and lives until the call returns.
     let result = unsafe { libc::ioctl(group.as_raw_fd(), GROUP_GET_DEVICE_FD, name.as_ptr()) };
     let descriptor = checked(result, &format!("{address}: opening it"))?;

@@ -2,7 +2,7 @@
 //!
 //! [`bind`] and [`release`] give a device to vfio-pci and back, and are for root. Running is not: it opens what its user was
 //! given, lets the device reach the buffers of the run and nothing else, and leaves it reset. Whatever stands in the way is a
-//! [`Refusal`], which says what mends it. Drivers sit above, in pcie-driver, on [`Vfio`].
+//! a refusal, which says what mends it. Drivers sit above, in pcie-driver, on [`Vfio`].
 //!
 //! This crate and pcie-host are the only ones with unsafe code. On other systems than Linux everything is refused.
 
@@ -34,13 +34,13 @@ mod limits;
 mod listing;
 mod notes;
 mod nvme;
+mod obstacle;
 #[cfg(target_os = "linux")]
 mod opened;
 mod options;
 mod origin;
 pub mod pio;
 mod purpose;
-mod refusal;
 #[cfg(target_os = "linux")]
 mod space;
 #[cfg(target_os = "linux")]
@@ -50,7 +50,7 @@ mod usage;
 #[cfg(target_os = "linux")]
 mod window;
 
-pub use address::{Address, NoAddress};
+pub use address::Address;
 pub use binding::{bind, release};
 pub use e1000e::E1000e;
 pub use fpga::Fpga;
@@ -62,7 +62,6 @@ pub use options::VfioHostOptions;
 pub use origin::origin;
 pub use pio::{Pio, PioHostOptions, PioOptions};
 pub use purpose::Purpose;
-pub use refusal::Refusal;
 #[cfg(target_os = "linux")]
 pub use space::{Mapped, Space};
 #[cfg(target_os = "linux")]

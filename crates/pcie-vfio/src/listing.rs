@@ -1,7 +1,8 @@
 //! What could be measured on a machine, and what stands in the way of each.
 
-use crate::refusal::Refusal;
+use crate::obstacle;
 use crate::tree::{Function, Tree};
+use pcie_refusal::Refusal;
 use serde::Serialize;
 
 /// A device that could be measured.
@@ -64,12 +65,11 @@ pub fn ready_for_vfio(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     // vfio-pci itself has devices sleep until they are opened.
     if function.driver.as_deref() != Some("vfio-pci") {
         function.check_awake()?;
-        let driver = function.driver.clone().unwrap_or_else(|| "no driver".into());
-        return Err(Refusal::NotBound { address, driver });
+        return Err(obstacle::not_bound(address, function.driver.as_deref()));
     }
     let path = tree.path(&format!("dev/vfio/{group}"));
     match path.exists() && !is_ours(&path) {
-        true => Err(Refusal::NoPermission { address, path: path.display().to_string() }),
+        true => Err(obstacle::no_permission(address, &path)),
         false => Ok(()),
     }
 }
@@ -80,9 +80,9 @@ pub fn ready_for_vfio(tree: &Tree, function: &Function) -> Result<(), Refusal> {
 /// Says what stands in the way.
 pub fn ready_for_stores(tree: &Tree, function: &Function) -> Result<(), Refusal> {
     let address = function.address;
-    if let Some(driver) = function.driver.clone() {
+    if let Some(driver) = &function.driver {
         tree.check_unused(function)?;
-        return Err(Refusal::NotUnbound { address, driver });
+        return Err(obstacle::not_unbound(address, driver));
     }
     function.check_awake()?;
     function.check_decoding()?;
@@ -92,7 +92,7 @@ pub fn ready_for_stores(tree: &Tree, function: &Function) -> Result<(), Refusal>
             (path.exists() && !is_ours(&path)).then_some(path)
         });
     match theirs {
-        Some(path) => Err(Refusal::NoStores { address, path: path.display().to_string() }),
+        Some(path) => Err(obstacle::no_stores(address, &path)),
         None => Ok(()),
     }
 }

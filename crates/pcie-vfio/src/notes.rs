@@ -4,9 +4,10 @@
 //! with the kernel that made them.
 
 use crate::address::Address;
+use crate::obstacle;
 use crate::purpose::Purpose;
-use crate::refusal::Refusal;
 use crate::tree::{Function, Tree, text};
+use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
@@ -72,8 +73,7 @@ pub(crate) fn read(tree: &Tree, address: Address) -> Option<Note> {
 /// # Errors
 /// None does.
 pub(crate) fn write(tree: &Tree, address: Address, note: &Note) -> Result<(), Refusal> {
-    let content =
-        serde_json::to_vec(note).map_err(|error| Refusal::Unnoted { address, reason: error.to_string() })?;
+    let content = serde_json::to_vec(note).map_err(|error| obstacle::unnoted(address, error))?;
     let written = places(tree, address).map(|place| replace(&place, &content));
     if written.iter().any(Result::is_ok) {
         return Ok(());
@@ -81,9 +81,9 @@ pub(crate) fn write(tree: &Tree, address: Address, note: &Note) -> Result<(), Re
     let [first, _] = &places(tree, address);
     match written.into_iter().find_map(Result::err) {
         Some(error) if error.kind() == ErrorKind::PermissionDenied => {
-            Err(Refusal::NotRoot { address, path: first.display().to_string(), what: "bind" })
+            Err(obstacle::not_root(address, first, "bind"))
         }
-        Some(error) => Err(Refusal::Unnoted { address, reason: format!("{}: {error}", first.display()) }),
+        Some(error) => Err(obstacle::unnoted(address, format!("{}: {error}", first.display()))),
         None => Ok(()),
     }
 }
@@ -107,7 +107,7 @@ pub(crate) fn remove(tree: &Tree, address: Address) -> Result<(), Refusal> {
     for place in places(tree, address) {
         match fs::remove_file(&place) {
             Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Err(Refusal::Kernel { what: place.display().to_string(), reason: error.to_string() });
+                return Err(obstacle::kernel(place.display().to_string(), error));
             }
             _ => (),
         }

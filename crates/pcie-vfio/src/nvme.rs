@@ -24,10 +24,11 @@ mod tables;
 
 use crate::address::Address;
 use crate::chosen::Chosen;
+use crate::obstacle;
 use crate::options::VfioHostOptions;
-use crate::refusal::Refusal;
 pub use options::NvmeOptions;
 use pcie_bench::{Backend, Bench, OpenError};
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 
@@ -52,7 +53,7 @@ impl Nvme {
             "is no NVMe drive, but of class {:06x}: `pcielab devices list` shows drives",
             function.class
         );
-        Err(Refusal::Device { address, reason })
+        Err(obstacle::device(address, reason))
     }
 
     #[cfg(target_os = "linux")]
@@ -62,7 +63,7 @@ impl Nvme {
 
     #[cfg(not(target_os = "linux"))]
     fn open_here(&self) -> Result<Bench, Refusal> {
-        Err(Refusal::NotLinux)
+        Err(obstacle::not_linux())
     }
 }
 
@@ -80,6 +81,6 @@ impl Backend for Nvme {
     }
 
     fn open(&self) -> Result<Bench, OpenError> {
-        self.open_here().map_err(|refusal| OpenError::Unavailable(refusal.to_string()))
+        Ok(self.open_here()?)
     }
 }

@@ -3,10 +3,11 @@
 
 use crate::address::Address;
 use crate::kernel::{self, RegionInfo};
-use crate::refusal::Refusal;
+use crate::obstacle;
 use crate::space::Space;
 use crate::tree::{Function, Tree, device_control};
 use crate::window::Window;
+use pcie_refusal::Refusal;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
@@ -111,10 +112,7 @@ impl Opened {
     }
 
     fn config_refused(&self, error: &std::io::Error) -> Refusal {
-        Refusal::Kernel {
-            what: format!("{}: its configuration space", self.address),
-            reason: error.to_string(),
-        }
+        obstacle::kernel(format!("{}: its configuration space", self.address), error)
     }
 
     /// Maps a BAR, from an offset on as far as `bytes` bytes reach, or all of it.
@@ -122,7 +120,7 @@ impl Opened {
     /// # Errors
     /// It is not there, or cannot be mapped.
     pub fn bar(&self, number: u32, offset: u64, bytes: Option<u64>) -> Result<Window, Refusal> {
-        let lacks = |reason: String| Refusal::Device { address: self.address, reason };
+        let lacks = |reason: String| obstacle::device(self.address, reason);
         let info = kernel::region(&self.file, vfio::VFIO_PCI_BAR0_REGION_INDEX + number)?;
         let mappable = info.flags & vfio::VFIO_REGION_INFO_FLAG_MMAP != 0;
         if !mappable || info.bytes == 0 {
@@ -151,7 +149,7 @@ impl Opened {
             }
         }
         let reason = "has no interrupts of the kind MSI-X or MSI".to_owned();
-        Err(Refusal::Device { address: self.address, reason })
+        Err(obstacle::device(self.address, reason))
     }
 
     /// Takes its reach away and resets it.

@@ -1,8 +1,9 @@
 //! What real devices share of their options: the host's side, and ranges as people write them.
 
 use crate::address::Address;
-use crate::refusal::Refusal;
+use crate::obstacle;
 use pcie_host::{Cold, HostOptions, PageSize};
+use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -45,10 +46,9 @@ impl VfioHostOptions {
     pub fn host(&self) -> Result<HostOptions, Refusal> {
         let (asked, page) = (self.iommu_page_bytes.bytes(), self.page_bytes.bytes());
         if asked > page {
-            let reason = format!(
-                "the buffer's pages have {page} bytes: give host.page_bytes={asked} too, or smaller ones"
-            );
-            return Err(Refusal::PageSize { asked, reason });
+            let remedy = format!("give host.page_bytes={asked} too, or smaller ones");
+            let problem = format!("the buffer's pages have {page} bytes");
+            return Err(obstacle::page_size(asked, remedy).problem(problem));
         }
         Ok(HostOptions {
             page_bytes: self.page_bytes,

@@ -16,10 +16,10 @@ pub mod stores;
 use crate::address::Address;
 use crate::options::described;
 use crate::origin::origin;
-use crate::refusal::Refusal;
 use crate::tree::Tree;
 pub use options::{PioHostOptions, PioOptions};
 use pcie_bench::{Backend, MessageDevice, OpenError};
+use pcie_refusal::Refusal;
 use pcie_store::Origin;
 use serde_json::{Map, Value, json};
 
@@ -59,7 +59,7 @@ impl Backend<Box<dyn MessageDevice>> for Pio {
     }
 
     fn open(&self) -> Result<Box<dyn MessageDevice>, OpenError> {
-        self.open_here().map_err(|refusal| OpenError::Unavailable(refusal.to_string()))
+        Ok(self.open_here()?)
     }
 }
 
@@ -72,6 +72,6 @@ impl Pio {
 
     #[cfg(not(target_os = "linux"))]
     fn open_here(&self) -> Result<Box<dyn MessageDevice>, Refusal> {
-        Err(Refusal::NotLinux)
+        Err(crate::obstacle::not_linux())
     }
 }

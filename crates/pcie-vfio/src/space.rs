@@ -2,9 +2,10 @@
 
 use crate::iova::choose;
 use crate::kernel::{self, IommuInfo};
-use crate::refusal::Refusal;
+use crate::obstacle;
 use crate::tree::{Function, Tree};
 use pcie_host::{HostError, PageSize, SharedBuffer, locked_memory_limit};
+use pcie_refusal::Refusal;
 use std::cell::{Cell, RefCell};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -38,13 +39,14 @@ impl Space {
         let path = tree.path(&format!("dev/vfio/{number}"));
         let group = open_group(&path, function)?;
         if !kernel::is_viable(&group)? {
-            let (address, others) = (function.address, "others".to_owned());
-            return Err(Refusal::SharedGroup { address, group: number, others });
+            return Err(obstacle::shared_group(function.address, number, "others"));
         }
         let container = tree.path("dev/vfio/vfio");
-        let container = OpenOptions::new().read(true).write(true).open(&container).map_err(|error| {
-            Refusal::Kernel { what: container.display().to_string(), reason: error.to_string() }
-        })?;
+        let container = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&container)
+            .map_err(|error| obstacle::kernel(container.display().to_string(), error))?;
         kernel::check_container(&container)?;
         kernel::set_container(&group, &container)?;
         kernel::set_iommu(&container)?;
@@ -74,15 +76,13 @@ impl Space {
             let sizes = [PageSize::FourKib, PageSize::TwoMib, PageSize::OneGib].map(PageSize::bytes);
             let known = sizes.iter().filter(|size| self.info.page_sizes & **size != 0).map(u64::to_string);
             let known = known.collect::<Vec<_>>().join(" or ");
-            return Err(Refusal::PageSize {
-                asked,
-                reason: format!("this IOMMU has pages of {known} bytes: give one of them"),
-            });
+            let refusal = obstacle::page_size(asked, "give one of them");
+            return Err(refusal.problem(format!("this IOMMU has pages of {known} bytes")));
         }
         let needed = bytes / asked;
         match self.info.mappings {
             Some(available) if available < needed => {
-                Err(Refusal::TooManyMappings { page_bytes: asked, needed, available })
+                Err(obstacle::too_many_mappings(asked, needed, available))
             }
             _ => Ok(()),
         }
@@ -173,10 +173,8 @@ fn refused(error: &io::Error, bytes: u64, planned: u64, page_bytes: u64) -> Refu
         (Some(libc::ENOMEM), Some(limit)) if limit < needed => {
             HostError::LockedMemory { limit, needed, kib: needed.div_ceil(1024) }.into()
         }
-        (Some(libc::ENOSPC), _) => {
-            Refusal::TooManyMappings { page_bytes, needed: bytes / page_bytes, available: 65_535 }
-        }
-        _ => Refusal::Kernel { what: "mapping memory for the device".into(), reason: error.to_string() },
+        (Some(libc::ENOSPC), _) => obstacle::too_many_mappings(page_bytes, bytes / page_bytes, 65_535),
+        _ => obstacle::kernel("mapping memory for the device", error),
     }
 }
 
@@ -196,18 +194,16 @@ fn open_group(path: &Path, function: &Function) -> Result<File, Refusal> {
             Ok(group) => return Ok(group),
             Err(error) => error,
         };
-        let path = path.display().to_string();
         match error.kind() {
             ErrorKind::NotFound => {
-                let driver = function.driver.clone().unwrap_or_else(|| "no driver".into());
-                return Err(Refusal::NotBound { address, driver });
+                return Err(obstacle::not_bound(address, function.driver.as_deref()));
             }
-            ErrorKind::PermissionDenied => return Err(Refusal::NoPermission { address, path }),
+            ErrorKind::PermissionDenied => return Err(obstacle::no_permission(address, path)),
             ErrorKind::ResourceBusy if started.elapsed() < BUSY_LIMIT => std::thread::sleep(LOOK),
             ErrorKind::ResourceBusy => {
-                return Err(Refusal::Busy { address, path, seconds: BUSY_LIMIT.as_secs() });
+                return Err(obstacle::busy(address, path, BUSY_LIMIT.as_secs()));
             }
-            _ => return Err(Refusal::Kernel { what: path, reason: error.to_string() }),
+            _ => return Err(obstacle::kernel(path.display().to_string(), error)),
         }
     }
 }

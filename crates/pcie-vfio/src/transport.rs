@@ -1,11 +1,11 @@
 //! The way to a real device, for the drivers of pcie-driver.
 
 use crate::opened::Opened;
-use crate::refusal::Refusal;
 use crate::space::Mapped;
 use crate::window::Window;
 use pcie_driver::{Queues, Transport, TransportError};
 use pcie_host::{Buffer, PageSize, SharedBuffer, Topology};
+use pcie_refusal::Refusal;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::{Ordering, compiler_fence, fence};

@@ -1,9 +1,10 @@
 //! PCI functions as the kernel shows them under `/sys/bus/pci`. Files are read, and nothing is opened that a device would notice.
 
 use crate::address::Address;
-use crate::refusal::Refusal;
+use crate::obstacle;
 use pcie_bench::{Condition, LinkFacts};
 use pcie_host::Root;
+use pcie_refusal::Refusal;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -94,7 +95,7 @@ impl Tree {
             let mut nearest = self.addresses();
             nearest.sort_by_key(|other| address.distance(*other));
             nearest.truncate(3);
-            Refusal::NotThere { address, nearest }
+            obstacle::not_there(address, &nearest)
         })
     }
 
@@ -141,11 +142,11 @@ impl Tree {
     /// It has no group, none that anything watches, or shares it.
     pub fn check_group(&self, function: &Function) -> Result<u32, Refusal> {
         let address = function.address;
-        let group = function.group.ok_or(Refusal::NoIommu(address))?;
+        let group = function.group.ok_or_else(|| obstacle::no_iommu(address))?;
         let name = text(&function.folder.join("iommu_group/name"));
         if name.as_deref() == Some("vfio-noiommu") || self.path(&format!("dev/vfio/noiommu-{group}")).exists()
         {
-            return Err(Refusal::NoIommuMode(address));
+            return Err(obstacle::no_iommu_mode(address));
         }
         let others = self.live_others(function);
         if others.is_empty() {
@@ -155,7 +156,7 @@ impl Tree {
             format!("{} ({})", other.address, other.driver.as_deref().unwrap_or("no driver"))
         };
         let others = others.iter().map(told).collect::<Vec<_>>().join(", ");
-        Err(Refusal::SharedGroup { address, group, others })
+        Err(obstacle::shared_group(address, group, &others))
     }
 }
 
@@ -180,7 +181,7 @@ impl Function {
             domain || name.parse::<Address>().is_ok()
         };
         match self.is_bridge() || header != 0 || names(&self.folder).iter().any(leads) {
-            true => Err(Refusal::Bridge(self.address)),
+            true => Err(obstacle::bridge(self.address)),
             false => Ok(()),
         }
     }
@@ -254,8 +255,7 @@ impl Function {
         if !state.starts_with("D3") {
             return Ok(());
         }
-        let file = self.folder.join("power/control").display().to_string();
-        Err(Refusal::Asleep { address: self.address, state, file })
+        Err(obstacle::asleep(self.address, &state, &self.folder.join("power/control")))
     }
 
     /// Refuses one whose BARs answer nobody.
@@ -268,8 +268,7 @@ impl Function {
         if command.is_none_or(|command| command & MEMORY != 0) {
             return Ok(());
         }
-        let file = self.folder.join("enable").display().to_string();
-        Err(Refusal::NoDecoding { address: self.address, file })
+        Err(obstacle::no_decoding(self.address, &self.folder.join("enable")))
     }
 }
 

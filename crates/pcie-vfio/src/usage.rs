@@ -2,8 +2,9 @@
 //! machine depend on. All of it is looked for below the function, however far.
 
 use crate::below::{Use, name_of};
-use crate::refusal::Refusal;
+use crate::obstacle;
 use crate::tree::{Function, Tree, names, number, text};
+use pcie_refusal::Refusal;
 
 impl Tree {
     /// Refuses a device that something is done with.
@@ -14,9 +15,9 @@ impl Tree {
         let address = function.address;
         function.check_no_bridge()?;
         if function.is_display() && self.functions().iter().filter(|other| other.is_display()).count() == 1 {
-            return Err(Refusal::OnlyDisplay(address));
+            return Err(obstacle::only_display(address));
         }
-        let refuse = |(use_, remedy)| Err(Refusal::InUse { address, use_, remedy });
+        let refuse = |found| Err(obstacle::in_use(address, found));
         self.console_use(function).or_else(|| self.use_below(function)).map_or(Ok(()), refuse)
     }
 

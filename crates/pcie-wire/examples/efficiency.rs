@@ -4,7 +4,7 @@
 
 use pcie_wire::{CompletionPolicy, LinkConfiguration, LinkParameters, SplitAt, TlpKind};
 
-fn main() -> Result<(), pcie_wire::ConfigurationError> {
+fn main() -> Result<(), pcie_refusal::Refusal> {
     let link = LinkConfiguration::try_from(LinkParameters {
         generation: 3,
         lanes: 8,
@@ -32,6 +32,6 @@ fn main() -> Result<(), pcie_wire::ConfigurationError> {
 }
 
 #[test]
-fn it_runs() -> Result<(), pcie_wire::ConfigurationError> {
+fn it_runs() -> Result<(), pcie_refusal::Refusal> {
     main()
 }

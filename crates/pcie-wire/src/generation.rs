@@ -1,6 +1,6 @@
 //! PCI Express generations: the signalling rate of a lane and the line code.
 
-use crate::ConfigurationError;
+use pcie_refusal::Refusal;
 
 /// Share of the symbols that are SKP ordered sets: 4 in 1538.
 pub(crate) const SKP_SHARE: f64 = 4.0 / 1538.0;
@@ -63,12 +63,12 @@ impl Generation {
 }
 
 impl TryFrom<u32> for Generation {
-    type Error = ConfigurationError;
+    type Error = Refusal;
 
     fn try_from(number: u32) -> Result<Self, Self::Error> {
         Self::ALL
             .into_iter()
             .find(|generation| generation.number() == number)
-            .ok_or(ConfigurationError::Generation(number))
+            .ok_or_else(|| Refusal::of("generation", number, "give 1 to 7"))
     }
 }

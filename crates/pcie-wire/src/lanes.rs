@@ -1,6 +1,6 @@
 //! Link widths.
 
-use crate::ConfigurationError;
+use pcie_refusal::Refusal;
 
 /// The width of a link: 1, 2, 4, 8, 12, 16 or 32 lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,10 +17,11 @@ impl Lanes {
 }
 
 impl TryFrom<u32> for Lanes {
-    type Error = ConfigurationError;
+    type Error = Refusal;
 
     fn try_from(count: u32) -> Result<Self, Self::Error> {
         let lanes = Self(count);
-        if Self::ALL.contains(&lanes) { Ok(lanes) } else { Err(ConfigurationError::Lanes(count)) }
+        let known = Self::ALL.contains(&lanes);
+        known.then_some(lanes).ok_or_else(|| Refusal::of("lanes", count, "give 1, 2, 4, 8, 12, 16 or 32"))
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes on a PCI Express link: how transfers split into TLPs, what each occupies, and what the link itself takes.
 //!
-//! Pure arithmetic: no time, no I/O, no allocation. It does not know what a device does with the link (`pcie-model`)
+//! Pure arithmetic: no time, no I/O, no allocation but for what is refused. It does not know what a device does with the link (`pcie-model`)
 //! nor when anything happens (`pcie-sim`).
 //!
 //! Sources: PCI Express Base Specification (TLP formats, RCB rules, Ack and UpdateFC latency tables, flits); for
@@ -11,7 +11,6 @@
 mod accounting;
 mod completion;
 mod dllp;
-mod error;
 mod flit;
 mod generation;
 mod lanes;
@@ -24,7 +23,6 @@ mod tlp;
 pub use accounting::Accounting;
 pub use completion::{CompletionPolicy, Completions};
 pub use dllp::{DLLP_BYTES, DllpIntervals};
-pub use error::ConfigurationError;
 pub use flit::{FLIT_BYTES, FLIT_TLP_BYTES};
 pub use generation::Generation;
 pub use lanes::Lanes;

@@ -1,11 +1,10 @@
 //! The configuration of a link, as its two ends negotiated it.
 
+use pcie_refusal::Refusal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    ConfigurationError, FLIT_BYTES, FLIT_TLP_BYTES, Generation, Lanes, PayloadSize, ReadCompletionBoundary,
-};
+use crate::{FLIT_BYTES, FLIT_TLP_BYTES, Generation, Lanes, PayloadSize, ReadCompletionBoundary};
 
 /// The width of the addresses in memory requests: what makes their header 3 or 4 DW long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -116,13 +115,14 @@ impl ByteTime {
 }
 
 impl TryFrom<LinkParameters> for LinkConfiguration {
-    type Error = ConfigurationError;
+    type Error = Refusal;
 
     fn try_from(given: LinkParameters) -> Result<Self, Self::Error> {
         let generation = Generation::try_from(given.generation)?;
         let flit_mode = given.flit_mode.unwrap_or(generation.requires_flit_mode());
         if generation.requires_flit_mode() && !flit_mode {
-            return Err(ConfigurationError::FlitModeRequired(given.generation));
+            let problem = format!("generation {} has flits only", given.generation);
+            return Err(Refusal::of("flit_mode", false, "leave it out").problem(problem));
         }
         Ok(Self {
             generation,
@@ -133,7 +133,7 @@ impl TryFrom<LinkParameters> for LinkConfiguration {
             address_width: match given.address_bits {
                 32 => AddressWidth::Bits32,
                 64 => AddressWidth::Bits64,
-                other => return Err(ConfigurationError::AddressBits(other)),
+                other => return Err(Refusal::of("address_bits", other, "give 32 or 64")),
             },
             ecrc: given.ecrc,
             flit_mode,
@@ -180,13 +180,13 @@ mod tests {
     #[test]
     fn messages_name_key_value_and_remedy() {
         for (text, expected) in [
-            (r#"{"generation":8,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#, "generation: 8 is not"),
-            (r#"{"generation":3,"lanes":6,"mps_bytes":256,"mrrs_bytes":512}"#, "lanes: 6 is not"),
-            (r#"{"generation":3,"lanes":8,"mps_bytes":300,"mrrs_bytes":512}"#, "mps_bytes: 300 is not"),
-            (r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":64}"#, "mrrs_bytes: 64 is not"),
+            (r#"{"generation":8,"lanes":8,"mps_bytes":256,"mrrs_bytes":512}"#, "generation is 8: give"),
+            (r#"{"generation":3,"lanes":6,"mps_bytes":256,"mrrs_bytes":512}"#, "lanes is 6: give"),
+            (r#"{"generation":3,"lanes":8,"mps_bytes":300,"mrrs_bytes":512}"#, "mps_bytes is 300: give"),
+            (r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":64}"#, "mrrs_bytes is 64: give"),
             (
                 r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"rcb_bytes":96}"#,
-                "rcb_bytes: 96",
+                "rcb_bytes is 96: give",
             ),
             (
                 r#"{"generation":3,"lanes":8,"mps_bytes":256,"mrrs_bytes":512,"address_bits":48}"#,

@@ -1,6 +1,6 @@
 //! The sizes that limit TLPs: MPS, MRRS and RCB.
 
-use crate::ConfigurationError;
+use pcie_refusal::Refusal;
 
 /// A value that MPS and MRRS can have: 128, 256, 512, 1024, 2048 or 4096 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,9 +16,10 @@ impl PayloadSize {
     }
 
     /// Read a size that the configuration calls `key`.
-    pub(crate) fn named(key: &'static str, bytes: u32) -> Result<Self, ConfigurationError> {
+    pub(crate) fn named(key: &'static str, bytes: u32) -> Result<Self, Refusal> {
         let size = Self(bytes);
-        if Self::ALL.contains(&size) { Ok(size) } else { Err(ConfigurationError::PayloadSize { key, bytes }) }
+        let remedy = "give 128, 256, 512, 1024, 2048 or 4096";
+        Self::ALL.contains(&size).then_some(size).ok_or_else(|| Refusal::of(key, bytes, remedy))
     }
 }
 
@@ -43,13 +44,16 @@ impl ReadCompletionBoundary {
 }
 
 impl TryFrom<u32> for ReadCompletionBoundary {
-    type Error = ConfigurationError;
+    type Error = Refusal;
 
     fn try_from(bytes: u32) -> Result<Self, Self::Error> {
         match bytes {
             64 => Ok(Self::Bytes64),
             128 => Ok(Self::Bytes128),
-            _ => Err(ConfigurationError::ReadCompletionBoundary(bytes)),
+            _ => {
+                let remedy = "give 64 or 128 (256 and 512 with the accounting sigcomm18 only)";
+                Err(Refusal::of("rcb_bytes", bytes, remedy))
+            }
         }
     }
 }

@@ -12,12 +12,11 @@ mod units;
 
 pub use addresses::{AddressList, LIST_LENGTH, Offsets};
 pub use messages::{
-    BufferEviction, MessageConnection, MessagePace, MessageSuite, MessageSuiteError, MessageTest,
-    MessageTestRecord, QueueSharing, StoreKind, Way,
+    BufferEviction, MessageConnection, MessagePace, MessageSuite, MessageTest, MessageTestRecord,
+    QueueSharing, StoreKind, Way,
 };
-pub use suite::{Suite, SuiteError};
+pub use suite::Suite;
 pub use test::{
-    CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, TRANSFER_BYTES_MOST, Test, TestError,
-    TestRecord,
+    CacheState, LINE_BYTES, Operation, PAGE_BYTES, Path, Pattern, TRANSFER_BYTES_MOST, Test, TestRecord,
 };
 pub use units::{Units, greatest_common_divisor};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::suite::test_at;
+use pcie_refusal::{Refusal, in_range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// How a message goes to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -161,28 +162,8 @@ pub struct MessageSuite {
     pub tests: Vec<MessageTestRecord>,
 }
 
-/// Why a test of messages can be carried out by no machine.
-#[derive(Clone, Debug, PartialEq, Error)]
-#[error("suite {suite}: test {position} ({family}): {key} is {value}: give {remedy}")]
-pub struct MessageSuiteError {
-    /// Name of the suite.
-    pub suite: String,
-    /// Place of the test in it, counted from 0.
-    pub position: usize,
-    /// The test's family.
-    pub family: String,
-    /// The key.
-    pub key: &'static str,
-    /// Its value, as text.
-    pub value: String,
-    /// What would be right, after "give".
-    pub remedy: &'static str,
-}
-
-/// Key, value, and what would be right.
-type Problem = (&'static str, String, &'static str);
-
 const MAX_PAYLOAD_BYTES: u64 = 1 << 16;
+const PAYLOADS: &str = "give 1 byte to 64 KiB";
 const MAX_CORES: u32 = 256;
 const MAX_MESSAGES: u32 = 1 << 20;
 /// Of all cores together: each message is kept until the end of its test.
@@ -190,79 +171,73 @@ const MAX_MESSAGES_OF_ALL: u64 = 1 << 18;
 const MAX_BYTES_OF_ALL: u64 = 16 << 20;
 
 impl MessageTest {
-    fn problem(&self) -> Option<Problem> {
-        let in_range = |key, value: u64, most: u64, remedy| {
-            (!(1..=most).contains(&value)).then(|| (key, value.to_string(), remedy))
-        };
-        in_range("size_bytes", self.size_bytes, MAX_PAYLOAD_BYTES, "1 byte to 64 KiB")
-            .or_else(|| in_range("cores", u64::from(self.cores), u64::from(MAX_CORES), "1 to 256"))
-            .or_else(|| in_range("messages", u64::from(self.messages), u64::from(MAX_MESSAGES), "1 to 2^20"))
-            .or_else(|| {
-                let all = u64::from(self.cores) * u64::from(self.messages);
-                let remedy = "so many that those of all cores are 262144 at most, of 16 MiB together";
-                (all > MAX_MESSAGES_OF_ALL || all * self.size_bytes > MAX_BYTES_OF_ALL)
-                    .then(|| ("messages", self.messages.to_string(), remedy))
-            })
-            .or_else(|| {
-                let pressure = self.pressure.filter(|pressure| !(0.0..=1.0).contains(pressure));
-                pressure.map(|pressure| ("pressure", pressure.to_string(), "a share, 0 to 1"))
-            })
-            .or_else(|| self.store_problem())
-            .or_else(|| self.connection_problem())
+    fn check(&self) -> Result<(), Refusal> {
+        let (cores, messages) = (u64::from(self.cores), u64::from(self.messages));
+        in_range("size_bytes", self.size_bytes, 1..=MAX_PAYLOAD_BYTES, PAYLOADS)?;
+        in_range("cores", self.cores, 1..=MAX_CORES, "give 1 to 256")?;
+        in_range("messages", self.messages, 1..=MAX_MESSAGES, "give 1 to 2^20")?;
+        let all = cores * messages;
+        if all > MAX_MESSAGES_OF_ALL || all * self.size_bytes > MAX_BYTES_OF_ALL {
+            let remedy = "give fewer: those of all cores are 262144 at most, of 16 MiB together";
+            return Err(Refusal::of("messages", self.messages, remedy));
+        }
+        in_range("pressure", self.pressure.unwrap_or(0.0), 0.0..=1.0, "give a share, 0 to 1")?;
+        self.check_stores()?;
+        self.check_connections()
     }
 
     /// What of the connections cannot be.
-    fn connection_problem(&self) -> Option<Problem> {
+    fn check_connections(&self) -> Result<(), Refusal> {
         let connections = self.connections.as_deref().unwrap_or_default();
         if self.way != Way::Mux {
-            let count = connections.len().to_string();
-            return self.connections.is_some().then_some(("connections", count, "none: only a mux has them"));
+            let remedy = "give none: only a mux has them";
+            let refused = || Refusal::of("connections", connections.len(), remedy);
+            return self.connections.is_none().then_some(()).ok_or_else(refused);
         }
         if connections.len() != self.cores as usize {
-            return Some((
-                "cores",
-                self.cores.to_string(),
-                "as many as connections, each of which has a core",
-            ));
+            let remedy = "give as many as connections, each of which has a core";
+            return Err(Refusal::of("cores", self.cores, remedy));
         }
         let names: BTreeSet<_> = connections.iter().map(|connection| &connection.name).collect();
         if names.len() < connections.len() {
-            return Some(("names of connections", names.len().to_string(), "each its own"));
+            return Err(Refusal::of("names of connections", names.len(), "give each its own"));
         }
         if self.sharing != QueueSharing::OwnQueues {
-            return Some(("sharing", "one-queue".into(), "own-queues: each connection of a mux has its own"));
+            let remedy = "give own-queues: each connection of a mux has its own";
+            return Err(Refusal::of("sharing", "one-queue", remedy));
+        }
+        if connections.iter().any(|connection| connection.sizes.is_empty()) {
+            return Err(Refusal::of("sizes", 0, "give one or more to each connection"));
         }
         let sizes = || connections.iter().flat_map(|connection| &connection.sizes);
-        if connections.iter().any(|connection| connection.sizes.is_empty()) {
-            return Some(("sizes", "0".into(), "one or more to each connection"));
-        }
-        if let Some(size) = sizes().find(|size| !(1..=MAX_PAYLOAD_BYTES).contains(*size)) {
-            return Some(("sizes", size.to_string(), "1 byte to 64 KiB"));
-        }
+        sizes().try_for_each(|size| in_range("sizes", *size, 1..=MAX_PAYLOAD_BYTES, PAYLOADS))?;
         if sizes().max() != Some(&self.size_bytes) {
-            return Some(("size_bytes", self.size_bytes.to_string(), "the longest message of a connection"));
+            let remedy = "give the longest message of a connection";
+            return Err(Refusal::of("size_bytes", self.size_bytes, remedy));
         }
-        if self.stores_up_to_bytes.is_some() {
-            return None;
+        let undecided = connections.iter().find(|connection| connection.stores_up_to_bytes.is_none());
+        match undecided.filter(|_| self.stores_up_to_bytes.is_none()) {
+            Some(MessageConnection { name, .. }) => {
+                let remedy = "give it to the test, or to each connection";
+                Err(Refusal::of("stores_up_to_bytes", format!("missing for {name}"), remedy))
+            }
+            None => Ok(()),
         }
-        let undecided = connections.iter().find(|connection| connection.stores_up_to_bytes.is_none())?;
-        let value = format!("missing for {}", undecided.name);
-        Some(("stores_up_to_bytes", value, "it to the test, or to each connection"))
     }
 
     /// What of the stores cannot be.
-    fn store_problem(&self) -> Option<Problem> {
-        let bytes = self.store_bytes?;
+    fn check_stores(&self) -> Result<(), Refusal> {
+        let Some(bytes) = self.store_bytes else { return Ok(()) };
         let remedy = if self.way == Way::Descriptors {
-            "none: descriptors are fetched"
+            "give none: descriptors are fetched"
         } else if self.store_kind == Some(StoreKind::Direct) && bytes != 64 {
-            "64, which is what a direct store is"
+            "give 64: a direct store writes 64 bytes"
         } else if ![4, 8, 16, 32, 64].contains(&bytes) {
-            "4, 8, 16, 32 or 64"
+            "give 4, 8, 16, 32 or 64"
         } else {
-            return None;
+            return Ok(());
         };
-        Some(("store_bytes", bytes.to_string(), remedy))
+        Err(Refusal::of("store_bytes", bytes, remedy))
     }
 }
 
@@ -271,12 +246,10 @@ impl MessageSuite {
     ///
     /// # Errors
     /// Names the first such test, its key, its value and what would be right.
-    pub fn validate(&self) -> Result<(), MessageSuiteError> {
+    pub fn validate(&self) -> Result<(), Refusal> {
         for (position, test) in self.tests.iter().enumerate() {
-            if let Some((key, value, remedy)) = test.parameters.problem() {
-                let (suite, family) = (self.name.clone(), test.family.clone());
-                return Err(MessageSuiteError { suite, position, family, key, value, remedy });
-            }
+            let test_at = || test_at(&self.name, position, &test.family, &test.name);
+            test.parameters.check().map_err(|wrong| wrong.about(test_at()))?;
         }
         Ok(())
     }
@@ -328,10 +301,10 @@ mod tests {
             ),
             (MessageTest { cores: 0, ..test.clone() }, "cores is 0"),
             (MessageTest { messages: 0, ..test.clone() }, "messages is 0"),
-            (MessageTest { messages: 1 << 11, cores: 256, ..test.clone() }, "messages is 2048: give so many"),
+            (MessageTest { messages: 1 << 11, cores: 256, ..test.clone() }, "messages is 2048: give fewer"),
             (
                 MessageTest { messages: 1 << 9, size_bytes: 1 << 16, ..test.clone() },
-                "messages is 512: give so",
+                "messages is 512: give fewer",
             ),
             (MessageTest { pressure: Some(1.5), ..test.clone() }, "pressure is 1.5"),
             (MessageTest { store_bytes: Some(12), ..test.clone() }, "store_bytes is 12: give 4, 8, 16"),
@@ -348,7 +321,7 @@ mod tests {
             (mux(&[8], Some(0)), "size_bytes is 64: give the longest message"),
         ] {
             let found = message(wrong).unwrap_err();
-            assert!(found.starts_with("suite mine: test 0 (f): ") && found.contains(key), "{found}");
+            assert!(found.starts_with("suite mine: test 0 (f, WC): ") && found.contains(key), "{found}");
         }
     }
 }

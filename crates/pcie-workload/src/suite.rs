@@ -1,8 +1,8 @@
 //! A suite: tests in the order in which they run.
 
-use crate::{TestError, TestRecord};
+use crate::TestRecord;
+use pcie_refusal::Refusal;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// A suite, as it is handed to the runner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,37 +16,21 @@ pub struct Suite {
     pub tests: Vec<TestRecord>,
 }
 
-/// A test of the suite is wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("suite {suite}: test {position} ({family}, {name}): {error}")]
-pub struct SuiteError {
-    /// Name of the suite.
-    pub suite: String,
-    /// Place of the test in it, counted from 0.
-    pub position: usize,
-    /// The test's family.
-    pub family: String,
-    /// Its published name.
-    pub name: String,
-    /// What is wrong with it.
-    pub error: TestError,
-}
-
 impl Suite {
     /// Refuses a suite with a test that no machine could carry out.
     ///
     /// # Errors
     /// Names the first such test.
-    pub fn validate(&self) -> Result<(), SuiteError> {
+    pub fn validate(&self) -> Result<(), Refusal> {
         for (position, test) in self.tests.iter().enumerate() {
-            test.parameters.validate().map_err(|error| SuiteError {
-                suite: self.name.clone(),
-                position,
-                family: test.family.clone(),
-                name: test.name.clone(),
-                error,
-            })?;
+            let test_at = || test_at(&self.name, position, &test.family, &test.name);
+            test.parameters.validate().map_err(|wrong| wrong.about(test_at()))?;
         }
         Ok(())
     }
+}
+
+/// A test of a suite, as messages name it; `position` is counted from 0.
+pub(crate) fn test_at(suite: &str, position: usize, family: &str, name: &str) -> String {
+    format!("suite {suite}: test {position} ({family}, {name})")
 }

@@ -1,8 +1,8 @@
 //! One test: what a row of the suite asks for.
 
+use pcie_refusal::{Refusal, in_range};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// Cache lines are 64 bytes on every machine the suite knows.
 pub const LINE_BYTES: u64 = 64;
@@ -149,46 +149,6 @@ pub struct TestRecord {
     pub parameters: Test,
 }
 
-/// What can be wrong with a test.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum TestError {
-    /// Nothing would be transferred.
-    #[error("size_bytes is 0: a transfer has at least 1 byte")]
-    SizeZero,
-    /// More than a page.
-    #[error(
-        "size_bytes + host_offset_bytes is {0}: a transfer must fit a page of 4096 bytes, offset included"
-    )]
-    OverPage(u64),
-    /// More than the card's buffer.
-    #[error("size_bytes + device_offset_bytes is {0}: give at most 4096")]
-    OverDevicePage(u64),
-    /// Above a page, but not whole pages.
-    #[error(
-        "size_bytes is {0}: above a page a transfer is whole pages of 4096 bytes, 1 GiB at most, and has no offsets"
-    )]
-    NotWholePages(u64),
-    /// The window is too small.
-    #[error(
-        "window_bytes is {window}: the window must hold one unit of {unit} bytes (size + offset in whole lines)"
-    )]
-    WindowTooSmall {
-        /// The window asked for.
-        window: u64,
-        /// What it would have to hold.
-        unit: u64,
-    },
-    /// Nothing would be done.
-    #[error("transactions is 0: give at least 1")]
-    NoTransactions,
-    /// No transaction may be in flight.
-    #[error("outstanding is 0: give at least 1, or null for the card's own limit")]
-    NoneOutstanding,
-    /// The strided pattern would not move.
-    #[error("stride_units is 0: give at least 1")]
-    NoStride,
-}
-
 impl Test {
     /// The plainest test: DMA over cold caches to random aligned units of a window.
     #[must_use]
@@ -206,40 +166,41 @@ impl Test {
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn validate(&self) -> Result<(), TestError> {
-        if self.size_bytes == 0 {
-            return Err(TestError::SizeZero);
-        }
+    pub fn validate(&self) -> Result<(), Refusal> {
+        in_range("size_bytes", self.size_bytes, 1..=u64::MAX, "a transfer has at least 1 byte")?;
         self.validate_extent()?;
         if self.window_bytes < self.unit_bytes() {
-            return Err(TestError::WindowTooSmall { window: self.window_bytes, unit: self.unit_bytes() });
+            let unit = self.unit_bytes();
+            let remedy =
+                format!("the window must hold one unit of {unit} bytes (size + offset in whole lines)");
+            return Err(Refusal::of("window_bytes", self.window_bytes, remedy));
         }
-        if self.transactions == 0 {
-            return Err(TestError::NoTransactions);
-        }
+        in_range("transactions", self.transactions, 1..=u64::MAX, "give at least 1")?;
         if self.outstanding == Some(0) {
-            return Err(TestError::NoneOutstanding);
+            return Err(Refusal::of("outstanding", 0, "give at least 1, or null for the card's own limit"));
         }
-        if self.stride_units == 0 {
-            return Err(TestError::NoStride);
-        }
-        Ok(())
+        in_range("stride_units", self.stride_units, 1..=u64::MAX, "give at least 1")
     }
 
     /// Within a page, or whole pages.
-    fn validate_extent(&self) -> Result<(), TestError> {
+    fn validate_extent(&self) -> Result<(), Refusal> {
         if self.size_bytes > PAGE_BYTES {
             let whole = self.size_bytes.is_multiple_of(PAGE_BYTES) && self.size_bytes <= TRANSFER_BYTES_MOST;
             let aligned = self.host_offset_bytes == 0 && self.device_offset_bytes == 0;
-            return if whole && aligned { Ok(()) } else { Err(TestError::NotWholePages(self.size_bytes)) };
+            let remedy =
+                "above a page a transfer is whole pages of 4096 bytes, 1 GiB at most, and has no offsets";
+            let refused = || Refusal::of("size_bytes", self.size_bytes, remedy);
+            return (whole && aligned).then_some(()).ok_or_else(refused);
         }
-        let end = self.size_bytes.saturating_add(self.host_offset_bytes);
-        if end > PAGE_BYTES {
-            return Err(TestError::OverPage(end));
-        }
-        let device_end = self.size_bytes.saturating_add(self.device_offset_bytes);
-        if device_end > PAGE_BYTES {
-            return Err(TestError::OverDevicePage(device_end));
+        for (key, offset) in
+            [("host_offset_bytes", self.host_offset_bytes), ("device_offset_bytes", self.device_offset_bytes)]
+        {
+            let end = self.size_bytes.saturating_add(offset);
+            if end > PAGE_BYTES {
+                let remedy = "a transfer must fit a page of 4096 bytes, offset included";
+                let problem = format!("with {key} it ends at {end}");
+                return Err(Refusal::of("size_bytes", self.size_bytes, remedy).problem(problem).beside(key));
+            }
         }
         Ok(())
     }
@@ -266,14 +227,28 @@ pub(crate) mod tests {
     #[test]
     fn what_no_machine_can_do_is_refused() {
         assert_eq!(sample().validate(), Ok(()));
-        assert_eq!(Test { size_bytes: 0, ..sample() }.validate(), Err(TestError::SizeZero));
+        let told = |test: Test| test.validate().unwrap_err().to_string();
         assert_eq!(
-            Test { size_bytes: 4096, host_offset_bytes: 1, ..sample() }.validate(),
-            Err(TestError::OverPage(4097))
+            told(Test { size_bytes: 0, ..sample() }),
+            "size_bytes is 0: a transfer has at least 1 byte"
         );
         assert_eq!(
-            Test { window_bytes: 64, host_offset_bytes: 1, ..sample() }.validate(),
-            Err(TestError::WindowTooSmall { window: 64, unit: 128 })
+            told(Test { size_bytes: 4096, host_offset_bytes: 1, ..sample() }),
+            "size_bytes is 4096: with host_offset_bytes it ends at 4097: a transfer must fit a page of 4096 bytes, \
+             offset included"
+        );
+        assert!(
+            told(Test { device_offset_bytes: 4095, ..sample() })
+                .starts_with("size_bytes is 64: with device_offset_bytes it ends at 4159: ")
+        );
+        assert_eq!(
+            told(Test { window_bytes: 64, host_offset_bytes: 1, ..sample() }),
+            "window_bytes is 64: the window must hold one unit of 128 bytes (size + offset in whole lines)"
+        );
+        assert_eq!(told(Test { stride_units: 0, ..sample() }), "stride_units is 0: give at least 1");
+        assert_eq!(
+            told(Test { outstanding: Some(0), ..sample() }),
+            "outstanding is 0: give at least 1, or null for the card's own limit"
         );
         assert!(Test { size_bytes: u64::MAX, host_offset_bytes: 9, ..sample() }.validate().is_err());
     }
@@ -283,8 +258,13 @@ pub(crate) mod tests {
         let long = |size_bytes| Test { size_bytes, window_bytes: 1 << 31, ..sample() };
         assert_eq!(long(8192).validate(), Ok(()));
         assert_eq!(long(1 << 30).validate(), Ok(()));
-        assert_eq!(long(4097).validate(), Err(TestError::NotWholePages(4097)));
-        assert_eq!(long((1 << 30) + 4096).validate(), Err(TestError::NotWholePages((1 << 30) + 4096)));
+        for odd in [4097, (1 << 30) + 4096] {
+            let told = long(odd).validate().unwrap_err().to_string();
+            assert!(
+                told.starts_with(&format!("size_bytes is {odd}: above a page a transfer is whole pages")),
+                "{told}"
+            );
+        }
         assert!(Test { host_offset_bytes: 64, ..long(8192) }.validate().is_err());
         assert!(Test { device_offset_bytes: 64, ..long(8192) }.validate().is_err());
         assert!(Test { window_bytes: 8192, ..long(1 << 20) }.validate().is_err());

@@ -5,6 +5,7 @@ use crate::input::read;
 use pcie_bench::{Backend, MessageDevice, Samples};
 use pcie_bench_sim::Simulated;
 use pcie_host::{Cpu, HostOptions};
+use pcie_refusal::Refusal;
 use pcie_schema::Shape;
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
@@ -64,13 +65,10 @@ pub(crate) enum Opened {
 pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Value>), Failure> {
     let content: Value = read(path)?;
     if content.get("kind").is_none() {
-        let system: System = SHAPE
-            .check_json(&content)
-            .map_err(|unfit| unfit.to_string())
-            .and_then(|()| serde_json::from_value(content.clone()).map_err(|error| error.to_string()))
-            .map_err(|problem| Failure::Input(format!("{}: {problem}", path.display())))?;
-        let machine =
-            Machine::new(system).map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        let of_file = |refusal: Refusal| refusal.about(path.display().to_string());
+        SHAPE.check_json(&content).map_err(of_file)?;
+        let system: System = read(path)?;
+        let machine = Machine::new(system).map_err(of_file)?;
         return Ok((
             Opened::Transfers(Arc::new(Simulated::new(machine, samples, Engine::Fast))),
             Some(content),

@@ -1,6 +1,7 @@
 //! JSON in and out.
 
 use crate::failure::Failure;
+use pcie_refusal::Refusal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -8,18 +9,18 @@ use std::path::Path;
 /// What a file holds.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+        .map_err(|error| Refusal::new(error).about(path.display().to_string()))?;
     let mut deserializer = serde_json::Deserializer::from_str(&text);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let key = match error.path().to_string() {
-            root if root == "." => String::new(),
-            key => format!("{key}: "),
-        };
-        Failure::Input(format!("{}: {key}{}", path.display(), error.inner()))
+        let refusal = Refusal::new(error.inner()).about(path.display().to_string());
+        match error.path().to_string() {
+            root if root == "." => refusal.into(),
+            key => refusal.key(key).into(),
+        }
     })
 }
 
 /// A value for people and programs.
 pub(crate) fn pretty<T: Serialize>(value: &T) -> Result<String, Failure> {
-    serde_json::to_string_pretty(value).map_err(|error| Failure::Input(error.to_string()))
+    serde_json::to_string_pretty(value).map_err(|error| Refusal::new(error).into())
 }

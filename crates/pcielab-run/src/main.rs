@@ -9,7 +9,7 @@ mod run;
 
 use clap::{Parser, Subcommand};
 use failure::Failure;
-use pcie_vfio::{Address, Purpose, Refusal, Tree};
+use pcie_vfio::{Address, Purpose, Tree};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
 }
 
 fn carry_out(command: Command) -> Result<(), Failure> {
-    let address = |text: &str| text.parse::<Address>().map_err(Refusal::from).map_err(Failure::Refused);
+    let address = |text: &str| text.parse::<Address>().map_err(Failure::from);
     match command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Devices => {

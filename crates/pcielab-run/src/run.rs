@@ -6,9 +6,10 @@ use crate::input::read;
 use clap::Args;
 use pcie_bench::contract::{MessageTrial, Trial, check, check_messages};
 use pcie_bench::{
-    Backend, Benchmarks, Breakable, Faults, Faulty, Messages, Options, Progress, RunError, Samples, Work,
+    Backend, Benchmarks, Breakable, Faults, Faulty, Messages, Options, Progress, Samples, Work,
     run as carry_out,
 };
+use pcie_refusal::Refusal;
 use pcie_store::Manifest;
 use pcie_workload::Suite;
 use serde_json::{Value, json};
@@ -50,26 +51,26 @@ pub(crate) struct RunArguments {
 /// Carries out a run; signals stop it, and leave a store that can be gone on with.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let samples: Samples = serde_json::from_value(json!(arguments.samples))
-        .map_err(|_| Failure::Input(format!("--samples {}: give full or adaptive", arguments.samples)))?;
+        .map_err(|_| Refusal::of("--samples", &arguments.samples, "give full or adaptive"))?;
     let (opened, system) = opened(&arguments.bench, samples)?;
     let (work, suite): (Arc<dyn Work>, String) = match opened {
         Opened::Transfers(backend) => {
             let suite: Suite = read(&arguments.suite)?;
             let name = suite.name.clone();
-            let work = Benchmarks::new(suite, samples, arguments.seed, backend).map_err(RunError::from)?;
+            let work = Benchmarks::new(suite, samples, arguments.seed, backend)?;
             (Arc::new(work), name)
         }
         Opened::Messages(backend) => {
             let suite: pcie_workload::MessageSuite = read(&arguments.suite)?;
             let name = suite.name.clone();
-            (Arc::new(Messages::new(suite, backend).map_err(RunError::from)?), name)
+            (Arc::new(Messages::new(suite, backend)?), name)
         }
     };
     let manifest = manifest(&*work, &suite, arguments.seed, system, started(SystemTime::now())?);
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stopped))
-            .map_err(|error| Failure::Input(format!("signal {signal}: {error}")))?;
+            .map_err(|error| Refusal::new(error).about(format!("signal {signal}")))?;
     }
     let mut told = 0;
     let mut progress = |state: &Progress| {
@@ -107,8 +108,8 @@ fn started(now: SystemTime) -> Result<String, Failure> {
     // humantime panics at a time that it cannot write.
     let since = now.duration_since(UNIX_EPOCH).map_or(YEAR_10000, |since| since.as_secs());
     if since >= YEAR_10000 {
-        let remedy = "is set before 1970 or after 9999: set it to the present";
-        return Err(Failure::Input(format!("the clock of this machine {remedy}")));
+        let refusal = Refusal::new("the clock of this machine is set before 1970 or after 9999");
+        return Err(refusal.remedy("set it to the present").into());
     }
     Ok(humantime::format_rfc3339_seconds(now).to_string())
 }

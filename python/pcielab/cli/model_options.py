@@ -164,10 +164,10 @@ def errors_name_options() -> Any:
         option = _OPTION_OF_KEY[key]
         if error.beside:
             needed = _OPTION_OF_KEY.get(error.beside, error.beside)
-            told = f"needs {needed} beside it: give {needed}, or leave {option} out"
+            told = f": needs {needed} beside it: give {needed}, or leave {option} out"
         else:
-            told = str(error).removeprefix(f"{place}: ")
-        raise with_message(error, f"{option}: {told}") from error
+            told = str(error).removeprefix(place)
+        raise with_message(error, f"{option}{told}") from error
 
 
 def takes_model_options(command: Callable[..., None]) -> Callable[..., None]:

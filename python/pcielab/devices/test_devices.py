@@ -191,7 +191,7 @@ def test_another_device_cannot_go_on_with_a_run(tmp_path: Path) -> None:
     output = tmp_path / "run.db"
     devices.run(devices.bridged(Rigged(steady)), three_tests(), output)
     other = Rigged(steady, deadline_ms=1)
-    with pytest.raises(InputError, match=r"device\.deadline_ms is 10000 in the store, but 1 in this run"):
+    with pytest.raises(InputError, match=r"device\.deadline_ms is 1: the store has 10000"):
         devices.run(devices.bridged(other), three_tests(), output, resume=True)
 
 

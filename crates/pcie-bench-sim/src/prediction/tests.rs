@@ -120,10 +120,10 @@ fn what_cannot_be_predicted_is_said() {
     let mut predictor = Predictor::new(suite(), vec![1], 5, 2).unwrap();
     let go_on = &mut |_: usize, _: usize| ControlFlow::Continue(());
     let error = predictor.predict(vec![system()], &[vec![3]], LOTS, go_on).unwrap_err();
-    assert!(error.to_string().contains("row 3"), "{error}");
+    assert!(error.to_string().contains("row is 3"), "{error}");
     let stop = &mut |_: usize, _: usize| ControlFlow::Break(());
     let error = predictor.predict(vec![system()], &[vec![0]], LOTS, stop).unwrap_err();
-    assert!(matches!(error, PredictionError::Interrupted));
+    assert!(matches!(error, Unfinished::Stopped));
     let mut small = system();
     small.chunk_addresses.truncate(1);
     small.chunk_bytes = 1 << 16;

@@ -1,18 +1,15 @@
 //! Why a run did not take place, or ended early.
 
 use crate::backend::OpenError;
-use pcie_workload::{MessageSuiteError, SuiteError};
+use pcie_refusal::Refusal;
 use thiserror::Error;
 
 /// Why a run did not take place, or ended early.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The suite is wrong.
+    /// The suite or an option is wrong, or the store is of another run.
     #[error(transparent)]
-    Suite(#[from] SuiteError),
-    /// The suite of messages is wrong.
-    #[error(transparent)]
-    MessageSuite(#[from] MessageSuiteError),
+    Refused(#[from] Refusal),
     /// The parameters of a test cannot be written down.
     #[error("parameters of a test: {0}")]
     Parameters(#[from] serde_json::Error),
@@ -22,36 +19,6 @@ pub enum RunError {
     /// There is nothing to carry the tests out with.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// More jobs than there can be benches.
-    #[error("jobs = {asked}: {kind} carries out {most} at a time: give {most} or fewer")]
-    TooManyJobs {
-        /// Jobs asked for.
-        asked: usize,
-        /// Jobs that there can be.
-        most: usize,
-        /// What carries them out.
-        kind: String,
-    },
-    /// A test that was to be carried out by itself is not one test.
-    #[error("{tests} tests: give a suite of one: this is about a test by itself")]
-    NotAlone {
-        /// Tests of the suite.
-        tests: usize,
-    },
-    /// The store that was to be gone on with is of another run.
-    #[error(
-        "{path}: --resume: {key} is {stored} in the store, but {asked} in this run: give the same, or another output"
-    )]
-    OtherRun {
-        /// Path of the store.
-        path: String,
-        /// Manifest key that differs.
-        key: String,
-        /// What the store says.
-        stored: String,
-        /// What was asked for.
-        asked: String,
-    },
     /// The device went away, or could not be brought back.
     #[error("{device} was lost{at}: {reason}; what is finished is kept, and --resume goes on with the rest")]
     Lost {
@@ -83,4 +50,18 @@ pub enum RunError {
         /// Tests of the suite.
         total: usize,
     },
+}
+
+impl RunError {
+    /// What is wrong with the input, or the error as it is where the input is fine.
+    ///
+    /// # Errors
+    /// Doing the work failed, or was stopped.
+    pub fn refusal(self) -> Result<Refusal, Self> {
+        match self {
+            Self::Refused(refusal) | Self::Open(OpenError::Refused(refusal)) => Ok(refusal),
+            Self::Store(error) if error.is_input() => Ok(Refusal::new(error)),
+            failed => Err(failed),
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Whether a store is of the run that is to go on: what was asked, of what, and on what.
 
-use super::error::RunError;
 use crate::work::Asked;
+use pcie_refusal::Refusal;
 use pcie_store::Manifest;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -33,18 +33,17 @@ pub(super) fn digest(tests: &[Asked]) -> Result<String, serde_json::Error> {
 }
 
 /// Refuses to go on with a store of another run; names the first thing that differs.
-pub(super) fn check(path: &Path, stored: &Manifest, asked: &Manifest) -> Result<(), RunError> {
+pub(super) fn check(path: &Path, stored: &Manifest, asked: &Manifest) -> Result<(), Refusal> {
     let differs = |key: &&str| stored.get(key) != asked.get(key);
     let Some(key) = IDENTITY.into_iter().find(|key| differs(key)) else { return Ok(()) };
     // A digest says nothing to people: what differs is the tests.
     let named = if key == "suite_digest" { "list of tests (digest)" } else { key };
     let (key, stored, asked) = first_difference(named.to_owned(), stored.get(key), asked.get(key));
-    Err(RunError::OtherRun {
-        path: path.display().to_string(),
-        key,
-        stored: shortened(stored),
-        asked: shortened(asked),
-    })
+    let refusal =
+        Refusal::of(key, shortened(asked, "missing"), "give the same to --resume, or another output");
+    Err(refusal
+        .problem(format!("the store has {}", shortened(stored, "none")))
+        .about(path.display().to_string()))
 }
 
 /// Follows two values that differ down to the first key, in the order of names, whose values differ.
@@ -66,7 +65,8 @@ fn first_difference<'a>(
     (key, stored, asked)
 }
 
-fn shortened(value: Option<&Value>) -> String {
-    let text = value.map_or_else(|| "missing".to_owned(), Value::to_string);
+/// A value as a message shows it, or a word for none.
+fn shortened(value: Option<&Value>, none: &str) -> String {
+    let text = value.map_or_else(|| none.to_owned(), Value::to_string);
     if text.len() > 60 { format!("{}...", text.chars().take(57).collect::<String>()) } else { text }
 }

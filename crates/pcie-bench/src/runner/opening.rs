@@ -12,6 +12,7 @@ use crate::facts::Condition;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
 use crate::work::{Asked, Work};
+use pcie_refusal::Refusal;
 use pcie_store::{Manifest, Store};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -65,7 +66,9 @@ pub(super) fn open(
         let kind =
             work.manifest().get("backend").and_then(|backend| backend["kind"].as_str()).map(str::to_owned);
         let kind = kind.unwrap_or_else(|| "this device".to_owned());
-        return Err(RunError::TooManyJobs { asked: options.jobs, most: work.jobs_most(), kind });
+        let most = work.jobs_most();
+        let refusal = Refusal::of("jobs", options.jobs, format!("give {most} or fewer"));
+        return Err(refusal.problem(format!("{kind} carries out {most} at a time")).into());
     }
     let tests: Arc<[Asked]> = work.tests()?.into();
     let (sender, events) = mpsc::channel();

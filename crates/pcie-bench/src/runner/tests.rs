@@ -256,7 +256,10 @@ fn what_is_done_is_not_done_again_and_other_devices_are_refused() {
     let other =
         Rigged { device: json!({"name": "rig", "firmware": "2"}), ..Rigged::new(&[Happens::Works; 2]) };
     let told = try_run(other, &path, true).unwrap_err().to_string();
-    assert!(told.contains("device.firmware is missing in the store, but \"2\" in this run"), "{told}");
+    assert!(
+        told.contains("device.firmware is \"2\": the store has none: give the same to --resume"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -267,7 +270,7 @@ fn more_jobs_than_benches_are_refused() {
     let told = run(work, options, &path, Manifest::new(Origin::Emulated), &mut |_| ControlFlow::Continue(()))
         .unwrap_err()
         .to_string();
-    assert_eq!(told, "jobs = 4: rigged carries out 1 at a time: give 1 or fewer");
+    assert_eq!(told, "jobs is 4: rigged carries out 1 at a time: give 1 or fewer");
     assert!(!path.exists());
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::error::RuntimeError;
+use pcie_refusal::Refusal;
+
 use super::memory::{HUGE_PAGE_BYTES, Segments};
 use super::transfer::Transfer;
 use crate::description::{BarParameters, DeviceParameters, MemoryParameters, NodeParameters};
-use crate::error::FabricError;
 use crate::simulate::Primitive;
 use crate::simulate::traffic::Placed;
-use crate::topology::{NodeId, Topology};
+use crate::topology::{NodeId, Topology, beyond_addresses, beyond_memory};
 
 /// Where host memory for transfers begins: above what 32-bit BARs take.
 const HOST_MEMORY: u64 = 1 << 32;
@@ -46,19 +46,18 @@ pub(super) struct Region {
 }
 
 impl Region {
-    pub fn segments(&mut self) -> Result<&mut Segments, RuntimeError> {
-        let item = self.label.clone();
-        self.segments.as_mut().ok_or(RuntimeError::NotReady { item, first: "memory_init" })
+    pub fn segments(&mut self) -> Result<&mut Segments, Refusal> {
+        self.segments.as_mut().ok_or_else(|| not_ready(&self.label, "memory_init"))
     }
 }
 
 impl HostMap {
-    pub fn check_socket(&self, socket: u32) -> Result<(), RuntimeError> {
+    pub fn check_socket(&self, socket: u32) -> Result<(), Refusal> {
         if socket < self.sockets {
             return Ok(());
         }
-        let (item, most) = (format!("host {}", self.name), self.sockets - 1);
-        Err(RuntimeError::Request { item, problem: format!("socket = {socket}: it has sockets 0 to {most}") })
+        let remedy = format!("it has sockets 0 to {}", self.sockets - 1);
+        Err(Refusal::of("socket", socket, remedy).about(format!("host {}", self.name)))
     }
 }
 
@@ -74,20 +73,20 @@ impl AddressMap {
         Self { hosts: hosts.collect(), devices: BTreeMap::new() }
     }
 
-    pub fn host(&mut self, topology: &Topology, name: &str) -> Result<&mut HostMap, RuntimeError> {
+    pub fn host(&mut self, topology: &Topology, name: &str) -> Result<&mut HostMap, Refusal> {
         let host = topology.node(name).and_then(|id| self.hosts.get_mut(&id));
         host.ok_or_else(|| unknown("host", name, topology, |node| node.host.is_some()))
     }
 
-    pub fn host_id(&self, topology: &Topology, name: &str) -> Result<NodeId, RuntimeError> {
+    pub fn host_id(&self, topology: &Topology, name: &str) -> Result<NodeId, Refusal> {
         let host = topology.node(name).filter(|id| self.hosts.contains_key(id));
         host.ok_or_else(|| unknown("host", name, topology, |node| node.host.is_some()))
     }
 
-    pub fn device_init(&mut self, topology: &Topology, name: &str) -> Result<(), RuntimeError> {
+    pub fn device_init(&mut self, topology: &Topology, name: &str) -> Result<(), Refusal> {
         let (id, device) = device(topology, name)?;
         if self.devices.contains_key(&id) {
-            return Err(RuntimeError::Twice { item: format!("device {name}"), done: "device_init" });
+            return Err(twice(&format!("device {name}"), "device_init"));
         }
         let mut regions = vec![];
         for memory in &device.memories {
@@ -107,16 +106,13 @@ impl AddressMap {
         name: &str,
         region: &str,
         bar: BarParameters,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), Refusal> {
         let (id, number, memory) = self.find(topology, name, region)?;
         if bar.size_bytes == 0 || bar.size_bytes > memory.size_bytes {
-            let (node, memory, size_bytes) = (name.to_owned(), region.to_owned(), memory.size_bytes);
-            let bar_bytes = bar.size_bytes;
-            return Err(FabricError::BarBeyondMemory { node, memory, bar_bytes, size_bytes }.into());
+            return Err(beyond_memory(name, memory, bar));
         }
         if bar.address.checked_add(bar.size_bytes).is_none_or(|end| end > UNSEEN) {
-            let (node, memory, address) = (name.to_owned(), region.to_owned(), bar.address);
-            return Err(FabricError::BarBeyondAddresses { node, memory, address }.into());
+            return Err(beyond_addresses(name, region, bar.address));
         }
         let before = self.region_at(id, number).bar.take();
         let checked = self.check_free(&format!("{region} of {name}"), bar);
@@ -125,16 +121,14 @@ impl AddressMap {
         checked?;
         if region.segments.is_some() {
             region.bar = before;
-            return Err(RuntimeError::Request {
-                item: region.label.clone(),
-                problem: "its memory is in use: map its BAR before memory_init".to_owned(),
-            });
+            let in_use = Refusal::new("its memory is in use").about(&region.label);
+            return Err(in_use.remedy("map its BAR before memory_init"));
         }
         Ok(())
     }
 
     /// Makes sure that nothing else has these bus addresses.
-    fn check_free(&self, item: &str, bar: BarParameters) -> Result<(), RuntimeError> {
+    fn check_free(&self, item: &str, bar: BarParameters) -> Result<(), Refusal> {
         let bars = self.devices.values().flatten().filter_map(|region| {
             let bar = region.bar?;
             Some((bar.address, bar.size_bytes, region.label.as_str()))
@@ -146,11 +140,11 @@ impl AddressMap {
         apart(item, (bar.address, bar.size_bytes), bars.chain(memories))
     }
 
-    pub fn memory_init(&mut self, topology: &Topology, name: &str, region: &str) -> Result<(), RuntimeError> {
+    pub fn memory_init(&mut self, topology: &Topology, name: &str, region: &str) -> Result<(), Refusal> {
         let (id, number, memory) = self.find(topology, name, region)?;
         let place = self.region_at(id, number);
         if place.segments.is_some() {
-            return Err(RuntimeError::Twice { item: place.label.clone(), done: "memory_init" });
+            return Err(twice(&place.label, "memory_init"));
         }
         let (first, size_bytes) = match place.bar {
             Some(bar) => (bar.address, bar.size_bytes),
@@ -167,14 +161,13 @@ impl AddressMap {
         region: &str,
         host: &str,
         host_address: u64,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), Refusal> {
         let (id, number, _) = self.find(topology, name, region)?;
         let Region { label, bar, .. } = self.region_at(id, number);
         let (label, bar) = (label.clone(), *bar);
         let Some(bar) = bar else { return Err(without_bar(&label)) };
         if host_address.checked_add(bar.size_bytes).is_none() {
-            let (node, memory) = (name.to_owned(), region.to_owned());
-            return Err(FabricError::BarBeyondAddresses { node, memory, address: host_address }.into());
+            return Err(beyond_addresses(name, region, host_address));
         }
         let place = self.host(topology, host)?;
         let (first, end) = place.memory.bounds();
@@ -187,12 +180,7 @@ impl AddressMap {
         Ok(())
     }
 
-    pub fn region(
-        &mut self,
-        topology: &Topology,
-        name: &str,
-        region: &str,
-    ) -> Result<&mut Region, RuntimeError> {
+    pub fn region(&mut self, topology: &Topology, name: &str, region: &str) -> Result<&mut Region, Refusal> {
         let (id, number, _) = self.find(topology, name, region)?;
         Ok(self.region_at(id, number))
     }
@@ -203,7 +191,7 @@ impl AddressMap {
         topology: &Topology,
         name: &str,
         address: u64,
-    ) -> Result<&mut Segments, RuntimeError> {
+    ) -> Result<&mut Segments, Refusal> {
         let (id, number) = self.region_of(topology, name, address)?;
         self.region_at(id, number).segments()
     }
@@ -214,7 +202,7 @@ impl AddressMap {
         name: &str,
         address: u64,
         host: &str,
-    ) -> Result<u64, RuntimeError> {
+    ) -> Result<u64, Refusal> {
         self.host(topology, host)?;
         let (id, number) = self.region_of(topology, name, address)?;
         let at = self.mapped_at(topology, (id, number), host)?;
@@ -229,7 +217,7 @@ impl AddressMap {
         name: &str,
         host_address: u64,
         host: &str,
-    ) -> Result<u64, RuntimeError> {
+    ) -> Result<u64, Refusal> {
         let host_id = self.host_id(topology, host)?;
         let (id, _) = device(topology, name)?;
         let found = self.initialised(id, name)?.iter().find_map(|region| {
@@ -237,10 +225,10 @@ impl AddressMap {
             let offset = host_address.checked_sub(*at).filter(|offset| *offset < bar.size_bytes)?;
             Some(bar.address + offset)
         });
-        found.ok_or_else(|| RuntimeError::Unknown {
-            kind: "address",
-            name: format!("{host_address:#x} of {host}"),
-            problem: format!("no memory of {name} is mapped there: map it with setup_mapping"),
+        found.ok_or_else(|| {
+            let unmapped = Refusal::new(format!("no memory of {name} is mapped there"));
+            let at = format!("address {host_address:#x} of {host}");
+            unmapped.about(at).remedy("map it with setup_mapping")
         })
     }
 
@@ -251,7 +239,7 @@ impl AddressMap {
         place: &str,
         address: u64,
         size_bytes: u64,
-    ) -> Result<NodeId, RuntimeError> {
+    ) -> Result<NodeId, Refusal> {
         if let Some(id) = topology.node(place).filter(|id| self.hosts.contains_key(id)) {
             self.host(topology, place)?.memory.check(address, size_bytes)?;
             return Ok(id);
@@ -266,14 +254,13 @@ impl AddressMap {
         topology: &Topology,
         (id, number): (NodeId, usize),
         host: &str,
-    ) -> Result<u64, RuntimeError> {
+    ) -> Result<u64, Refusal> {
         let region = self.region_at(id, number);
         if region.bar.is_none() {
             return Err(without_bar(&region.label));
         }
         let at = topology.node(host).and_then(|host| region.seen_at.get(&host).copied());
-        let item = format!("{} at {host}", region.label);
-        at.ok_or(RuntimeError::NotReady { item, first: "setup_mapping" })
+        at.ok_or_else(|| not_ready(&format!("{} at {host}", region.label), "setup_mapping"))
     }
 
     /// Checks the addresses of a request and finds the ends of its flow.
@@ -285,18 +272,17 @@ impl AddressMap {
         queue: u32,
         name: &str,
         list: &[Transfer],
-    ) -> Result<Placed, RuntimeError> {
+    ) -> Result<Placed, Refusal> {
+        let asked = || format!("{primitive:?} of {name}");
         let Some(first) = list.first() else {
-            let problem = "an empty list: give at least one transfer".to_owned();
-            return Err(RuntimeError::Request { item: format!("{primitive:?} of {name}"), problem });
+            return Err(Refusal::new("an empty list").about(asked()).remedy("give at least one transfer"));
         };
         let (device, memory) = self.region_of(topology, name, first.device_address)?;
         let between_devices = matches!(primitive, Primitive::D2dRead | Primitive::D2dWrite);
         let peer = if between_devices { Some(self.peer(first.other_address)?) } else { None };
         for one in list {
             if one.size_bytes == 0 {
-                let problem = "size_bytes = 0: give 1 or more".to_owned();
-                return Err(RuntimeError::Request { item: format!("{primitive:?} of {name}"), problem });
+                return Err(Refusal::of("size_bytes", 0, "give 1 or more").about(asked()));
             }
             self.region_at(device, memory).segments()?.check(one.device_address, one.size_bytes)?;
             let other = match peer {
@@ -320,8 +306,8 @@ impl AddressMap {
         let host = self.host_id(topology, host_name)?;
         let other = peer.map_or(host, |(peer, _)| peer);
         if other == device {
-            let problem = "both ends are this device: give the address of another one".to_owned();
-            return Err(RuntimeError::Request { item: format!("{primitive:?} of {name}"), problem });
+            let same = Refusal::new("both ends are this device").about(asked());
+            return Err(same.remedy("give the address of another one"));
         }
         let outwards = matches!(primitive, Primitive::D2h | Primitive::D2dWrite);
         let (source, destination) = if outwards { (device, other) } else { (other, device) };
@@ -336,54 +322,43 @@ impl AddressMap {
         name: &str,
         queue: u32,
         outstanding: u32,
-    ) -> Result<(), RuntimeError> {
+    ) -> Result<(), Refusal> {
         let tags = device(topology, name)?.1.engine.tags;
         if outstanding <= tags {
             return Ok(());
         }
-        Err(RuntimeError::TooManyOutstanding { queue, outstanding, device: name.to_owned(), tags })
+        let refused = Refusal::of("outstanding", outstanding, "limit the queue to as many");
+        Err(refused.problem(format!("{name} has {tags} tags")).about(format!("queue {queue}")))
     }
 
     /// The device and region behind a bus address.
-    fn peer(&self, address: u64) -> Result<(NodeId, usize), RuntimeError> {
+    fn peer(&self, address: u64) -> Result<(NodeId, usize), Refusal> {
         let shown = |region: &Region| {
             region.bar.is_some_and(|bar| (bar.address..bar.address + bar.size_bytes).contains(&address))
         };
         let found =
             self.devices.iter().find_map(|(id, regions)| Some((*id, regions.iter().position(shown)?)));
-        found.ok_or_else(|| RuntimeError::Unknown {
-            kind: "region",
-            name: format!("{address:#x}"),
-            problem: "no initialised device has memory there: give a bus address of one that has a BAR"
-                .to_owned(),
+        found.ok_or_else(|| {
+            let nobody = Refusal::new("no initialised device has memory there");
+            nobody.about(format!("region {address:#x}")).remedy("give a bus address of one that has a BAR")
         })
     }
 
-    fn region_of(
-        &self,
-        topology: &Topology,
-        name: &str,
-        address: u64,
-    ) -> Result<(NodeId, usize), RuntimeError> {
+    fn region_of(&self, topology: &Topology, name: &str, address: u64) -> Result<(NodeId, usize), Refusal> {
         let (id, found) = device(topology, name)?;
         if found.memories.is_empty() {
-            let problem = "it has no memory: give a device that has one".to_owned();
-            return Err(RuntimeError::Request { item: format!("device {name}"), problem });
+            let bare = Refusal::new("it has no memory").about(format!("device {name}"));
+            return Err(bare.remedy("give a device that has one"));
         }
         let regions = self.initialised(id, name)?;
         let holds = |region: &Region| region.segments.as_ref().is_some_and(|memory| memory.contains(address));
         regions.iter().position(holds).map(|number| (id, number)).ok_or_else(|| {
             let ready = regions.iter().filter(|region| region.segments.is_some());
             let known: Vec<&str> = ready.map(|region| region.label.as_str()).collect();
-            RuntimeError::Unknown {
-                kind: "region",
-                name: format!("{address:#x}"),
-                problem: format!(
-                    "is in no region of {name} that memory_init was called for ({}): give an address from \
-                     memory_alloc",
-                    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
-                ),
-            }
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let problem = format!("is in no region of {name} that memory_init was called for ({known})");
+            let elsewhere = Refusal::new(problem).about(format!("region {address:#x}"));
+            elsewhere.remedy("give an address from memory_alloc")
         })
     }
 
@@ -392,21 +367,21 @@ impl AddressMap {
         topology: &'a Topology,
         name: &str,
         region: &str,
-    ) -> Result<(NodeId, usize, &'a MemoryParameters), RuntimeError> {
+    ) -> Result<(NodeId, usize, &'a MemoryParameters), Refusal> {
         let (id, device) = device(topology, name)?;
         self.initialised(id, name)?;
         let found = (0..).zip(&device.memories).find(|(_, memory)| memory.name == region);
         found.map(|(number, memory)| (id, number, memory)).ok_or_else(|| {
             let known: Vec<&str> = device.memories.iter().map(|memory| memory.name.as_str()).collect();
-            let problem = format!("{name} has no such region: known: {}", known.join(", "));
-            RuntimeError::Unknown { kind: "region", name: region.to_owned(), problem }
+            let missing =
+                Refusal::new(format!("{name} has no such region")).about(format!("region {region}"));
+            missing.remedy(format!("known: {}", known.join(", ")))
         })
     }
 
-    fn initialised(&self, id: NodeId, name: &str) -> Result<&[Region], RuntimeError> {
-        let item = format!("device {name}");
-        let regions = self.devices.get(&id).ok_or(RuntimeError::NotReady { item, first: "device_init" })?;
-        Ok(regions)
+    fn initialised(&self, id: NodeId, name: &str) -> Result<&[Region], Refusal> {
+        let regions = self.devices.get(&id).map(Vec::as_slice);
+        regions.ok_or_else(|| not_ready(&format!("device {name}"), "device_init"))
     }
 
     /// A region that was found before.
@@ -421,31 +396,29 @@ impl AddressMap {
 }
 
 /// The engine of a device moves whole packets.
-fn check_packets(topology: &Topology, id: NodeId, size_bytes: u64) -> Result<(), RuntimeError> {
+fn check_packets(topology: &Topology, id: NodeId, size_bytes: u64) -> Result<(), Refusal> {
     let NodeParameters { name, device, .. } = &topology.nodes()[id as usize];
     let packet_bytes = device.as_ref().map_or(1, |device| device.engine.packet_bytes);
     if size_bytes.is_multiple_of(packet_bytes.into()) {
         return Ok(());
     }
-    Err(RuntimeError::PartOfPacket { device: name.clone(), size_bytes, packet_bytes })
+    let problem = format!("its DMA engines move packets of {packet_bytes} bytes");
+    Err(Refusal::of("size_bytes", size_bytes, "give a multiple").problem(problem).about(name))
 }
 
 /// A DMA transfer starts where the ports of the memory do.
-fn check_alignment(
-    topology: &Topology,
-    (id, memory): (NodeId, usize),
-    address: u64,
-) -> Result<(), RuntimeError> {
+fn check_alignment(topology: &Topology, (id, memory): (NodeId, usize), address: u64) -> Result<(), Refusal> {
     let NodeParameters { name, device, .. } = &topology.nodes()[id as usize];
     let Some(memory) = device.as_ref().and_then(|device| device.memories.get(memory)) else { return Ok(()) };
     if address.is_multiple_of(memory.alignment_bytes.into()) {
         return Ok(());
     }
-    let (region, alignment_bytes) = (format!("{} of {name}", memory.name), memory.alignment_bytes);
-    Err(RuntimeError::Unaligned { region, address, alignment_bytes })
+    let reached = format!("DMA reaches it at multiples of {} bytes", memory.alignment_bytes);
+    let unaligned = Refusal::new(format!("{address:#x}: {reached}"));
+    Err(unaligned.about(format!("{} of {name}", memory.name)).remedy("give such an address"))
 }
 
-fn device<'a>(topology: &'a Topology, name: &str) -> Result<(NodeId, &'a DeviceParameters), RuntimeError> {
+fn device<'a>(topology: &'a Topology, name: &str) -> Result<(NodeId, &'a DeviceParameters), Refusal> {
     let id = topology.node(name);
     let found = id.and_then(|id| Some((id, topology.nodes()[id as usize].device.as_ref()?)));
     found.ok_or_else(|| unknown("device", name, topology, |node| node.device.is_some()))
@@ -456,16 +429,24 @@ fn unknown(
     name: &str,
     topology: &Topology,
     is_one: impl Fn(&crate::NodeParameters) -> bool,
-) -> RuntimeError {
+) -> Refusal {
     let known: Vec<&str> =
         topology.nodes().iter().filter(|node| is_one(node)).map(|node| node.name.as_str()).collect();
-    let problem = format!("the fabric has no such {kind}: known: {}", known.join(", "));
-    RuntimeError::Unknown { kind, name: name.to_owned(), problem }
+    let missing = Refusal::new(format!("the fabric has no such {kind}")).about(format!("{kind} {name}"));
+    missing.remedy(format!("known: {}", known.join(", ")))
 }
 
-fn without_bar(label: &str) -> RuntimeError {
-    let problem = "it has no BAR: nobody but its device reaches it: give it one with map_bar".to_owned();
-    RuntimeError::Request { item: label.to_owned(), problem }
+fn without_bar(label: &str) -> Refusal {
+    let unseen = Refusal::new("it has no BAR: nobody but its device reaches it");
+    unseen.about(label).remedy("give it one with map_bar")
+}
+
+fn not_ready(item: &str, first: &str) -> Refusal {
+    Refusal::default().about(item).remedy(format!("call {first} first"))
+}
+
+fn twice(item: &str, done: &str) -> Refusal {
+    Refusal::new(format!("{done} was called before")).about(item).remedy("call it once")
 }
 
 /// Makes sure that a run of addresses overlaps none of the others.
@@ -473,13 +454,13 @@ fn apart<'a>(
     item: &str,
     (address, size_bytes): (u64, u64),
     others: impl Iterator<Item = (u64, u64, &'a str)>,
-) -> Result<(), RuntimeError> {
+) -> Result<(), Refusal> {
     for (other_address, length, other) in others {
         if address < other_address.saturating_add(length)
             && other_address < address.saturating_add(size_bytes)
         {
-            let (item, other) = (item.to_owned(), other.to_owned());
-            return Err(RuntimeError::Overlap { item, address, other, other_address });
+            let overlap = Refusal::new(format!("overlaps {other} at {other_address:#x}"));
+            return Err(overlap.about(format!("{item} at {address:#x}")).remedy("give other addresses"));
         }
     }
     Ok(())

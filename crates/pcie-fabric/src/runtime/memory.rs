@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::error::RuntimeError;
+use pcie_refusal::{Refusal, in_range};
 
 /// What segments are rounded up to: the line of memory and cache, bytes.
 const LINE_BYTES: u64 = 64;
@@ -43,10 +43,9 @@ impl Segments {
     }
 
     /// Takes a segment; returns its first address.
-    pub fn allocate(&mut self, size_bytes: u64) -> Result<u64, RuntimeError> {
-        if size_bytes == 0 {
-            return Err(RuntimeError::NothingToAllocate { region: self.region.clone() });
-        }
+    pub fn allocate(&mut self, size_bytes: u64) -> Result<u64, Refusal> {
+        in_range("size_bytes", size_bytes, 1..=u64::MAX, "give 1 or more")
+            .map_err(|none| none.about(&self.region))?;
         let found = self.free.iter().find_map(|(&run, &length)| {
             let start = self.place(run, size_bytes);
             let fits =
@@ -54,11 +53,9 @@ impl Segments {
             fits.then_some((run, length, start))
         });
         let Some((run, length, start)) = found else {
-            return Err(RuntimeError::Exhausted {
-                region: self.region.clone(),
-                size_bytes,
-                largest_bytes: self.free.values().copied().max().unwrap_or(0),
-            });
+            let largest_bytes = self.free.values().copied().max().unwrap_or(0);
+            let problem = format!("no {size_bytes} bytes are free in one piece, at most {largest_bytes}");
+            return Err(self.refused(problem).remedy("free something, or take less"));
         };
         let behind = start + size_bytes.next_multiple_of(LINE_BYTES);
         self.free.remove(&run);
@@ -82,7 +79,7 @@ impl Segments {
     }
 
     /// Gives a segment back.
-    pub fn free(&mut self, address: u64) -> Result<(), RuntimeError> {
+    pub fn free(&mut self, address: u64) -> Result<(), Refusal> {
         let Some(size_bytes) = self.taken.remove(&address) else {
             return Err(self.not_a_segment(address));
         };
@@ -100,14 +97,14 @@ impl Segments {
     }
 
     /// Makes sure that bytes lie in one allocated segment.
-    pub fn check(&self, address: u64, size_bytes: u64) -> Result<(), RuntimeError> {
+    pub fn check(&self, address: u64, size_bytes: u64) -> Result<(), Refusal> {
         let Some((start, length)) = self.segment_around(address) else {
             return Err(self.not_a_segment(address));
         };
         let room_bytes = start + length - address;
         if size_bytes > room_bytes {
-            let region = self.region.clone();
-            return Err(RuntimeError::TooSmall { region, address, size_bytes, room_bytes });
+            let problem = format!("{size_bytes} bytes at {address:#x}: the segment ends after {room_bytes}");
+            return Err(self.refused(problem).remedy("allocate more"));
         }
         Ok(())
     }
@@ -126,15 +123,23 @@ impl Segments {
         (address < start + length).then_some((start, length))
     }
 
-    fn not_a_segment(&self, address: u64) -> RuntimeError {
-        let region = self.region.clone();
+    fn refused(&self, problem: String) -> Refusal {
+        Refusal::new(problem).about(&self.region)
+    }
+
+    fn not_a_segment(&self, address: u64) -> Refusal {
         if !self.contains(address) {
             let (first, last) = (self.first, self.end - 1);
-            return RuntimeError::WrongRegion { region, address, first, last };
+            let refused = self.refused(format!("{address:#x} is not in it"));
+            return refused.remedy(format!("it has {first:#x} to {last:#x}"));
         }
         match self.segment_around(address) {
-            Some((start, _)) => RuntimeError::InsideSegment { region, address, start },
-            None => RuntimeError::NotAllocated { region, address },
+            Some((start, _)) => self
+                .refused(format!("{address:#x} is within the segment at {start:#x}"))
+                .remedy("give the address that was allocated"),
+            None => self
+                .refused(format!("{address:#x} is not allocated"))
+                .remedy("it was freed before, or never allocated"),
         }
     }
 }
@@ -168,12 +173,21 @@ mod tests {
         let mut memory = segments(1 << 20, None);
         let one = memory.allocate(100).unwrap();
         let inside = memory.free(one + 4).unwrap_err();
-        assert!(matches!(inside, RuntimeError::InsideSegment { .. }), "{inside}");
+        assert_eq!(
+            inside.to_string(),
+            "hbm of A: 0x100000004 is within the segment at 0x100000000: give the address that was allocated"
+        );
         memory.free(one).unwrap();
         let twice = memory.free(one).unwrap_err();
-        assert!(matches!(twice, RuntimeError::NotAllocated { .. }), "{twice}");
+        assert_eq!(
+            twice.to_string(),
+            "hbm of A: 0x100000000 is not allocated: it was freed before, or never allocated"
+        );
         let elsewhere = memory.free(FIRST - 64).unwrap_err();
-        assert!(matches!(elsewhere, RuntimeError::WrongRegion { .. }), "{elsewhere}");
+        assert_eq!(
+            elsewhere.to_string(),
+            "hbm of A: 0xffffffc0 is not in it: it has 0x100000000 to 0x1000fffff"
+        );
     }
 
     #[test]
@@ -182,7 +196,10 @@ mod tests {
         let one = memory.allocate(100).unwrap();
         memory.check(one + 36, 64).unwrap();
         let beyond = memory.check(one + 37, 64).unwrap_err();
-        assert!(matches!(beyond, RuntimeError::TooSmall { room_bytes: 63, .. }), "{beyond}");
+        assert_eq!(
+            beyond.to_string(),
+            "hbm of A: 64 bytes at 0x100000025: the segment ends after 63: allocate more"
+        );
     }
 
     proptest! {

@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
 
-use super::error::RuntimeError;
 use super::transfer::{LONGEST_NS, Transfer};
 use crate::simulate::Primitive;
 use crate::topology::NodeId;
@@ -182,7 +182,7 @@ impl Scheduler {
     }
 
     /// A request that leaves now, with its queue, if the limits and the policies of the hosts let one leave.
-    pub fn next(&mut self, now: Picoseconds) -> Result<Option<(u32, Queued)>, RuntimeError> {
+    pub fn next(&mut self, now: Picoseconds) -> Result<Option<(u32, Queued)>, Refusal> {
         for host in self.hosts.values_mut() {
             if host.in_flight >= self.outstanding || host.held_until.is_some_and(|until| until > now) {
                 continue;
@@ -205,7 +205,10 @@ impl Scheduler {
                 }
             };
             let Some(head) = waiting.get(chosen) else {
-                return Err(RuntimeError::Policy { chosen, waiting: waiting.len() });
+                let problem = format!("chose {chosen} of {} waiting requests", waiting.len());
+                return Err(Refusal::new(problem)
+                    .about("policy")
+                    .remedy("choose one of them, counted from 0"));
             };
             host.held_until = None;
             host.in_flight += 1;
@@ -221,9 +224,11 @@ impl Scheduler {
 const FOREVER: Picoseconds = Picoseconds(u64::MAX);
 
 /// When a policy that holds requests back for so long is to be asked again: later than now, so that time goes on.
-fn later(now: Picoseconds, ns: f64) -> Result<Picoseconds, RuntimeError> {
+fn later(now: Picoseconds, ns: f64) -> Result<Picoseconds, Refusal> {
     if !(ns > 0.0 && ns <= LONGEST_NS) {
-        return Err(RuntimeError::Hold { hold_ns: ns });
+        let problem = format!("holds requests back for {ns} ns");
+        let remedy = "give more than 0 and at most 1e12, or hold without a time";
+        return Err(Refusal::new(problem).about("policy").remedy(remedy));
     }
     Ok(now + Picoseconds::from_ns(ns).max(Picoseconds(1)))
 }

@@ -1,5 +1,6 @@
 //! Flows that keep so many requests outstanding, at their pace, for so long; and what became of them.
 
+use pcie_refusal::{Refusal, Unfinished};
 use pcie_time::{Draws, Picoseconds, Stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +11,6 @@ use super::outcome::{FlowOutcome, Outcome, Served};
 use super::slots::Slots;
 use super::span::Span;
 use super::traffic::{Arrivals, Primitive, Traffic, place};
-use crate::error::FabricError;
 use crate::topology::Topology;
 
 /// Simulated time between two looks at whether to stop: little work, even for a large fabric.
@@ -81,7 +81,7 @@ pub(super) fn run(
     traffic: &[Traffic],
     options: Options,
     stopped: &mut dyn FnMut() -> bool,
-) -> Result<Outcome, FabricError> {
+) -> Result<Outcome, Unfinished> {
     Load::new(topology, traffic, options)?.run(stopped)
 }
 
@@ -97,7 +97,7 @@ struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    fn new(topology: &Topology, traffic: &'a [Traffic], options: Options) -> Result<Self, FabricError> {
+    fn new(topology: &Topology, traffic: &'a [Traffic], options: Options) -> Result<Self, Refusal> {
         let mut load = Self {
             traffic,
             options,
@@ -140,7 +140,7 @@ impl<'a> Load<'a> {
     }
 
     /// Goes on in steps, so that a stop is heeded however much there is to simulate.
-    fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<Outcome, FabricError> {
+    fn run(mut self, stopped: &mut dyn FnMut() -> bool) -> Result<Outcome, Unfinished> {
         let mut until = Picoseconds::ZERO;
         loop {
             if self.span.at_step(until, &mut self.slots) {
@@ -150,7 +150,7 @@ impl<'a> Load<'a> {
                 return Ok(self.outcome(from, end));
             }
             if stopped() {
-                return Err(FabricError::Stopped);
+                return Err(Unfinished::Stopped);
             }
             until = self.span.before_end(until + Picoseconds::from_ns(STEP_NS));
             self.step(until);

@@ -124,13 +124,13 @@ fn flows_that_cannot_be_are_refused_by_name() {
     let topology = testbed();
     let options = Options { warm_up_ns: Some(0.0), duration_ns: 1e3, discipline: Discipline::Fifo, seed: 1 };
     for (traffic, expected) in [
-        (stream("H", "Q", None), "flow H->Q: destination = Q: there is no such node"),
+        (stream("H", "Q", None), "flow H->Q: destination is Q: there is no such node"),
         (stream("H", "H", None), "source and destination are both H"),
-        (stream("H", "A", Some(-1.0)), "standalone_gbytes_per_s = -1: give 0 or more"),
+        (stream("H", "A", Some(-1.0)), "standalone_gbytes_per_s is -1: give 0 or more"),
         (Traffic { size_bytes: 0, ..stream("H", "A", None) }, "size_bytes and outstanding: give 1 or more"),
         (
             Traffic { queue: 256, ..stream("H", "A", None) },
-            "queue = 256: devices have command queues 0 to 255",
+            "queue is 256: devices have command queues 0 to 255",
         ),
         (Traffic { primitive: Primitive::H2d, ..stream("H", "A", None) }, "H is no host"),
     ] {

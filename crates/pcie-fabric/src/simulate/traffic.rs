@@ -1,10 +1,13 @@
 //! Flows as the simulator runs them, and which of them cannot be.
 
+use std::fmt::Display;
+
+use pcie_refusal::Refusal;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::description::{BYTES_MAX, DeviceParameters, HostParameters, NodeParameters};
-use crate::error::FabricError;
+use crate::flows::{no_demand, same_ends};
 use crate::topology::{NodeId, Topology};
 
 /// Command queues of a device that flows may name.
@@ -131,31 +134,29 @@ struct Checker<'a> {
 }
 
 /// Finds the places of a flow.
-pub(super) fn place(topology: &Topology, traffic: &Traffic) -> Result<Placed, FabricError> {
+pub(super) fn place(topology: &Topology, traffic: &Traffic) -> Result<Placed, Refusal> {
     Checker { topology, traffic }.place()
 }
 
 impl<'a> Checker<'a> {
-    fn place(&self) -> Result<Placed, FabricError> {
+    fn place(&self) -> Result<Placed, Refusal> {
         let Traffic { primitive, source, destination, socket, queue, .. } = self.traffic;
         let (primitive, socket, queue) = (*primitive, *socket, *queue);
         if self.traffic.size_bytes == 0 || self.traffic.outstanding == 0 {
-            return Err(self.wrong("size_bytes and outstanding: give 1 or more of each".into()));
+            return Err(self.wrong("size_bytes and outstanding").remedy("give 1 or more of each"));
         }
         if queue >= COMMAND_QUEUES {
             let most = COMMAND_QUEUES - 1;
-            return Err(self.wrong(format!("queue = {queue}: devices have command queues 0 to {most}")));
+            return Err(self.value("queue", queue, format!("devices have command queues 0 to {most}")));
         }
         let (from, to) = (self.node("source", source)?, self.node("destination", destination)?);
         if from == to {
-            return Err(
-                self.wrong(format!("source and destination are both {source}: give two different nodes"))
-            );
+            return Err(same_ends(source).about(self.flow()));
         }
         if let Some(value) =
             self.traffic.standalone_gbytes_per_s.filter(|pace| !(*pace >= 0.0 && pace.is_finite()))
         {
-            return Err(FabricError::Standalone { flow: self.traffic.name.clone(), value });
+            return Err(no_demand(value).about(self.flow()));
         }
         let (host, device, peer) = match primitive {
             Primitive::Stream => {
@@ -199,104 +200,98 @@ impl<'a> Checker<'a> {
     }
 
     /// A processor's writes leave it at once, line by line: all requests in flight stand in the first queue.
-    fn check_written_at_once(&self) -> Result<(), FabricError> {
+    fn check_written_at_once(&self) -> Result<(), Refusal> {
         let bytes = self.traffic.size_bytes.saturating_mul(u64::from(self.traffic.outstanding));
         if bytes > WRITTEN_AT_ONCE_BYTES {
-            return Err(self.wrong(format!(
-                "size_bytes times outstanding = {bytes}: give {WRITTEN_AT_ONCE_BYTES} at most to mmio-write"
-            )));
+            let remedy = format!("give {WRITTEN_AT_ONCE_BYTES} at most to mmio-write");
+            return Err(self.value("size_bytes times outstanding", bytes, remedy));
         }
         Ok(())
     }
 
-    fn wrong(&self, problem: String) -> FabricError {
-        FabricError::Flow { flow: self.traffic.name.clone(), problem }
+    fn flow(&self) -> String {
+        format!("flow {}", self.traffic.name)
     }
 
-    fn node(&self, key: &'static str, name: &str) -> Result<NodeId, FabricError> {
-        self.topology.node(name).ok_or_else(|| FabricError::UnknownNode {
-            flow: self.traffic.name.clone(),
-            key,
-            name: name.to_owned(),
-            known: self.topology.known(),
-        })
+    fn wrong(&self, problem: impl Display) -> Refusal {
+        Refusal::new(problem).about(self.flow())
+    }
+
+    fn value(&self, key: &str, value: impl Display, remedy: String) -> Refusal {
+        Refusal::of(key, value, remedy).about(self.flow())
+    }
+
+    fn node(&self, key: &str, name: &str) -> Result<NodeId, Refusal> {
+        let known = self.topology.node(name);
+        known.ok_or_else(|| self.topology.unknown_node(key, name).about(self.flow()))
     }
 
     fn of(&self, node: NodeId) -> &'a NodeParameters {
         &self.topology.nodes()[node as usize]
     }
 
-    fn first_host(&self) -> Result<NodeId, FabricError> {
+    fn first_host(&self) -> Result<NodeId, Refusal> {
         let found = (0..).zip(self.topology.nodes()).find(|(_, node)| node.host.is_some());
         found
             .map(|(id, _)| id)
-            .ok_or_else(|| self.wrong("the fabric has no host to give commands: add one".into()))
+            .ok_or_else(|| self.wrong("the fabric has no host to give commands").remedy("add one"))
     }
 
-    fn check_host(&self, host: NodeId) -> Result<(), FabricError> {
+    fn check_host(&self, host: NodeId) -> Result<(), Refusal> {
         let HostParameters { sockets, memory_bytes, .. } = self.of(host).host.ok_or_else(|| {
-            self.wrong(format!(
-                "{} is no host: {:?} needs one there",
-                self.of(host).name,
-                self.traffic.primitive
-            ))
+            let remedy = format!("{:?} needs one there", self.traffic.primitive);
+            self.wrong(format!("{} is no host", self.of(host).name)).remedy(remedy)
         })?;
         if self.traffic.socket >= sockets {
             let most = sockets - 1;
-            return Err(
-                self.wrong(format!("socket = {}: the host has sockets 0 to {most}", self.traffic.socket))
-            );
+            let remedy = format!("the host has sockets 0 to {most}");
+            return Err(self.value("socket", self.traffic.socket, remedy));
         }
-        if self.traffic.size_bytes > memory_bytes {
-            return Err(self.wrong(format!(
-                "size_bytes = {}: the host has {memory_bytes} bytes for transfers: give less",
-                self.traffic.size_bytes
-            )));
+        let size_bytes = self.traffic.size_bytes;
+        if size_bytes > memory_bytes {
+            let problem = format!("the host has {memory_bytes} bytes for transfers");
+            return Err(self.value("size_bytes", size_bytes, "give less".into()).problem(problem));
         }
         Ok(())
     }
 
     /// The number of the memory that the flow uses on a device; `through_bar` if it is reached from outside.
-    fn check_device(&self, device: NodeId, through_bar: bool) -> Result<usize, FabricError> {
+    fn check_device(&self, device: NodeId, through_bar: bool) -> Result<usize, Refusal> {
         let NodeParameters { name, device, .. } = self.of(device);
         let DeviceParameters { memories, engine } =
-            device.as_ref().ok_or_else(|| self.wrong(format!("{name} is no device: give one")))?;
+            device.as_ref().ok_or_else(|| self.wrong(format!("{name} is no device")).remedy("give one"))?;
         let number = match &self.traffic.memory {
             _ if memories.is_empty() => {
-                return Err(self.wrong(format!("{name} has no memory: give a device that has one")));
+                return Err(self.wrong(format!("{name} has no memory")).remedy("give a device that has one"));
             }
             None => 0,
             Some(wanted) => memories
                 .iter()
                 .position(|memory| memory.name == *wanted)
-                .ok_or_else(|| self.wrong(format!("memory = {wanted}: {name} has no such memory")))?,
+                .ok_or_else(|| self.value("memory", wanted, format!("{name} has no such memory")))?,
         };
         let memory = &memories[number];
         let room = match (through_bar, memory.bar) {
             (false, _) => memory.size_bytes,
             (true, Some(bar)) => bar.size_bytes,
             (true, None) => {
-                return Err(self.wrong(format!("{name}: {} has no BAR: nobody else reaches it", memory.name)));
+                let unseen = self.wrong(format!("{name}: {} has no BAR", memory.name));
+                return Err(unseen.remedy("nobody else reaches it"));
             }
         };
-        if self.traffic.size_bytes > room {
-            return Err(self.wrong(format!(
-                "size_bytes = {}: the region {} of {name} has {room} bytes: give less",
-                self.traffic.size_bytes, memory.name
-            )));
+        let size_bytes = self.traffic.size_bytes;
+        if size_bytes > room {
+            let problem = format!("the region {} of {name} has {room} bytes", memory.name);
+            return Err(self.value("size_bytes", size_bytes, "give less".into()).problem(problem));
         }
         let dma = !matches!(self.traffic.primitive, Primitive::MmioRead | Primitive::MmioWrite);
-        if dma && !self.traffic.size_bytes.is_multiple_of(engine.packet_bytes.into()) {
-            return Err(self.wrong(format!(
-                "size_bytes = {}: DMA of {name} moves packets of {} bytes: give a multiple",
-                self.traffic.size_bytes, engine.packet_bytes
-            )));
+        if dma && !size_bytes.is_multiple_of(engine.packet_bytes.into()) {
+            let problem = format!("DMA of {name} moves packets of {} bytes", engine.packet_bytes);
+            return Err(self.value("size_bytes", size_bytes, "give a multiple".into()).problem(problem));
         }
         if self.traffic.outstanding > engine.tags {
-            return Err(self.wrong(format!(
-                "outstanding = {}: {name} has {} tags: give at most as many",
-                self.traffic.outstanding, engine.tags
-            )));
+            let too_many = self.value("outstanding", self.traffic.outstanding, "give at most as many".into());
+            return Err(too_many.problem(format!("{name} has {} tags", engine.tags)));
         }
         Ok(number)
     }

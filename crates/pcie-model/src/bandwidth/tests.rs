@@ -82,7 +82,7 @@ fn small_completions_cost_headers() {
         assert_eq!(printed(read(Some(64)).read_use.downstream_gbps / read(Some(64)).read.gbps), "1.31");
         assert!(read(Some(128)).read.gbps > read(Some(64)).read.gbps);
         let transfer = Transfer { size_bytes: 1024, offset_bytes: 0, completion_bytes: Some(512) };
-        assert!(model.bandwidth_of(transfer).unwrap_err().to_string().starts_with("completion_bytes: 512"));
+        assert!(model.bandwidth_of(transfer).unwrap_err().to_string().starts_with("completion_bytes is 512"));
     }
 }
 
@@ -164,8 +164,8 @@ fn tags_that_fill_the_link_in_a_microsecond() {
 #[test]
 fn questions_that_make_no_sense_are_named() {
     let spec = model(3, 8, Accounting::Spec, Limits::default());
-    assert!(spec.bandwidth(0, 0).unwrap_err().to_string().starts_with("size_bytes: 0"));
-    assert!(spec.bandwidth(1, 4096).unwrap_err().to_string().starts_with("offset_bytes: 4096"));
+    assert!(spec.bandwidth(0, 0).unwrap_err().to_string().starts_with("size_bytes is 0"));
+    assert!(spec.bandwidth(1, 4096).unwrap_err().to_string().starts_with("offset_bytes is 4096"));
     let sigcomm18 = model(3, 8, Accounting::Sigcomm18, Limits::default());
     assert!(sigcomm18.bandwidth(64, 1).unwrap_err().to_string().contains("use the accounting spec"));
     let tags_alone = Limits { tags: Some(32), ..Limits::default() };
@@ -173,7 +173,7 @@ fn questions_that_make_no_sense_are_named() {
     assert!(message.starts_with("tags: needs round_trip_ns"), "{message}");
     let zero_tags = Limits { tags: Some(0), round_trip_ns: Some(1.0), ..Limits::default() };
     assert!(
-        Model::new(spec.link, Accounting::Spec, zero_tags).unwrap_err().to_string().starts_with("tags: 0")
+        Model::new(spec.link, Accounting::Spec, zero_tags).unwrap_err().to_string().starts_with("tags is 0")
     );
 }
 

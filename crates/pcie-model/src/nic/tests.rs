@@ -98,7 +98,7 @@ fn impossible_steps_are_named() {
             Err(error) => error.to_string(),
         }
     };
-    assert!(message("actor = \"host\"", "actor = \"device\"").starts_with("step 1 (driver writes the TX"));
+    assert!(message("actor = \"host\"", "actor = \"device\"").starts_with("step.0: driver writes the TX"));
     assert!(message("batch = 40", "batch = 0").contains("1 or more"));
     assert!(message("batch = 40", "batch = 40\nevery_packets = 2").contains("not both"));
     for more in ["batch = 2", "every_packets = 2"] {
@@ -116,7 +116,7 @@ fn impossible_steps_are_named() {
     assert!(moderated("moderation_ns = 50000\nbatch = 2").contains("leave batch out"));
     assert!(message("batch = 40", "moderation_ns = 50000").contains("kind msi"));
     let early = "[[step]]\nwhat = \"early\"\npath = \"tx\"\nactor = \"device\"\nkind = \"msi\"\nbytes = 4\nmoderation_ns = 9\n";
-    assert!(message("[[step]]", &format!("{early}\n[[step]]")).starts_with("step 1 (early): moderation_ns"));
+    assert!(message("[[step]]", &format!("{early}\n[[step]]")).starts_with("step.0: early: moderation_ns"));
     assert!(message("bytes = 16", "bytes = 0").contains("above 0"));
     assert!(message("batch = 40", "packets = 40").contains("unknown field"));
 }

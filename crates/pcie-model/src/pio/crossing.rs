@@ -1,10 +1,11 @@
 //! From which size on descriptor DMA is the better way.
 
+use pcie_refusal::Refusal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Layout, MAX_PAYLOAD_BYTES, MessageProfile, Question, Sending};
-use crate::{Model, ModelError};
+use crate::Model;
 
 /// Where descriptor DMA beats write-combined stores.
 ///
@@ -33,7 +34,7 @@ impl Model {
     ///
     /// # Errors
     /// A value of the profile that is out of range.
-    pub fn crossings(&self, profile: &MessageProfile) -> Result<Crossings, ModelError> {
+    pub fn crossings(&self, profile: &MessageProfile) -> Result<Crossings, Refusal> {
         let mut seen = [Seen::default(); 3];
         let times = profile.machine_times()?;
         let mut stores: Option<(u64, [f64; 3])> = None;

@@ -1,6 +1,6 @@
 //! How a message lies in buffers: padded to words, ended by signatures, stuffed to the end of the last buffer.
 
-use crate::ModelError;
+use pcie_refusal::{Refusal, in_range};
 
 /// A write-combining buffer.
 pub const BUFFER_BYTES: u64 = 64;
@@ -25,14 +25,8 @@ impl Layout {
     ///
     /// # Errors
     /// A payload that is empty or above [`MAX_PAYLOAD_BYTES`].
-    pub fn new(payload_bytes: u64, header_bytes: u32) -> Result<Self, ModelError> {
-        if payload_bytes == 0 || payload_bytes > MAX_PAYLOAD_BYTES {
-            return Err(ModelError::OutOfRange {
-                key: "payload_bytes",
-                value: payload_bytes as f64,
-                remedy: "1 byte to 64 KiB",
-            });
-        }
+    pub fn new(payload_bytes: u64, header_bytes: u32) -> Result<Self, Refusal> {
+        in_range("payload_bytes", payload_bytes, 1..=MAX_PAYLOAD_BYTES, "give 1 byte to 64 KiB")?;
         let frame_bytes = payload_bytes + u64::from(header_bytes);
         let message_bytes = frame_bytes.next_multiple_of(WORD_BYTES);
         Ok(Self { frame_bytes, message_bytes, buffers: (message_bytes + WORD_BYTES).div_ceil(BUFFER_BYTES) })
@@ -52,15 +46,10 @@ impl Layout {
     ///
     /// # Errors
     /// More flushes than there are words to cut between.
-    pub fn pieces(&self, flushes: u64) -> Result<impl Iterator<Item = u32> + use<>, ModelError> {
+    pub fn pieces(&self, flushes: u64) -> Result<impl Iterator<Item = u32> + use<>, Refusal> {
         let words = BUFFER_BYTES / WORD_BYTES;
-        if flushes > self.buffers * (words - 1) {
-            return Err(ModelError::OutOfRange {
-                key: "flushes",
-                value: flushes as f64,
-                remedy: "at most 7 for each buffer of the message",
-            });
-        }
+        let remedy = "give at most 7 for each buffer of the message";
+        in_range("flushes", flushes, 0..=self.buffers * (words - 1), remedy)?;
         let buffers = self.buffers;
         Ok((0..buffers).flat_map(move |buffer| {
             let pieces = 1 + flushes / buffers + u64::from(buffer < flushes % buffers);

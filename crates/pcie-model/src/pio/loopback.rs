@@ -3,13 +3,14 @@
 //! Source: Neugebauer et al., "Understanding PCIe performance for end host networking", SIGCOMM 2018, section 2 and figure 2
 //! (a kernel-bypass NIC; the PCIe part was measured inside its firmware).
 
+use pcie_refusal::Refusal;
 use pcie_wire::Accounting;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{MessageProfile, Question};
-use crate::error::above_zero;
-use crate::{Load, Model, ModelError};
+use crate::checks::above_zero;
+use crate::{Load, Model};
 
 /// Preamble and frame check sequence, which a frame has on the line only.
 const LINE_BYTES: u64 = 12;
@@ -34,11 +35,7 @@ impl Model {
     ///
     /// # Errors
     /// A size or a value of the profile that is out of range.
-    pub fn loopback(
-        &self,
-        profile: &MessageProfile,
-        packet_bytes: u64,
-    ) -> Result<Option<Loopback>, ModelError> {
+    pub fn loopback(&self, profile: &MessageProfile, packet_bytes: u64) -> Result<Option<Loopback>, Refusal> {
         let Some(measured) = &profile.loopback else { return Ok(None) };
         for (key, value) in [
             ("loopback.total_ns", measured.total_ns),
@@ -52,12 +49,22 @@ impl Model {
         let fixed_pcie_ns = measured.pcie_ns - reference.moving_ns(profile, measured_bytes)?;
         let line_ns = |bytes: u64| (bytes + LINE_BYTES) as f64 * 8.0 / measured.line_gbps;
         let fixed_nic_ns = measured.total_ns - measured.pcie_ns - line_ns(measured_bytes);
-        for (key, value, remedy) in [
-            ("loopback.pcie_ns", fixed_pcie_ns, "at least what stores and DMA take on the link"),
-            ("loopback.total_ns", fixed_nic_ns, "at least pcie_ns and the packet on the line"),
+        for (key, value, left_ns, remedy) in [
+            (
+                "loopback.pcie_ns",
+                measured.pcie_ns,
+                fixed_pcie_ns,
+                "give at least what stores and DMA take on the link",
+            ),
+            (
+                "loopback.total_ns",
+                measured.total_ns,
+                fixed_nic_ns,
+                "give at least pcie_ns and the packet on the line",
+            ),
         ] {
-            if value < 0.0 {
-                return Err(ModelError::OutOfRange { key, value, remedy });
+            if left_ns < 0.0 {
+                return Err(Refusal::of(key, value, remedy));
             }
         }
         let pcie_ns = fixed_pcie_ns + self.moving_ns(profile, packet_bytes)?;
@@ -67,7 +74,7 @@ impl Model {
     }
 
     /// What the bytes of a packet take: the stores, and then the writes of the DMA.
-    fn moving_ns(&self, profile: &MessageProfile, packet_bytes: u64) -> Result<f64, ModelError> {
+    fn moving_ns(&self, profile: &MessageProfile, packet_bytes: u64) -> Result<f64, Refusal> {
         let ask = Question::new(self, profile, packet_bytes)?;
         let stores_ns = ask.train(ask.layout.pieces(0)?).stream_ns;
         let written = Load::dma_write(&self.link, Accounting::Spec, 0, packet_bytes);

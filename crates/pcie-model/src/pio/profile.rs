@@ -1,12 +1,12 @@
 //! What is known of a core, a device and their link about sending messages: the resolved profile, as JSON brings it.
 
+use pcie_refusal::{Refusal, in_range};
 use pcie_wire::{Accounting, LinkConfiguration, LinkParameters, Piece, TlpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WORD_BYTES;
-use crate::ModelError;
-use crate::error::above_zero;
+use crate::checks::above_zero;
 
 /// How messages go from a core to a device: by stores, and by descriptors.
 ///
@@ -185,7 +185,7 @@ impl MessageProfile {
     ///
     /// # Errors
     /// It is none.
-    pub fn measured_link(&self) -> Result<LinkConfiguration, ModelError> {
+    pub fn measured_link(&self) -> Result<LinkConfiguration, Refusal> {
         Ok(LinkConfiguration::try_from(self.link)?)
     }
 
@@ -193,7 +193,7 @@ impl MessageProfile {
     ///
     /// # Errors
     /// A number that is out of range, or a time that is shorter than what the link needs for it; names the key.
-    pub fn machine_times(&self) -> Result<MachineTimes, ModelError> {
+    pub fn machine_times(&self) -> Result<MachineTimes, Refusal> {
         self.check()?;
         let link = self.measured_link()?;
         let wire_ns = |kind, bytes| tlp_ns(&link, Accounting::Spec, kind, bytes);
@@ -219,41 +219,41 @@ impl MessageProfile {
                 "stores.stream_interval_ns",
                 self.stores.stream_interval_ns,
                 times.store_gap_ns,
-                "at least what 64 B take on the measured link",
+                "give at least what 64 B take on the measured link",
             ),
             (
                 "stores.first_interval_ns",
                 self.stores.first_interval_ns,
                 times.first_store_ns,
-                "at least stores.stream_interval_ns",
+                "give at least stores.stream_interval_ns",
             ),
             (
                 "descriptors.payload_ns",
                 path.payload_ns,
                 times.read_ns,
-                "more than payload_request_ns and the request on the link",
+                "give more than payload_request_ns and the request on the link",
             ),
             (
                 "descriptors.descriptor_ns",
                 path.descriptor_ns,
                 times.doorbell_ns,
-                "at least the doorbell, the request and a read as long as the payload's",
+                "give at least the doorbell, the request and a read as long as the payload's",
             ),
             (
                 "descriptors.payload_request_ns",
                 path.payload_request_ns,
                 times.parse_ns,
-                "at least descriptor_ns and the descriptor on the link",
+                "give at least descriptor_ns and the descriptor on the link",
             ),
         ] {
             if left_ns < 0.0 {
-                return Err(ModelError::OutOfRange { key, value, remedy });
+                return Err(Refusal::of(key, value, remedy));
             }
         }
         Ok(times)
     }
 
-    fn check(&self) -> Result<(), ModelError> {
+    fn check(&self) -> Result<(), Refusal> {
         let path = &self.descriptors;
         for (key, value) in [
             ("core.write_combining_buffers", self.core.write_combining_buffers),
@@ -266,17 +266,12 @@ impl MessageProfile {
             ("descriptors.messages_in_flight", path.messages_in_flight),
             ("descriptors.measured_payload_bytes", path.measured_payload_bytes),
         ] {
-            if !(1..=COUNT_MAX).contains(&value) {
-                return Err(ModelError::OutOfRange { key, value: f64::from(value), remedy: "1 to 4096" });
-            }
+            in_range(key, value, 1..=COUNT_MAX, "give 1 to 4096")?;
         }
         let batch_bytes = u64::from(path.descriptor_bytes) * u64::from(path.messages_per_doorbell);
         if batch_bytes > BATCH_BYTES_MAX {
-            return Err(ModelError::OutOfRange {
-                key: "descriptors.messages_per_doorbell",
-                value: f64::from(path.messages_per_doorbell),
-                remedy: "so many that their descriptors have 16 KiB at most",
-            });
+            let (key, value) = ("descriptors.messages_per_doorbell", path.messages_per_doorbell);
+            return Err(Refusal::of(key, value, "give fewer: their descriptors have 16 KiB at most"));
         }
         for (key, value) in [
             ("core.fill_ns", self.core.fill_ns),
@@ -293,21 +288,12 @@ impl MessageProfile {
         ] {
             above_zero(key, value)?;
         }
-        let header = u64::from(self.header_bytes);
-        if !(WORD_BYTES..=HEADER_BYTES_MAX).contains(&header) {
-            return Err(ModelError::OutOfRange {
-                key: "header_bytes",
-                value: header as f64,
-                remedy: "8 to 1024: a header holds at least the message's length",
-            });
-        }
+        let remedy = "give 8 to 1024: a header holds at least the message's length";
+        in_range("header_bytes", u64::from(self.header_bytes), WORD_BYTES..=HEADER_BYTES_MAX, remedy)?;
         let capacity = u64::from(self.queue.capacity_bytes);
         if !(1..=QUEUE_BYTES_MAX).contains(&capacity) || !capacity.is_multiple_of(super::BUFFER_BYTES) {
-            return Err(ModelError::OutOfRange {
-                key: "queue.capacity_bytes",
-                value: capacity as f64,
-                remedy: "a multiple of 64 above 0, 64 MiB at most",
-            });
+            let remedy = "give a multiple of 64 above 0, 64 MiB at most";
+            return Err(Refusal::of("queue.capacity_bytes", capacity, remedy));
         }
         Ok(())
     }

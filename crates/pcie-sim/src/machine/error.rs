@@ -1,29 +1,6 @@
-//! Why a system, or a test on it, is refused.
+//! Why a test on a system is refused.
 
-use pcie_schema::Unfit;
-use pcie_wire::ConfigurationError;
 use thiserror::Error;
-
-/// Why a system cannot be simulated.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum SystemError {
-    /// The link is none.
-    #[error("system {system}: link.{error}")]
-    Link {
-        /// Name of the system.
-        system: String,
-        /// What is wrong with its link.
-        error: ConfigurationError,
-    },
-    /// A value is out of range.
-    #[error("system {system}: {unfit}")]
-    Value {
-        /// Name of the system.
-        system: String,
-        /// Dotted key, value and remedy.
-        unfit: Unfit,
-    },
-}
 
 /// Why a test does not run on a system.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

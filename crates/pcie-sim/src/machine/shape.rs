@@ -3,8 +3,9 @@
 //! Most values of a system are times, and leave the contents of caches and IO-TLB as they are. Whoever looks at many
 //! variants of one machine need not find out again for each of them what is where.
 
-use super::{Machine, SystemError};
+use super::Machine;
 use crate::profile::{Host, IoTlb, Iommu, IommuMode, LastLevelCache, System};
+use pcie_refusal::Refusal;
 use std::sync::Arc;
 
 impl Machine {
@@ -12,7 +13,7 @@ impl Machine {
     ///
     /// # Errors
     /// Names the first key whose value cannot be simulated.
-    pub fn variant(&self, system: System) -> Result<Self, SystemError> {
+    pub fn variant(&self, system: System) -> Result<Self, Refusal> {
         let same = Shape::of(&system) == Shape::of(&self.system);
         Self::with_lines(system, if same { Arc::clone(&self.lines) } else { Arc::default() })
     }

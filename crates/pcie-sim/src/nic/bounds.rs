@@ -5,10 +5,11 @@
 
 use super::layout::Layout;
 use super::path::Shape;
-use super::{Direction, NicError, PATHS, Traffic};
+use super::{Direction, PATHS, Traffic};
 use crate::link::port::Port;
 use crate::machine::Machine;
 use pcie_model::{Ethernet, Interactions, Kind, Path, settled_rate};
+use pcie_refusal::Refusal;
 use pcie_time::Picoseconds;
 use pcie_wire::TlpKind;
 use serde::Serialize;
@@ -27,7 +28,7 @@ impl LinkBound {
     ///
     /// # Errors
     /// The frame, or the NIC's queues, cannot be.
-    pub fn of(machine: &Machine, nic: &Interactions, traffic: &Traffic) -> Result<Self, NicError> {
+    pub fn of(machine: &Machine, nic: &Interactions, traffic: &Traffic) -> Result<Self, Refusal> {
         let packet_bytes = Ethernet::transferred_bytes(traffic.frame_bytes)?;
         let system = machine.system();
         let layout = Layout::new(nic, system.buffer_bytes())?;

@@ -1,8 +1,8 @@
 //! Where a NIC's rings and buffers lie in the host buffer.
 
-use super::error::NicError;
 use super::path::Shape;
 use pcie_model::{Interactions, Kind, Path, Queues};
+use pcie_refusal::Refusal;
 use pcie_wire::Piece;
 use pcie_workload::PAGE_BYTES;
 
@@ -20,7 +20,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(nic: &Interactions, buffer_bytes: u64) -> Result<Self, NicError> {
+    pub(super) fn new(nic: &Interactions, buffer_bytes: u64) -> Result<Self, Refusal> {
         let queues = nic.queues;
         let ring = |path| {
             let descriptors = nic.steps.iter().filter(|step| step.path == path && step.kind.is_dma());
@@ -34,7 +34,9 @@ impl Layout {
         let buffers = headers + (header_stride * u64::from(queues.buffers)).next_multiple_of(PAGE_BYTES);
         let end = buffers + u64::from(queues.buffers) * u64::from(queues.buffer_bytes);
         if end > buffer_bytes {
-            return Err(NicError::Buffer { needed: end, bytes: buffer_bytes });
+            let has = format!("the system's host buffer has {buffer_bytes}");
+            let full = Refusal::new(format!("rings and buffers take {end} B, and {has}")).key("queues");
+            return Err(full.remedy("give fewer buffers"));
         }
         Ok(Self { queues, rings: [0, ring(Path::Tx)], interrupts, headers, header_stride, buffers, end })
     }

@@ -3,7 +3,8 @@
 //! Ranges of single keys are on their fields.
 
 use super::{Card, DataEngine, IdleStates, LastLevelCache, Link, Memory, Stalls, System, Timer, WakeCluster};
-use pcie_schema::{Shape, Unfit};
+use pcie_refusal::Refusal;
+use pcie_schema::Shape;
 use pcie_workload::{LINE_BYTES, PAGE_BYTES};
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -23,7 +24,7 @@ const CREDIT_BYTES: u32 = 16;
 static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<System>);
 
 /// What a check lets pass, or refuses.
-type Checked = Result<(), Unfit>;
+type Checked = Result<(), Refusal>;
 
 /// A part whose keys have rules between them.
 pub trait Ruled {
@@ -36,7 +37,7 @@ impl Ruled for Link {
     fn check(&self) -> Checked {
         if self.generation >= FLIT_GENERATION && !self.flit {
             let remedy = format!("generation {} runs in flit mode: set flit = true", self.generation);
-            return Err(Unfit::new("flit", false, remedy));
+            return Err(Refusal::of("flit", false, remedy));
         }
         Ok(())
     }
@@ -46,17 +47,17 @@ impl Ruled for LastLevelCache {
     fn check(&self) -> Checked {
         if self.ddio_ways > self.ways {
             let remedy = format!("give at most ways, which is {}", self.ways);
-            return Err(Unfit::new("ddio_ways", self.ddio_ways, remedy));
+            return Err(Refusal::of("ddio_ways", self.ddio_ways, remedy));
         }
         let set_bytes = LINE_BYTES * u64::from(self.ways) * u64::from(self.slices);
         if !(set_bytes..=CACHE_BYTES_MAX).contains(&self.llc_bytes) {
             let remedy = format!("give {set_bytes} (a set for each slice) to {CACHE_BYTES_MAX}");
-            return Err(Unfit::new("llc_bytes", self.llc_bytes, remedy));
+            return Err(Refusal::of("llc_bytes", self.llc_bytes, remedy));
         }
         let ddio_bytes = self.llc_bytes / u64::from(self.ways) * u64::from(self.ddio_ways);
         if ddio_bytes > DDIO_BYTES_MAX {
             let remedy = format!("these ways hold {ddio_bytes} bytes: give as many as hold 1 GiB at most");
-            return Err(Unfit::new("ddio_ways", self.ddio_ways, remedy));
+            return Err(Refusal::of("ddio_ways", self.ddio_ways, remedy));
         }
         Ok(())
     }
@@ -69,7 +70,7 @@ impl Ruled for Timer {
             return Ok(());
         }
         let value = format!("{} (over {} ns)", self.denominator, self.numerator_ns);
-        Err(Unfit::new("denominator", value, "give a tick of 1 ps to 1 s"))
+        Err(Refusal::of("denominator", value, "give a tick of 1 ps to 1 s"))
     }
 }
 
@@ -96,7 +97,7 @@ impl Ruled for Memory {
             .into_iter()
             .find(|(_, ns)| !ns.is_finite())
         {
-            Some((key, ns)) => Err(Unfit::new(key, ns, "give a number")),
+            Some((key, ns)) => Err(Refusal::of(key, ns, "give a number")),
             None => Ok(()),
         }
     }
@@ -107,7 +108,7 @@ impl Ruled for Stalls {
         if self.duration_ns > STALLED_MAX * self.interval_ns {
             let remedy =
                 format!("give at most {STALLED_MAX} times interval_ns, which is {}", self.interval_ns);
-            return Err(Unfit::new("duration_ns", self.duration_ns, remedy));
+            return Err(Refusal::of("duration_ns", self.duration_ns, remedy));
         }
         Ok(())
     }
@@ -117,7 +118,7 @@ impl Ruled for WakeCluster {
     fn check(&self) -> Checked {
         if self.high_ns < self.low_ns {
             let remedy = format!("give at least low_ns, which is {}", self.low_ns);
-            return Err(Unfit::new("high_ns", self.high_ns, remedy));
+            return Err(Refusal::of("high_ns", self.high_ns, remedy));
         }
         Ok(())
     }
@@ -127,7 +128,11 @@ impl Ruled for IdleStates {
     fn check(&self) -> Checked {
         let total: f64 = self.clusters.iter().map(|cluster| cluster.share).sum();
         if total > 1.0 {
-            return Err(Unfit::new("clusters", format!("{total} (their shares together)"), "give 1 at most"));
+            return Err(Refusal::of(
+                "clusters",
+                format!("{total} (their shares together)"),
+                "give 1 at most",
+            ));
         }
         for (index, cluster) in self.clusters.iter().enumerate() {
             cluster.check().map_err(|unfit| unfit.below(&format!("clusters.{index}")))?;
@@ -171,7 +176,7 @@ fn power_of_two(key: &str, bytes: u32, least: u32) -> Checked {
     if bytes.is_power_of_two() && bytes >= least && u64::from(bytes) <= PAGE_BYTES {
         return Ok(());
     }
-    Err(Unfit::new(key, bytes, format!("give a power of two, {least} to {PAGE_BYTES}")))
+    Err(Refusal::of(key, bytes, format!("give a power of two, {least} to {PAGE_BYTES}")))
 }
 
 /// A root port that advertises less than a TLP of the largest size gets none.
@@ -182,28 +187,28 @@ fn data_credits(system: &System) -> Checked {
         return Ok(());
     }
     let remedy = format!("give {needed} or more: a TLP of {} bytes takes so many", system.link.mps_bytes);
-    Err(Unfit::new("host.root_complex.posted_data_credits", credits, remedy))
+    Err(Refusal::of("host.root_complex.posted_data_credits", credits, remedy))
 }
 
 fn chunks(chunk_bytes: u64, addresses: &[u64]) -> Checked {
     if !chunk_bytes.is_power_of_two() || !(PAGE_BYTES..=BUFFER_BYTES_MAX).contains(&chunk_bytes) {
-        return Err(Unfit::new("chunk_bytes", chunk_bytes, "give a power of two, 4096 to 2^30"));
+        return Err(Refusal::of("chunk_bytes", chunk_bytes, "give a power of two, 4096 to 2^30"));
     }
     let count = addresses.len() as u64;
     if count == 0 || count.saturating_mul(chunk_bytes) > BUFFER_BYTES_MAX {
         let remedy = "give at least one, at most 1 GiB together";
-        return Err(Unfit::new("chunk_addresses", format!("{count} chunks"), remedy));
+        return Err(Refusal::of("chunk_addresses", format!("{count} chunks"), remedy));
     }
     if let Some(address) = addresses.iter().find(|address| *address % chunk_bytes != 0) {
         let remedy = format!("give multiples of chunk_bytes, which is {chunk_bytes}");
-        return Err(Unfit::new("chunk_addresses", format!("{address:#x}"), remedy));
+        return Err(Refusal::of("chunk_addresses", format!("{address:#x}"), remedy));
     }
     let mut sorted = addresses.to_vec();
     sorted.sort_unstable();
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => {
             let value = format!("{:#x} twice", pair[0]);
-            Err(Unfit::new("chunk_addresses", value, "give each chunk an address of its own"))
+            Err(Refusal::of("chunk_addresses", value, "give each chunk an address of its own"))
         }
         None => Ok(()),
     }
@@ -218,7 +223,7 @@ fn sockets(system: &System) -> Checked {
     match sockets.into_iter().find(|(_, socket)| *socket >= system.host.sockets) {
         Some((key, socket)) => {
             let most = system.host.sockets.saturating_sub(1);
-            Err(Unfit::new(key, socket, format!("{} has sockets 0 to {most}", system.host.name)))
+            Err(Refusal::of(key, socket, format!("{} has sockets 0 to {most}", system.host.name)))
         }
         None => Ok(()),
     }
@@ -322,7 +327,7 @@ mod tests {
             match super::SHAPE.check_json(&changed) {
                 Ok(()) => true,
                 Err(unfit) => {
-                    assert_eq!(unfit.key, key[1..].replace('/', "."));
+                    assert_eq!(unfit.key, Some(key[1..].replace('/', ".")));
                     false
                 }
             }

@@ -7,7 +7,6 @@ use crate::chosen::{Beside, Chosen, OnBus};
 use crate::engine::{latencies, many, median_ns, one, part, scattered};
 use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
-use crate::refusal::Refusal;
 use crate::tree::Function;
 use pcie_bench::{
     BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Remarks,
@@ -15,6 +14,7 @@ use pcie_bench::{
 };
 use pcie_driver::e1000e::{DEPTH_MOST, FRAME_BYTES_LEAST, FRAME_BYTES_MOST, Frame};
 use pcie_host::{Clock, SharedBuffer};
+use pcie_refusal::Refusal;
 use pcie_store::Scalar;
 use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;

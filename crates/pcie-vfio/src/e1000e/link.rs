@@ -2,13 +2,14 @@
 
 use crate::chosen::Chosen;
 use crate::engine::Engine;
+use crate::obstacle;
 use crate::opened::Opened;
-use crate::refusal::Refusal;
 use crate::transport::Vfio;
 use crate::tree::Function;
 use pcie_bench::DeviceError;
 use pcie_driver::e1000e::{DEPTH_MOST, Frame, Nic, NicError, QUEUE_BYTES};
 use pcie_host::SharedBuffer;
+use pcie_refusal::Refusal;
 
 /// What answers.
 pub(super) struct Link {
@@ -22,7 +23,7 @@ impl Link {
         let address = chosen.address;
         let (opened, function) = Opened::open(&chosen.tree, address)?;
         let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, chosen.host.iommu_page_bytes)?;
-        let refused = |error: NicError| Refusal::Device { address, reason: error.to_string() };
+        let refused = |error: NicError| obstacle::device(address, error);
         Ok(Self { nic: Nic::open(transport).map_err(refused)?, function })
     }
 }

@@ -11,7 +11,6 @@ use crate::engine::{Engine, latencies, many, one, scattered};
 use crate::facts::hardware;
 use crate::host::{Contents, SharedContents};
 use crate::opened::Interrupt;
-use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
 use pcie_bench::{
     BandwidthSlice, Condition, Device, DeviceError, DeviceFacts, DeviceHardware, LatencySlice, Remarks,
@@ -19,6 +18,7 @@ use pcie_bench::{
 };
 use pcie_driver::nvme::{Completion, Kind, NvmeError};
 use pcie_host::{Clock, SharedBuffer};
+use pcie_refusal::Refusal;
 use pcie_store::Scalar;
 use pcie_workload::{AddressList, Operation, Test};
 use std::ops::ControlFlow;

@@ -5,15 +5,16 @@ use super::options::{Naming, Noticing, NvmeOptions, QueueIn};
 use super::scratch::{Scratch, refused, unnamed};
 use crate::address::Address;
 use crate::engine::SILENCE;
+use crate::obstacle;
 use crate::opened::{Interrupt, Opened};
 use crate::options::VfioHostOptions;
-use crate::refusal::Refusal;
 use crate::transport::Vfio;
 use crate::tree::{Function, Tree};
 use pcie_driver::nvme::{
     Cmb, Controller, Data, Drive, Identity, Kind, NvmeError, Place, Pointers, QUEUE_BYTES,
 };
 use pcie_host::SharedBuffer;
+use pcie_refusal::Refusal;
 use std::time::Instant;
 
 /// What is read of a drive at once.
@@ -45,7 +46,7 @@ impl Link {
             Noticing::Polled => None,
         };
         let transport = Vfio::new(opened, 0, QUEUE_BYTES, buffer, way.host.iommu_page_bytes)?;
-        let refused = |error: NvmeError| Refusal::Device { address: way.address, reason: error.to_string() };
+        let refused = |error: NvmeError| obstacle::device(way.address, error);
         let mut controller = Controller::open(transport).map_err(refused)?;
         let cmb = controller.cmb().map_err(refused)?;
         let own_memory = cmb.map(|cmb| enable(&mut controller, way.address, cmb)).transpose()?;
@@ -53,10 +54,8 @@ impl Link {
             (QueueIn::Host, _, _) => Place::Host,
             (QueueIn::Cmb, Some(cmb), Some(address)) if cmb.takes_queues => Place::Cmb(address),
             (QueueIn::Cmb, _, _) => {
-                let reason =
-                    "device.queue = cmb: this drive has no controller memory buffer for queues: give host"
-                        .into();
-                return Err(Refusal::Device { address: way.address, reason });
+                let refusal = Refusal::of("device.queue", "cmb", "give host").about(way.address.to_string());
+                return Err(refusal.problem("this drive has no controller memory buffer for queues"));
             }
         };
         let pointers = match way.options.pointers {
@@ -79,18 +78,18 @@ impl Link {
         let Some(text) = &way.options.scratch else { return Ok(None) };
         let identity = self.identity().clone();
         let (block_bytes, blocks) = (identity.block_bytes, identity.blocks);
-        let scratch = Scratch::parse(text, block_bytes, blocks).map_err(Refusal::Option)?;
+        let scratch = Scratch::parse(text, block_bytes, blocks).map_err(Refusal::new)?;
         let mut read = |first, count| self.read(first, count, buffer);
         let found = scratch.holds(&mut Blocks { block_bytes, blocks, read: &mut read });
-        let device = |error: NvmeError| Refusal::Device { address: way.address, reason: error.to_string() };
+        let device = |error: NvmeError| obstacle::device(way.address, error);
         if let Some(found) = found.map_err(device)? {
-            return Err(Refusal::Option(refused(text, &found)));
+            return Err(Refusal::new(refused(text, &found)));
         }
         match way.options.scratch_serial.as_deref() {
             Some(named) if named == identity.serial => Ok(Some(scratch)),
             named => {
                 let drive = (identity.model.as_str(), identity.serial.as_str());
-                Err(Refusal::Option(unnamed(text, named, drive)))
+                Err(Refusal::new(unnamed(text, named, drive)))
             }
         }
     }
@@ -130,7 +129,7 @@ impl Link {
 
 /// Gives the drive's own memory a bus address that nothing else has, and maps it for commands.
 fn enable(controller: &mut Controller<Vfio>, address: Address, cmb: Cmb) -> Result<u64, Refusal> {
-    let refused = |error: NvmeError| Refusal::Device { address, reason: error.to_string() };
+    let refused = |error: NvmeError| obstacle::device(address, error);
     let transport = controller.transport_mut();
     let bus_address = transport.device().space().reserve(cmb.bytes, cmb.bytes.next_power_of_two())?;
     let window = transport.device().bar(cmb.bar, cmb.offset, Some(cmb.bytes))?;

@@ -6,12 +6,12 @@ use super::range::{Part, Range};
 use super::stores::{Instruction, StoreLoop, fence};
 use crate::address::Address;
 use crate::listing::ready_for_stores;
-use crate::refusal::Refusal;
 use crate::tree::{Function, Tree};
 use pcie_bench::{
     Condition, DeviceError, DeviceFacts, DeviceHardware, Host, MessageDevice, MessageResult, MessageStart,
 };
 use pcie_host::{Clock, Cold, HostOptions, PageSize, RealHost, Topology};
+use pcie_refusal::Refusal;
 use pcie_time::{Draws, Stream};
 use pcie_workload::{MessagePace, MessageTest, StoreKind, Way};
 use serde_json::{Map, Value, json};

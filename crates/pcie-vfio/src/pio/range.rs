@@ -1,11 +1,13 @@
 //! The part of a BAR that may be stored into: named by the user, mapped both ways, saved, and put back.
 
+use crate::obstacle;
 use crate::options::range;
-use crate::refusal::Refusal;
 use crate::tree::{Bar, Function};
 use crate::window::Window;
+use pcie_refusal::Refusal;
 use std::fs::OpenOptions;
 use std::io;
+use std::path::Path;
 
 /// No range is longer: it is saved, which takes a microsecond for each 8 bytes.
 const RANGE_BYTES_MOST: u64 = 1 << 20;
@@ -22,7 +24,6 @@ pub(super) struct Part {
 impl Part {
     /// From `BAR2:0+64K`, of a function.
     pub(super) fn named(text: Option<&str>, function: &Function) -> Result<Self, Refusal> {
-        let told = |reason: String| Refusal::Option(format!("device.range{reason}"));
         let bars = function.bars();
         let suitable: Vec<&Bar> = bars.iter().filter(|bar| bar.is_memory && bar.is_prefetchable).collect();
         let known = suitable
@@ -32,35 +33,29 @@ impl Part {
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let remedy = format!("{} has these prefetchable BARs: {known}", function.address);
         let Some(text) = text else {
-            return Err(told(format!(
-                ": name what may be stored into, --set device.range=BAR2:0+64K; {remedy}"
-            )));
+            let refusal = Refusal::new("name what may be stored into, --set device.range=BAR2:0+64K");
+            return Err(refusal.key("device.range").remedy(remedy));
         };
+        let told = |remedy: String| Refusal::of("device.range", text, remedy);
         let parsed = || {
             let (bar, extent) = text.strip_prefix("BAR")?.split_once(':')?;
             let (start, bytes) = range(extent)?;
             Some(Self { bar: bar.parse().ok()?, start, bytes })
         };
-        let part = parsed().ok_or_else(|| {
-            told(format!(" = {text}: give a BAR, a start and a length, such as BAR2:0+64K"))
-        })?;
+        let part =
+            parsed().ok_or_else(|| told("give a BAR, a start and a length, such as BAR2:0+64K".into()))?;
         let Some(bar) = bars.iter().find(|bar| bar.number == part.bar) else {
-            return Err(told(format!(" = {text}: there is no BAR{}; {remedy}", part.bar)));
+            return Err(told(remedy).problem(format!("there is no BAR{}", part.bar)));
         };
         if !bar.is_memory || !bar.is_prefetchable {
             let reason = "is not prefetchable: stores into it may do anything, and are not combined";
-            return Err(told(format!(" = {text}: BAR{} {reason}; {remedy}", part.bar)));
+            return Err(told(remedy).problem(format!("BAR{} {reason}", part.bar)));
         }
         if part.start + part.bytes > bar.bytes {
-            return Err(told(format!(
-                " = {text}: lies outside of BAR{}, which has {} bytes",
-                part.bar, bar.bytes
-            )));
+            return Err(told(format!("lies outside of BAR{}, which has {} bytes", part.bar, bar.bytes)));
         }
         if !part.start.is_multiple_of(64) || !part.bytes.is_multiple_of(64) || part.bytes > RANGE_BYTES_MOST {
-            return Err(told(format!(
-                " = {text}: give whole lines of 64 bytes, {RANGE_BYTES_MOST} bytes at most"
-            )));
+            return Err(told(format!("give whole lines of 64 bytes, {RANGE_BYTES_MOST} bytes at most")));
         }
         Ok(part)
     }
@@ -166,10 +161,10 @@ impl Drop for Range {
 fn refused(function: &Function, path: &str, error: &io::Error) -> Refusal {
     let address = function.address;
     match error.kind() {
-        io::ErrorKind::PermissionDenied => Refusal::NoStores { address, path: path.to_owned() },
+        io::ErrorKind::PermissionDenied => obstacle::no_stores(address, Path::new(path)),
         // The kernel maps a BAR in one way at a time, and a driver has chosen its way.
-        io::ErrorKind::InvalidInput => Refusal::NotUnbound { address, driver: "a driver".into() },
-        _ => Refusal::Kernel { what: path.to_owned(), reason: error.to_string() },
+        io::ErrorKind::InvalidInput => obstacle::not_unbound(address, "a driver"),
+        _ => obstacle::kernel(path.to_owned(), error),
     }
 }
 
@@ -205,11 +200,11 @@ mod tests {
         for (text, told) in [
             (
                 None,
-                "--set device.range=BAR2:0+64K; 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes",
+                "--set device.range=BAR2:0+64K: 0000:01:00.0 has these prefetchable BARs: BAR2, of 65536 bytes",
             ),
             (Some("2:0+64K"), "give a BAR, a start and a length"),
             (Some("BAR2:0"), "give a BAR, a start and a length"),
-            (Some("BAR1:0+64"), "there is no BAR1; 0000:01:00.0 has"),
+            (Some("BAR1:0+64"), "there is no BAR1: 0000:01:00.0 has"),
             (Some("BAR0:0+64"), "BAR0 is not prefetchable"),
             (Some("BAR2:64+64K"), "lies outside of BAR2, which has 65536 bytes"),
             (Some("BAR2:8+64"), "give whole lines of 64 bytes"),

@@ -1,0 +1,19 @@
+//! What several questions refuse in the same words.
+
+use pcie_refusal::{Refusal, in_range};
+
+/// Check that a number is above zero, and neither so small nor so large that what is made of it is no number.
+pub(crate) fn above_zero(key: &str, value: f64) -> Result<(), Refusal> {
+    in_range(key, value, 1e-9..=1e18, "give a number above 0, 1e-9 to 1e18")
+}
+
+/// A key that the 2018 accounting does not know.
+pub(crate) fn unknown_to_sigcomm18(key: &str) -> Refusal {
+    let problem = "the accounting sigcomm18 does not know it";
+    Refusal::new(problem).key(key).remedy("leave it out, or use the accounting spec")
+}
+
+/// A device that does nothing.
+pub(crate) fn no_steps() -> Refusal {
+    Refusal::new("the device has none").key("step").remedy("give at least one [[step]]")
+}
