@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pcie_bench::{Benchmarks, Messages, Options, Progress, RunError, Work, run, run_alone as alone};
 use pcie_bench_sim::{SimulatedMessages, SimulatedNic};
 use pcie_store::Manifest;
-use pcie_workload::{MessageSuite, Suite};
+use pcie_workload::{MessageSuite, Suite, Test};
 use pyo3::prelude::*;
 
 use crate::backend::Backend;
@@ -17,11 +17,19 @@ use crate::stop::Stop;
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
+    module.add_function(wrap_pyfunction!(check_test, module)?)?;
     module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
     module.add_function(wrap_pyfunction!(run_suite, module)?)?;
     module.add_function(wrap_pyfunction!(run_alone, module)?)?;
     module.add_function(wrap_pyfunction!(run_messages, module)?)?;
     module.add_function(wrap_pyfunction!(run_nic, module)?)
+}
+
+/// Refuses the parameters of a test that no machine could carry out.
+#[pyfunction]
+fn check_test(parameters: &str) -> Result<()> {
+    let test: Test = parse("test", parameters)?;
+    Ok(test.validate()?)
 }
 
 /// Refuses a suite with a test that no machine could carry out.

@@ -1,8 +1,10 @@
 //! One test: what a row of the suite asks for.
 
-use pcie_refusal::{Refusal, in_range};
+use pcie_refusal::Refusal;
+use pcie_schema::Shape;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// Cache lines are 64 bytes on every machine the suite knows.
 pub const LINE_BYTES: u64 = 64;
@@ -123,6 +125,7 @@ pub struct Test {
     pub pattern: Pattern,
     /// Transfer size, bytes.
     #[schemars(extend("x-word" = "size", "x-heading" = "size (B)", "x-column" = 5, "x-axis" = "size", "default" = 64, "x-size" = true))]
+    #[schemars(range(min = 1, max = TRANSFER_BYTES_MOST))]
     pub size_bytes: u64,
     /// Units from one access of a strided pattern to the next; 1 otherwise.
     #[schemars(extend("x-word" = "stride", "x-heading" = "stride (units)", "x-column" = 9, "x-axis" = "stride", "default" = 1))]
@@ -134,6 +137,7 @@ pub struct Test {
     pub transactions: u64,
     /// Window, bytes.
     #[schemars(extend("x-word" = "window", "x-heading" = "window", "x-column" = 6, "x-axis" = "window", "default" = 8192, "x-size" = true))]
+    #[schemars(range(min = 1, max = i64::MAX))]
     pub window_bytes: u64,
 }
 
@@ -164,47 +168,61 @@ impl Test {
 
     /// Refuses what no machine could carry out.
     ///
+    /// Source: the published suite, whose accesses stay inside a page and inside the window. Longer ones are whole pages.
+    ///
     /// # Errors
     /// The first thing that is wrong.
     pub fn validate(&self) -> Result<(), Refusal> {
-        in_range("size_bytes", self.size_bytes, 1..=u64::MAX, "a transfer has at least 1 byte")?;
+        SHAPE.check(self)?;
         self.validate_extent()?;
-        if self.window_bytes < self.unit_bytes() {
-            let unit = self.unit_bytes();
-            let remedy =
-                format!("the window must hold one unit of {unit} bytes (size + offset in whole lines)");
-            return Err(Refusal::of("window_bytes", self.window_bytes, remedy));
+        self.validate_units()?;
+        if self.details && !self.operation.is_latency() {
+            return Err(Refusal::of("details", true, "only latency tests have a distribution"));
         }
-        in_range("transactions", self.transactions, 1..=u64::MAX, "give at least 1")?;
-        if self.outstanding == Some(0) {
-            return Err(Refusal::of("outstanding", 0, "give at least 1, or null for the card's own limit"));
-        }
-        in_range("stride_units", self.stride_units, 1..=u64::MAX, "give at least 1")
+        Ok(())
     }
 
     /// Within a page, or whole pages.
     fn validate_extent(&self) -> Result<(), Refusal> {
-        if self.size_bytes > PAGE_BYTES {
-            let whole = self.size_bytes.is_multiple_of(PAGE_BYTES) && self.size_bytes <= TRANSFER_BYTES_MOST;
-            let aligned = self.host_offset_bytes == 0 && self.device_offset_bytes == 0;
+        let size_bytes = self.size_bytes;
+        if size_bytes > PAGE_BYTES && !size_bytes.is_multiple_of(PAGE_BYTES) {
             let remedy =
-                "above a page a transfer is whole pages of 4096 bytes, 1 GiB at most, and has no offsets";
-            let refused = || Refusal::of("size_bytes", self.size_bytes, remedy);
-            return (whole && aligned).then_some(()).ok_or_else(refused);
+                format!("give at most {PAGE_BYTES}, or a multiple of it up to {TRANSFER_BYTES_MOST}");
+            return Err(Refusal::of("size_bytes", size_bytes, remedy));
         }
         for (key, offset) in
             [("host_offset_bytes", self.host_offset_bytes), ("device_offset_bytes", self.device_offset_bytes)]
         {
-            let end = self.size_bytes.saturating_add(offset);
-            if end > PAGE_BYTES {
-                let remedy = "a transfer must fit a page of 4096 bytes, offset included";
-                let problem = format!("with {key} it ends at {end}");
-                return Err(Refusal::of("size_bytes", self.size_bytes, remedy).problem(problem).beside(key));
+            if offset > 0 && size_bytes + offset > PAGE_BYTES {
+                let remedy = format!("offset + size ({size_bytes}) must not exceed {PAGE_BYTES}");
+                return Err(Refusal::of(key, offset, remedy).beside("size_bytes"));
             }
         }
         Ok(())
     }
+
+    /// The window holds a unit, and a stride goes from one of its units to another.
+    fn validate_units(&self) -> Result<(), Refusal> {
+        let unit_bytes = self.unit_bytes();
+        if self.window_bytes < unit_bytes {
+            let (size, offset) = (self.size_bytes, self.host_offset_bytes);
+            let needed = format!("size {size} at host offset {offset} needs {unit_bytes} or more");
+            let remedy = format!("smaller than the transfer: {needed}");
+            return Err(Refusal::of("window_bytes", self.window_bytes, remedy));
+        }
+        let refused = |remedy: String| Err(Refusal::of("stride_units", self.stride_units, remedy));
+        if self.pattern != Pattern::Strided && self.stride_units != 1 {
+            return refused("only a strided pattern has a stride other than 1".to_owned());
+        }
+        let units = self.window_bytes / unit_bytes;
+        if units > 1 && self.stride_units >= units {
+            return refused(format!("the window has {units} units: give a smaller stride"));
+        }
+        Ok(())
+    }
 }
+
+static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Test>);
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -227,30 +245,38 @@ pub(crate) mod tests {
     #[test]
     fn what_no_machine_can_do_is_refused() {
         assert_eq!(sample().validate(), Ok(()));
-        let told = |test: Test| test.validate().unwrap_err().to_string();
-        assert_eq!(
-            told(Test { size_bytes: 0, ..sample() }),
-            "size_bytes is 0: a transfer has at least 1 byte"
-        );
-        assert_eq!(
-            told(Test { size_bytes: 4096, host_offset_bytes: 1, ..sample() }),
-            "size_bytes is 4096: with host_offset_bytes it ends at 4097: a transfer must fit a page of 4096 bytes, \
-             offset included"
-        );
-        assert!(
-            told(Test { device_offset_bytes: 4095, ..sample() })
-                .starts_with("size_bytes is 64: with device_offset_bytes it ends at 4159: ")
-        );
-        assert_eq!(
-            told(Test { window_bytes: 64, host_offset_bytes: 1, ..sample() }),
-            "window_bytes is 64: the window must hold one unit of 128 bytes (size + offset in whole lines)"
-        );
-        assert_eq!(told(Test { stride_units: 0, ..sample() }), "stride_units is 0: give at least 1");
-        assert_eq!(
-            told(Test { outstanding: Some(0), ..sample() }),
-            "outstanding is 0: give at least 1, or null for the card's own limit"
-        );
-        assert!(Test { size_bytes: u64::MAX, host_offset_bytes: 9, ..sample() }.validate().is_err());
+        for (wrong, expected) in [
+            (Test { size_bytes: 0, ..sample() }, "size_bytes is 0: give 1 to 1073741824"),
+            (
+                Test { size_bytes: u64::MAX, ..sample() },
+                "size_bytes is 18446744073709551615: give 1 to 1073741824",
+            ),
+            (
+                Test { size_bytes: 4096, host_offset_bytes: 1, ..sample() },
+                "host_offset_bytes is 1: offset + size (4096) must not exceed 4096",
+            ),
+            (
+                Test { device_offset_bytes: 4095, ..sample() },
+                "device_offset_bytes is 4095: offset + size (64) must not exceed 4096",
+            ),
+            (
+                Test { window_bytes: 64, host_offset_bytes: 1, ..sample() },
+                "window_bytes is 64: smaller than the transfer: size 64 at host offset 1 needs 128 or more",
+            ),
+            (Test { stride_units: 0, ..sample() }, "stride_units is 0: give 1 to 4294967295"),
+            (Test { outstanding: Some(0), ..sample() }, "outstanding is 0: give 1 to 4294967295"),
+            (
+                Test { stride_units: 2, ..sample() },
+                "stride_units is 2: only a strided pattern has a stride other than 1",
+            ),
+            (
+                Test { stride_units: 500, pattern: Pattern::Strided, ..sample() },
+                "stride_units is 500: the window has 128 units: give a smaller stride",
+            ),
+            (Test { details: true, ..sample() }, "details is true: only latency tests have a distribution"),
+        ] {
+            assert_eq!(wrong.validate().unwrap_err().to_string(), expected);
+        }
     }
 
     #[test]
@@ -258,12 +284,11 @@ pub(crate) mod tests {
         let long = |size_bytes| Test { size_bytes, window_bytes: 1 << 31, ..sample() };
         assert_eq!(long(8192).validate(), Ok(()));
         assert_eq!(long(1 << 30).validate(), Ok(()));
-        for odd in [4097, (1 << 30) + 4096] {
-            let told = long(odd).validate().unwrap_err().to_string();
-            assert!(
-                told.starts_with(&format!("size_bytes is {odd}: above a page a transfer is whole pages")),
-                "{told}"
-            );
+        for (odd, expected) in
+            [(4097, "give at most 4096, or a multiple of it"), ((1 << 30) + 4096, "give 1 to")]
+        {
+            let message = long(odd).validate().unwrap_err().to_string();
+            assert!(message.starts_with(&format!("size_bytes is {odd}: {expected}")), "{message}");
         }
         assert!(Test { host_offset_bytes: 64, ..long(8192) }.validate().is_err());
         assert!(Test { device_offset_bytes: 64, ..long(8192) }.validate().is_err());

@@ -10,16 +10,16 @@ from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, resolve
 from pcielab.library.profiles.keys import Value
 from pcielab.library.profiles.part import MOST_COUNT, Part
+from pcielab.library.profiles.quantity_types import Count, Size
 from pcielab.library.shipped import experimental, profile_files
 from pcielab.library.suites import Suite, single_test
-from pcielab.library.suites.benchmark import MOST_TRANSFER_BYTES, Cache, Pattern
+from pcielab.library.suites.benchmark import Cache, Pattern
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.library.validation import checked, suggestion
 
 MOST_CHANGES = 100
 _SYSTEMS_KEPT = 64
 
-Whole = Annotated[int, Field(ge=1, le=MOST_COUNT)]
 Offset = Annotated[int, Field(ge=0, le=4095)]
 
 
@@ -34,7 +34,7 @@ class Question(Part):
     """Operation of the tests of bandwidth."""
     latency: Literal["lat-rd", "lat-wrrd"] = "lat-rd"
     """Operation of the tests of latency."""
-    size: Annotated[int, Field(ge=1, le=MOST_TRANSFER_BYTES)] = 64
+    size: Size = 64
     """Transfer size."""
     window: Annotated[int, Field(ge=1, le=1 << 40)] = 8192
     """Window."""
@@ -46,9 +46,9 @@ class Question(Part):
     """Offset from a cache line on the host."""
     device_offset: Offset = 0
     """Offset on the card."""
-    stride: Whole = 1
+    stride: Count = 1
     """Units from one access of a strided pattern to the next; 1 otherwise."""
-    outstanding: Whole | None = None
+    outstanding: Count | None = None
     """Most transfers in flight; None: what the card can."""
     seed: Annotated[int, Field(ge=0, le=MOST_COUNT)] = 1
     """It decides the addresses that are visited."""

@@ -10,6 +10,6 @@ from pcielab.report.specification import vega_lite
 def test_a_title_has_no_escape_that_an_expression_would_read(escape: str) -> None:
     values = altair.InlineData([{"text": escape}])
     axis = altair.Y("text:N", title=f"a{escape}")
-    written = vega_lite(altair.Chart(values).mark_bar().encode(y=axis))  # type: ignore[arg-type]
+    written = vega_lite(altair.Chart(values).mark_bar().encode(y=axis))
     assert written["encoding"]["y"]["title"] == "a?" + escape[1:]
     assert [{"text": escape}] in written["datasets"].values(), "a value stands in no expression"

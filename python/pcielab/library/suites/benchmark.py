@@ -1,12 +1,15 @@
 """The micro-benchmarks: what one test is, by its published name or by operation and path, and its parameters.
 
-The keys of the parameters are those of `docs/reference/store.md`. Which addresses a test visits is the simulator's
-business; here is only what can be said to be impossible whatever the machine.
+The keys of the parameters are those of `docs/reference/store.md`. Which addresses a test visits, and which tests no
+machine could carry out, the compiled half says.
 """
 
+import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pcielab import _core
+from pcielab.errors import InputError
 from pcielab.library.suites.parameters import Cache, Operation, Parameters, Path, Pattern
 
 __all__ = ["BENCHMARKS", "Cache", "Operation", "Parameters", "Path", "Pattern", "Test", "impossible"]
@@ -31,11 +34,6 @@ LATENCY_SAMPLES = 2_097_152
 DETAILS_SAMPLES = 16_777_216
 BANDWIDTH_TRANSACTIONS = 8_388_608
 """How many transactions the published suite asks for."""
-
-LINE_BYTES = 64
-PAGE_BYTES = 4096
-MOST_TRANSFER_BYTES = 1 << 30
-"""A transfer stays within a page, or is whole pages up to this."""
 
 
 @dataclass(frozen=True)
@@ -65,31 +63,10 @@ def published_transactions(operation: Operation, details: bool = False) -> int:
     return DETAILS_SAMPLES if details else LATENCY_SAMPLES
 
 
-def impossible(parameters: Parameters) -> tuple[str, object, str] | None:
-    """The key and value that make a test impossible, and the remedy; None for a test that can be run.
-
-    Source: the published suite, whose accesses stay inside a page and inside the window. Longer ones are whole
-    pages.
-    """
-    size, window = parameters.size_bytes, parameters.window_bytes
-    if size > PAGE_BYTES and (size % PAGE_BYTES or size > MOST_TRANSFER_BYTES):
-        return "size_bytes", size, f"give at most {PAGE_BYTES}, or a multiple of it up to {MOST_TRANSFER_BYTES}"
-    for key in ("host_offset_bytes", "device_offset_bytes"):
-        offset = getattr(parameters, key)
-        if offset and size + offset > PAGE_BYTES:
-            return key, offset, f"offset + size ({size}) must not exceed {PAGE_BYTES}"
-    unit = -(-(size + parameters.host_offset_bytes) // LINE_BYTES) * LINE_BYTES
-    if window < unit:
-        needed = f"size {size} at host offset {parameters.host_offset_bytes} needs {unit} or more"
-        return "window_bytes", window, f"smaller than the transfer: {needed}"
-    if parameters.pattern != "strided" and parameters.stride_units != 1:
-        return "stride_units", parameters.stride_units, "only a strided pattern has a stride other than 1"
-    if parameters.stride_units >= window // unit > 1:
-        return (
-            "stride_units",
-            parameters.stride_units,
-            f"the window has {window // unit} units: give a smaller stride",
-        )
-    if parameters.details and not parameters.operation.startswith("lat"):
-        return "details", True, "only latency tests have a distribution"
+def impossible(parameters: Parameters) -> InputError | None:
+    """Why no machine could carry out a test, with key, value and remedy; None for a test that can be run."""
+    try:
+        _core.check_test(json.dumps(asdict(parameters)))
+    except InputError as refused:
+        return refused
     return None

@@ -112,8 +112,7 @@ class Group(Lists):
         for test in self.unfold():
             problem = impossible(test.parameters)
             if problem is not None:
-                key, value, remedy = problem
-                raise ValueError(f"{test.name} with {key} = {value}: {remedy}")
+                raise ValueError(f"{test.name} with {problem.key} = {problem.value}: {problem.remedy}")
         return self
 
     def unfold(self) -> Iterator[Test]:

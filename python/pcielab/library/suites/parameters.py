@@ -75,8 +75,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         kind="size",
         default=64,
         choices=(),
-        least=0,
-        most=None,
+        least=1,
+        most=1073741824,
         meaning="Transfer size, bytes.",
     ),
     Parameter(
@@ -87,8 +87,8 @@ PARAMETERS: tuple[Parameter, ...] = (
         kind="size",
         default=8192,
         choices=(),
-        least=0,
-        most=None,
+        least=1,
+        most=9223372036854775807,
         meaning="Window, bytes.",
     ),
     Parameter(

@@ -45,9 +45,8 @@ def single_test(operation: str, **asked: Any) -> Suite:
     parameters = Parameters(**values)
     problem = impossible(parameters)
     if problem is not None:
-        key, value, remedy = problem
-        option = next(parameter.option for parameter in PARAMETERS if parameter.key == key)
-        raise InputError(f"{option} {value}: {remedy}")
+        option = next(parameter.option for parameter in PARAMETERS if parameter.key == problem.key)
+        raise InputError(f"{option} {problem.value}: {problem.remedy}")
     name = published_name(parameters.operation, parameters.path)
     return Suite("single", f"One test: {name}", (Test("single", name, parameters),))
 

@@ -184,7 +184,7 @@ def test_a_single_test_takes_every_parameter() -> None:
         ("bw-rd", {"pattern": "zigzag"}, "--pattern zigzag"),
         ("bw-rd", {"outstanding": 0}, "--outstanding 0"),
         ("bw-rd", {"transactions": 0}, "--transactions 0"),
-        ("bw-rd", {"details": True}, "--details True"),
+        ("bw-rd", {"details": True}, "--details true: only latency tests"),
     ],
 )
 def test_a_wrong_single_test_is_explained(operation: str, options: dict[str, object], expected: str) -> None:
