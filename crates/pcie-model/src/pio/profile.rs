@@ -186,7 +186,7 @@ impl MessageProfile {
     /// # Errors
     /// It is none.
     pub fn measured_link(&self) -> Result<LinkConfiguration, Refusal> {
-        Ok(LinkConfiguration::try_from(self.link)?)
+        LinkConfiguration::try_from(self.link)
     }
 
     /// The machine's part of the measured times.
