@@ -196,7 +196,7 @@ def _print_exercised(store: "Store", output_format: Format) -> None:
     """Nothing binds an emulator that could be explained: what it was asked for, and how that ended."""
     from pcielab.store.exercised import NOTICE, exercised
 
-    frame = exercised(store)
+    frame = exercised(store.tests, store.origin)
     if output_format is Format.TABLE:
         always = ("id", "name", "status")
         frame = frame[[one for one in frame if one in always or frame[one].nunique(dropna=False) > 1]]

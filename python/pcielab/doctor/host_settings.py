@@ -2,12 +2,10 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from pcielab.doctor.folder import Folder
 from pcielab.doctor.tree import Host
-
-if TYPE_CHECKING:
-    from pcielab.doctor.sysfs import Folder
 
 _PARAMETERS = re.compile(
     r"(?:^|\s)((?:iommu(?:\.\w+)?|intel_iommu|amd_iommu|arm-smmu[\w.-]*|pci|pcie_aspm(?:\.\w+)?|pcie_ports|"
@@ -19,7 +17,7 @@ _MOST_NODES = 1 << 10
 _CPUINFO_BYTES = 1 << 16
 
 
-def read_host(folder: "Folder", sys: Path) -> Host:
+def read_host(folder: Folder, sys: Path) -> Host:
     """The settings of the machine.
 
     Args:
@@ -45,7 +43,7 @@ def read_host(folder: "Folder", sys: Path) -> Host:
     )
 
 
-def nodes_of(folder: "Folder", sys: Path) -> dict[int, int]:
+def nodes_of(folder: Folder, sys: Path) -> dict[int, int]:
     """The node of each processor."""
     found: dict[int, int] = {}
     nodes = sys / "devices/system/node"
@@ -86,7 +84,7 @@ def _chosen(text: str | None) -> str | None:
     return found[1] if found else None
 
 
-def _deepest_idle(folder: "Folder", states: Path) -> tuple[str | None, float | None]:
+def _deepest_idle(folder: Folder, states: Path) -> tuple[str | None, float | None]:
     deepest: tuple[str | None, float | None] = (None, None)
     for name in folder.names(states):
         latency, state = folder.text(states / name / "latency"), folder.text(states / name / "name")
@@ -97,7 +95,7 @@ def _deepest_idle(folder: "Folder", states: Path) -> tuple[str | None, float | N
     return deepest
 
 
-def _hypervisor(folder: "Folder", sys: Path, proc: Path) -> str | None:
+def _hypervisor(folder: Folder, sys: Path, proc: Path) -> str | None:
     kind = folder.text(sys / "hypervisor/type")
     if kind:
         return kind

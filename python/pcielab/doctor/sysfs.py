@@ -5,23 +5,19 @@ of it. Users other than root see the first 64 bytes of a configuration space; th
 and `unseen` says what that leaves out.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pcielab.doctor.config_space import ConfigSpace, Read
+from pcielab.doctor.config_space import ConfigSpace
+from pcielab.doctor.folder import Folder
 from pcielab.doctor.host_settings import nodes_of, read_host
 from pcielab.doctor.tree import LANES, MOST_FUNCTIONS, SPEEDS, ErrorReporting, Function, LinkEnd, Tree
 from pcielab.errors import InputError
 
 _SLOT = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_ATTRIBUTE_BYTES = 4096
-"""Longest attribute that the kernel shows: a page."""
 _MOST_COUNTERS = 64
 _MOST_INTERRUPTS = 1 << 16
 """Interrupts of the machine whose nodes are looked up."""
@@ -43,57 +39,6 @@ _KNOWN_CLASSES = {
     0x0600: "Host bridge",
     0x0604: "PCI bridge",
 }
-
-
-class Folder:
-    """The root of a file system, or of a copy of parts of one; nothing outside of it is ever read.
-
-    Attributes:
-        root: Where `/sys` and `/proc` begin.
-        outside: Links that were not followed, as they lead out of it.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
-        self.outside: list[Path] = []
-
-    def inside(self, path: Path) -> Path | None:
-        """Where a path leads, with links followed; None where it leads out of the folder or nowhere."""
-        try:
-            real = path.resolve()
-        except (OSError, RuntimeError):
-            return None
-        if not real.is_relative_to(self.root):
-            self.outside.append(path)
-            return None
-        return real
-
-    def text(self, path: Path | str, most_bytes: int = _ATTRIBUTE_BYTES) -> str | None:
-        """A small file without its last line break; None where it cannot be read."""
-        with self.opened(path) as read:
-            data = read(0, most_bytes)
-        return data.decode("utf-8", "replace").strip() if data else None
-
-    @contextmanager
-    def opened(self, path: Path | str) -> Iterator[Read]:
-        """A file as a function that gives bytes from an offset on; fewer, or none, where they cannot be read."""
-        try:
-            # A link could lead out of the folder, a pipe could have no end.
-            handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        except (OSError, ValueError):
-            yield lambda offset, size: b""
-            return
-        try:
-            yield partial(_bytes_of, handle)
-        finally:
-            os.close(handle)
-
-    def names(self, path: Path) -> list[str]:
-        """What is in a folder; empty where it is none."""
-        try:
-            return sorted(entry.name for entry in path.iterdir())
-        except (OSError, ValueError):
-            return []
 
 
 def read_sysfs(root: Path | None = None) -> Tree:
@@ -142,13 +87,6 @@ def _nothing(source: str, devices: Path, root: Path | None) -> str:
     return (
         f"{source}: no function in {devices} leads to a folder inside it: copy with links (cp -a), or use --save"
     )
-
-
-def _bytes_of(handle: int, offset: int, size: int) -> bytes:
-    try:
-        return os.pread(handle, size, offset)
-    except OSError:
-        return b""
 
 
 class _Reader:

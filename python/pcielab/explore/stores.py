@@ -45,7 +45,7 @@ class Stores:
     def tests(self, asked: Any) -> dict[str, Any]:
         """The tests of a store with their numbers, those whose family, name or parameters have a text in them."""
         store = self._store(asked)
-        frame = (store.frame if store.tells_speed else exercised(store)).drop(columns="origin")
+        frame = (store.frame if store.tells_speed else exercised(store.tests, store.origin)).drop(columns="origin")
         columns = [column for column in frame.columns if frame[column].nunique(dropna=False) > 1]
         # A row of flows has an experiment in the place of a name.
         always = [column for column in ("id", "family", "name", "experiment") if column in frame]

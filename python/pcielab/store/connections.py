@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pcielab.errors import InputError
+from pcielab.store.frames import Frames
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.store import Store
-
 _SUBJECT = "connection "
 
 
-def with_connections(store: "Store", tests: "pd.DataFrame") -> "pd.DataFrame":
+def with_connections(store: Frames, tests: "pd.DataFrame") -> "pd.DataFrame":
     """The rows of tests with one more behind each test of a mux for each of its connections.
 
     Such a row has the connection's name as `connection`, and its own longest message, pace, limit and metrics. A
@@ -49,7 +48,7 @@ def with_connections(store: "Store", tests: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(rows)
 
 
-def _connections(store: "Store", test: dict[Any, Any]) -> Iterator[dict[str, Any]]:
+def _connections(store: Frames, test: dict[Any, Any]) -> Iterator[dict[str, Any]]:
     text = test["connections"]
     if not isinstance(text, str):
         return

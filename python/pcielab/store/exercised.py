@@ -10,8 +10,6 @@ from pcielab.library.suites.parameters import PARAMETERS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.store import Store
-
 NOTICE = "EMULATED: what was exercised, not how fast"
 """What stands over everything that is shown of such a run."""
 WHY = "An emulator stood in for the devices, so that times and bandwidths say nothing and are not shown."
@@ -19,16 +17,16 @@ WHY = "An emulator stood in for the devices, so that times and bandwidths say no
 _MESSAGES = ("way", "pace", "store_bytes", "store_kind", "messages")
 
 
-def exercised(store: "Store") -> "pd.DataFrame":
+def exercised(tests: "pd.DataFrame", origin: str) -> "pd.DataFrame":
     """One row per test, in suite order: what was asked for, and how it ended.
 
     Args:
-        store: The run.
+        tests: `Store.tests` of the run.
+        origin: Where its numbers come from.
 
     Returns:
         The columns id, family, name, one per parameter that the tests have, status, message, origin.
     """
-    tests = store.tests
     asked = [key for key in (*(one.key for one in PARAMETERS), *_MESSAGES) if key in tests]
     shown = tests[["id", "family", "name", *dict.fromkeys(asked), "status", "message"]]
-    return shown.assign(origin=store.origin)
+    return shown.assign(origin=origin)

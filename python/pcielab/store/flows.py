@@ -5,15 +5,13 @@ Read from stores alone, as every table is; what is written there is `pcielab.fab
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from pcielab.errors import InputError
+from pcielab.store.frames import Frames
 from pcielab.store.littles_law import departures
-
-if TYPE_CHECKING:
-    from pcielab.store import Store
 
 PHASES = ("host", "fabric", "device")
 """Where a request spends its time: queued at the host, in the fabric, executed at the device."""
@@ -39,7 +37,7 @@ _SPANS = ("warm_up", "counted")
 _ORDER = ("gbytes_per_s", "requests", "in_flight", "average_ns", "p50_ns", "p90_ns", "p99_ns", "reached_ns")
 
 
-def flow_table(store: "Store") -> pd.DataFrame:
+def flow_table(store: Frames) -> pd.DataFrame:
     """One row per test and flow, in suite order: what was asked, and bandwidth, latencies and phases found.
 
     The columns are id, family, experiment, what was swept with its value, discipline, flow and its keys, status,
@@ -63,7 +61,7 @@ def flow_table(store: "Store") -> pd.DataFrame:
     return table.astype({"requests": "Int64"}) if "requests" in table else table
 
 
-def _asked(store: "Store") -> Iterator[dict[str, Any]]:
+def _asked(store: Frames) -> Iterator[dict[str, Any]]:
     for test in store.tests.to_dict("records"):
         for flow in _flows(store, test):
             yield {
@@ -80,7 +78,7 @@ def _asked(store: "Store") -> Iterator[dict[str, Any]]:
             }
 
 
-def _flows(store: "Store", test: Mapping[Any, Any]) -> list[dict[str, Any]]:
+def _flows(store: Frames, test: Mapping[Any, Any]) -> list[dict[str, Any]]:
     """The flows of a test, as its parameters have them."""
     try:
         flows = json.loads(str(test.get("flows")))
@@ -107,7 +105,7 @@ def _phase_averages(scalars: pd.DataFrame) -> pd.DataFrame:
     return rows.pivot(index=["test", "flow"], columns="phase", values="value")
 
 
-def request_table(store: "Store") -> pd.DataFrame:
+def request_table(store: Frames) -> pd.DataFrame:
     """One row per request that was kept: its test, flow and place in it, and its times in ns.
 
     The columns are id, family, experiment, value (where something is swept), flow, request, submitted_ns,
@@ -133,7 +131,7 @@ def request_table(store: "Store") -> pd.DataFrame:
     return table if table["value"].notna().any() else table.drop(columns="value")
 
 
-def _requests(store: "Store", test: Mapping[Any, Any], flow: str) -> pd.DataFrame:
+def _requests(store: Frames, test: Mapping[Any, Any], flow: str) -> pd.DataFrame:
     times = {time: store.series(test["id"], f"{time} of {flow}")["value"] for time in TIMES}
     frame = pd.DataFrame({f"{time}_ns": values for time, values in times.items()}).dropna(subset=["submitted_ns"])
     frame["total_ns"] = frame[[f"{phase}_ns" for phase in PHASES]].sum(axis=1)

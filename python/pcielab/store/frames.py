@@ -9,25 +9,20 @@ import json
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pcielab import _core
 from pcielab.errors import InputError
-from pcielab.extras import needed
 from pcielab.store.exercised import NOTICE
 from pcielab.store.manifest import check_manifest
 from pcielab.store.shape import MANIFEST, PARAMETERS, check_shape
-from pcielab.store.table import table
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars
 
 RunKind: TypeAlias = Literal["transfers", "messages", "fabric", "frames"]
 """What the tests of a run send; all but frames come in suites."""
-_SHOWN_ROWS = 12
 METRICS = (
     "time",
     "bytes",
@@ -50,8 +45,8 @@ METRICS = (
 """The metrics of the published suite, in the order in which they are shown; others follow by the alphabet."""
 
 
-class Store:
-    """One run: its manifest, its tests, and their numbers. Made by `open_store`.
+class Frames:
+    """One run as its store has it: its manifest, its tests, and their numbers.
 
     Frames are read once, when first asked for, and shared: copy one before changing it.
 
@@ -68,11 +63,6 @@ class Store:
 
     def __repr__(self) -> str:
         return f"<Store {self.path}: {self.title}, {self.origin}, {self.extent}>"
-
-    def _repr_html_(self) -> str:
-        rows = self.frame.head(_SHOWN_ROWS).to_html(index=False, escape=True)
-        about = f"{escape(self.origin)}, {escape(self.extent)}, <code>{escape(str(self.path))}</code>"
-        return f"<div><strong>{escape(self.title)}</strong>, {about}{rows}</div>"
 
     @property
     def origin(self) -> str:
@@ -212,16 +202,6 @@ class Store:
         return self.tests.rename(columns={"transactions": "transactions_asked"}).join(wide, on="id")
 
     @cached_property
-    def frame(self) -> "pd.DataFrame":
-        """One row per test, units in the names: origin, test, parameters, status, metrics such as `median_ns`."""
-        return table(self)
-
-    def polars(self) -> "polars.DataFrame":
-        """`frame`, for polars (`pcielab[notebook]`)."""
-        frame: polars.DataFrame = needed("polars", "notebook").from_pandas(self.frame)
-        return frame
-
-    @cached_property
     def units(self) -> dict[str, str]:
         """The unit of each metric: `{"median": "ns", "bandwidth": "Gb/s", ...}`; `1` for a count."""
         return dict(zip(self.scalar_rows["metric"], self.scalar_rows["unit"], strict=True))
@@ -291,30 +271,3 @@ class Store:
             record = json.loads(text)
             record["parameters"] = self._parameters(record["id"], record["parameters"])
             yield record
-
-
-def damaged_tests(path: str | Path) -> list[str]:
-    """Which tests of a store are damaged, in words: those that `resume` with `repeat_damaged` does again.
-
-    Args:
-        path: The store's file.
-
-    Raises:
-        InputError: More than tests is damaged, or it is no store.
-    """
-    return _core.damaged_tests(path)
-
-
-def open_store(path: str | Path) -> Store:
-    """Open a store for reading; one that is being written, or was left by a killed run, may be read too.
-
-    Its manifest is read at once, its tests when they are first asked for.
-
-    Args:
-        path: The store's file.
-
-    Raises:
-        InputError: There is no such file, it is not a store, it is damaged, or its schema is newer than this
-            pcielab.
-    """
-    return Store(Path(path))

@@ -78,7 +78,7 @@ def bounds(system: ResolvedSystem | str, **axes: object) -> Results:
         {**setting.values, **_bound(setting.system, setting.suite.tests[0]["parameters"])}
         for setting in plan.settings()
     ]
-    return Results(pd.DataFrame.from_records(rows), plan, [axis.column for axis in plan.varying])
+    return Results(pd.DataFrame.from_records(rows), plan)
 
 
 def _plan(system: ResolvedSystem | str, axes: dict[str, Any], draws: Draws) -> Plan:

@@ -1,7 +1,7 @@
 """Pictures of sweeps: values over an axis, and the shares that knobs have in their variance."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -11,9 +11,7 @@ from pcielab.report.axes import bytes_axis
 from pcielab.report.figures.frame import Figure
 from pcielab.report.run import ORIGIN_BADGES
 from pcielab.report.style import configuration
-
-if TYPE_CHECKING:
-    from pcielab.sweeps.results import Results
+from pcielab.sweeps.plan import Plan
 
 _WIDTH, _HEIGHT, _PANEL_WIDTH = 620, 300, 300
 _UNITS = {"gbps": "Gb/s", "ns": "ns", "bytes": "bytes", "per_second": "1/s"}
@@ -21,11 +19,10 @@ _WORDS = {"median_ns": "median latency (ns)"}
 _MANY = 40
 
 
-def chart(results: "Results", x: str | None, y: str | None, colour: str | None, panel: str | None) -> Figure:
+def chart(frame: pd.DataFrame, plan: Plan, x: str | None, y: str, colour: str | None, panel: str | None) -> Figure:
     """Values over an axis; see `Results.plot`."""
-    y = y or results.value
-    drawn = [axis.column for axis in results.plan.ranges]
-    free = [axis for axis in (*results.axes, *drawn) if axis not in (x, colour, panel)]
+    drawn = [axis.column for axis in plan.ranges]
+    free = [axis.column for axis in (*plan.varying, *plan.ranges) if axis.column not in (x, colour, panel)]
     free = list(dict.fromkeys(free))
     x = x or (free.pop() if free else None)
     if x is None:
@@ -33,10 +30,10 @@ def chart(results: "Results", x: str | None, y: str | None, colour: str | None, 
     colour = colour or (free.pop(0) if free else None)
     panel = panel or (free.pop(0) if free else None)
     for column in (x, y, colour, panel):
-        if column is not None and column not in results.frame:
-            raise InputError(f"plot: there is no column {column}: known: {', '.join(results.frame.columns)}")
+        if column is not None and column not in frame:
+            raise InputError(f"plot: there is no column {column}: known: {', '.join(frame.columns)}")
     columns = list(dict.fromkeys(one for one in (x, y, colour, panel) if one is not None))
-    rows = results.frame[columns].dropna(subset=[y])
+    rows = frame[columns].dropna(subset=[y])
     base = alt.Chart(_inline(rows)).encode(
         x=_across(x, rows),
         y=_upwards(y),
@@ -48,13 +45,12 @@ def chart(results: "Results", x: str | None, y: str | None, colour: str | None, 
     layers = [points] if x in drawn else [base.mark_line(), points]
     layered = alt.layer(*layers).properties(width=_PANEL_WIDTH if panel else _WIDTH, height=_HEIGHT)
     figure = layered.facet(facet=alt.Facet(f"{panel}:N", title=_title(panel)), columns=3) if panel else layered
-    return _finished(figure, results, _title(y))
+    return _finished(figure, plan, str(frame["origin"].iloc[0]), _title(y))
 
 
-def bars(results: "Results", metric: str) -> Figure:
+def bars(shares: pd.DataFrame, plan: Plan, metric: str, origin: str) -> Figure:
     """Sobol indices as bars; see `Results.plot_sensitivity`."""
-    shares = results.sensitivity(metric)
-    lists = [column for column in shares.columns if column in results.axes]
+    lists = [axis.column for axis in plan.varying if axis.column in shares.columns]
     if lists:
         at = shares[lists].astype(str).agg(", ".join, axis=1)
         shares = shares.assign(at=[f"{', '.join(lists)}: {text}" for text in at])
@@ -77,13 +73,13 @@ def bars(results: "Results", metric: str) -> Figure:
         .properties(width=_WIDTH, height=max(80, 44 * len(order)))
     )
     figure = bar.facet(row=alt.Row("at:N", title=None)) if lists else bar
-    return _finished(figure, results, "Which knob matters: Sobol indices")
+    return _finished(figure, plan, origin, "Which knob matters: Sobol indices")
 
 
-def _finished(figure: Figure, results: "Results", title: str) -> Figure:
-    badge = ORIGIN_BADGES[results.origin]
-    fixed = [f"{axis.column} {axis.values[0]}" for axis in results.plan.axes if not axis.varies]
-    subtitle = [f"{badge} · {results.plan.system.title}", ", ".join(fixed)]
+def _finished(figure: Figure, plan: Plan, origin: str, title: str) -> Figure:
+    badge = ORIGIN_BADGES[origin]
+    fixed = [f"{axis.column} {axis.values[0]}" for axis in plan.axes if not axis.varies]
+    subtitle = [f"{badge} · {plan.system.title}", ", ".join(fixed)]
     figure = figure.properties(title=alt.TitleParams(text=title, subtitle=[line for line in subtitle if line]))
     figure.config = alt.Config.from_dict(configuration("light"), validate=False)
     return figure

@@ -1,6 +1,5 @@
 """What a sweep, or a question to the model, found: a table whose columns carry their units, and its pictures."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ class Results:
     Attributes:
         frame: A column for each axis, then origin, status, message, and metrics such as `bandwidth_gbps`.
         plan: What was asked.
-        axes: The columns of the axes that have more than one value.
         computed: How many points were computed for it.
         known: How many points were in the folder already. Those that are neither have the same values as another.
         damaged: How many damaged lines of the folder's journal were skipped.
@@ -34,7 +32,6 @@ class Results:
 
     frame: "pd.DataFrame"
     plan: Plan = field(repr=False)
-    axes: Sequence[str]
     computed: int = 0
     known: int = 0
     damaged: int = 0
@@ -51,6 +48,11 @@ class Results:
         table = self.frame[self._shown].head(_SHOWN_ROWS).to_html(index=False, escape=True)
         more = f"<p>and {len(self) - _SHOWN_ROWS} more</p>" if len(self) > _SHOWN_ROWS else ""
         return f"<div><strong>{escape(self.title)}</strong>, {len(self)} points{table}{more}</div>"
+
+    @property
+    def axes(self) -> list[str]:
+        """The columns of the axes that have more than one value."""
+        return [axis.column for axis in self.plan.varying]
 
     @property
     def origin(self) -> str:
@@ -87,7 +89,7 @@ class Results:
         if self.plan.ranges or not self.axes:
             raise InputError("xarray: only a grid has axes: give lists of values, and no ranges")
         metrics = [column for column in self.frame.columns if column not in self._axis_columns]
-        dataset: xarray.Dataset = self.frame.set_index(list(self.axes))[metrics].to_xarray()
+        dataset: xarray.Dataset = self.frame.set_index(self.axes)[metrics].to_xarray()
         # A set of values has an order of its own here; the plan's is what was asked for.
         order = {axis: list(dict.fromkeys(self.frame[axis])) for axis in self.axes}
         return dataset.reindex(order).assign_attrs(title=self.title, origin=self.origin)
@@ -105,7 +107,7 @@ class Results:
         """
         from pcielab.sweeps.pictures import chart
 
-        return chart(self, x, y, colour, panel)
+        return chart(self.frame, self.plan, x, y or self.value, colour, panel)
 
     def sensitivity(self, metric: str | None = None) -> "pd.DataFrame":
         """Sobol indices of a sweep drawn by `sobol`: how much of the variance each range accounts for.
@@ -119,13 +121,14 @@ class Results:
         """
         from pcielab.sweeps.sensitivity import indices
 
-        return indices(self, metric or self.value)
+        return indices(self.frame, self.plan, metric or self.value)
 
     def plot_sensitivity(self, metric: str | None = None) -> "Figure":
         """The Sobol indices as bars: which knob matters."""
         from pcielab.sweeps.pictures import bars
 
-        return bars(self, metric or self.value)
+        metric = metric or self.value
+        return bars(self.sensitivity(metric), self.plan, metric, self.origin)
 
     @property
     def _axis_columns(self) -> list[str]:

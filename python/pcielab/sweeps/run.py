@@ -116,8 +116,7 @@ def carry_out(
         frame = _frame(plan, settings, [known[point.address] for point in points])
         if folder is not None:
             write_file(folder / TABLE, frame.to_parquet(index=False), overwrite=True)
-    axes = [axis.column for axis in plan.varying]
-    return Results(frame, plan, axes, len(missing), found_there, book.damaged if book else 0)
+    return Results(frame, plan, len(missing), found_there, book.damaged if book else 0)
 
 
 def _point(setting: Setting, work: Work) -> Point:

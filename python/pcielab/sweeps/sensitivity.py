@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 
 from pcielab.errors import InputError
 from pcielab.extras import needed
-from pcielab.sweeps.plan import problem
+from pcielab.sweeps.plan import Plan, problem
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.sweeps.results import Results
-
 _RESAMPLES = 200
 
 
-def indices(results: "Results", metric: str) -> "pd.DataFrame":
+def indices(frame: "pd.DataFrame", plan: Plan, metric: str) -> "pd.DataFrame":
     """Sobol indices of each range: first_order, first_order_conf, total, total_conf; see `Results.sensitivity`.
 
     Raises:
@@ -25,40 +23,37 @@ def indices(results: "Results", metric: str) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    plan = results.plan
     if not plan.ranges or plan.draws.method != "sobol":
         raise InputError("sensitivity: needs ranges drawn by sobol: give between(low, high), and method sobol")
-    if metric not in results.frame:
+    if metric not in frame:
         raise InputError(f"sensitivity: there is no column {metric}: give one of the results' metrics")
     ranges = {axis.column for axis in plan.ranges}
-    lists = [column for column in results.axes if column not in ranges]
-    groups = results.frame.groupby(lists, sort=False) if lists else [((), results.frame)]
+    lists = [axis.column for axis in plan.varying if axis.column not in ranges]
+    groups = frame.groupby(lists, sort=False) if lists else [((), frame)]
     parts = []
     for at, rows in groups:
         values = rows[metric].to_numpy(dtype=float)
         missing = int((values != values).sum())
         if missing:
             raise InputError(f"sensitivity: {missing} points have no {metric}: narrow the ranges")
-        parts.append(
-            pd.DataFrame([dict(zip(lists, at, strict=True))]).join(_indices(results, values), how="cross")
-        )
+        parts.append(pd.DataFrame([dict(zip(lists, at, strict=True))]).join(_indices(plan, values), how="cross"))
     return pd.concat(parts, ignore_index=True)[
         [*lists, "knob", "first_order", "first_order_conf", "total", "total_conf"]
     ]
 
 
-def _indices(results: "Results", values: object) -> "pd.DataFrame":
+def _indices(plan: Plan, values: object) -> "pd.DataFrame":
     import numpy as np
     import pandas as pd
 
-    described = problem(results.plan)
+    described = problem(plan)
     if np.ptp(np.asarray(values)) == 0:
         # Nothing of no variance comes from anywhere; SALib would divide by it.
         zeros = dict.fromkeys(("first_order", "first_order_conf", "total", "total_conf"), 0.0)
         return pd.DataFrame([{"knob": name, **zeros} for name in described["names"]])
     analysis = needed("SALib.analyze.sobol", "sweep")
     found = analysis.analyze(
-        described, values, calc_second_order=False, num_resamples=_RESAMPLES, seed=results.plan.draws.seed
+        described, values, calc_second_order=False, num_resamples=_RESAMPLES, seed=plan.draws.seed
     )
     return pd.DataFrame(
         {
