@@ -11,7 +11,7 @@ import pytest
 
 from pcielab import resolve
 from pcielab.analysis.calibrate import calibrate, read_measured
-from pcielab.library.profiles import read
+from pcielab.library.profiles import load_host
 from shell import pcielab, succeed
 
 TRUE_VALUES = {
@@ -122,8 +122,8 @@ def test_what_missing_rows_would_have_told_is_marked(rows: Path, tmp_path: Path)
     assert keys["host.root_complex.read_ns"].startswith("+-")
     for key in ("host.root_complex.busy_read_ns", "host.root_complex.uplink_stretch"):
         assert keys[key].startswith("NOT IDENTIFIED"), key
-    base = read.load("host", "generic-e5").content["root_complex"]
-    assert twin["host"]["root_complex"]["busy_read_ns"] == base["busy_read_ns"]
+    base = load_host("generic-e5").root_complex
+    assert twin["host"]["root_complex"]["busy_read_ns"] == base.busy_read_ns
 
 
 def test_contradictory_rows_are_named(rows: Path, tmp_path: Path) -> None:

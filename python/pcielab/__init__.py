@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pcielab import devices, fabric, formats, model, report
     from pcielab._core import __version__
     from pcielab.errors import InputError, RunError
-    from pcielab.library.profiles.resolve import ResolvedSystem, load_host, load_system, resolve
+    from pcielab.library.profiles.system import ResolvedSystem, load_host, load_system, resolve
     from pcielab.library.suites import Suite, load_message_suite, load_suite, single_test
     from pcielab.run.simulation import simulate, simulate_messages
     from pcielab.store import Store, open_store

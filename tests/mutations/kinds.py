@@ -32,7 +32,7 @@ from pcielab.formats.importers import import_pcie_bench
 from pcielab.library import catalog, shipped, suites
 from pcielab.library.lspci import find, parse
 from pcielab.library.profiles import resolve
-from pcielab.library.profiles.resolve import check_file
+from pcielab.library.profiles.system import check_file
 from pcielab.library.quantities import parse_range
 from pcielab.library.skeleton import skeleton
 from pcielab.run import simulation

@@ -91,12 +91,15 @@ def _run_stores(
     """Run a suite of messages on the BAR of a device that exists."""
     from pcielab.cli.progress import Bar
     from pcielab.devices.real import run_stores
+    from pcielab.devices.registry import kind_and_options
+    from pcielab.library.profiles.read import parse_sets
     from pcielab.library.suites import load_message_suite
 
     _refuse(single, f"describes a single test: leave it out with --suite {suite}")
     chosen = load_message_suite(suite)
+    _, _, asked = kind_and_options(device, _options_file(device, profile), parse_sets(sets))
     with Bar() as bar:
-        run_stores(device, _options_file(device, profile), sets, chosen, output, progress=bar.update, **options)
+        run_stores(device, asked, chosen, output, progress=bar.update, **options)
     tell(output, device)
 
 
@@ -125,7 +128,7 @@ def _run_device(
     from pcielab.cli.progress import Bar
     from pcielab.devices import open_kind
     from pcielab.devices import run as run_on
-    from pcielab.library.profiles.changes import parse_sets
+    from pcielab.library.profiles.read import parse_sets
 
     if engine is not None:
         raise InputError(f"--engine {engine.value}: is for --device sim: {device} simulates nothing")

@@ -6,17 +6,15 @@ command that mends it.
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from pcielab import __version__, _core
+from pcielab import _core
 from pcielab.devices.cpu import HostOptions, PageBytes
 from pcielab.errors import InputError
-from pcielab.library.profiles.changes import parse_sets
 from pcielab.library.profiles.part import Part
 from pcielab.run.running import (
     Progress,
@@ -204,8 +202,7 @@ def present(kind: str) -> list[tuple[str, str]]:
 
 def run_stores(
     device: str,
-    profile: Mapping[str, Any],
-    sets: Sequence[str],
+    options: PioOptions,
     suite: "MessageSuite",
     output: Path | str,
     *,
@@ -219,8 +216,7 @@ def run_stores(
 
     Args:
         device: `pio:ADDRESS`.
-        profile: Its options as nested tables, as a TOML file has them.
-        sets: Changes to them, as `device.range=BAR2:0+64K`.
+        options: What it may store into, and how.
         suite: Which tests; what only a simulator can be told is refused.
         output: Path of the store.
         seed: Names the run.
@@ -233,15 +229,12 @@ def run_stores(
         InputError: The device cannot be stored into, or the output exists or cannot be written.
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
-    from pcielab.devices.registry import kind_and_options
-
     check_seed(seed)
     check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
-    _, address, options = kind_and_options(device, profile, parse_sets(sets))
-    place = _place("pio", address)
+    place = _place("pio", device.partition(":")[2] or None)
     manifest = {
         "origin": _core.device_origin(place),
-        "version": __version__,
+        "version": _core.__version__,
         "title": f"{device}, suite {suite.name}",
         "seed": seed,
         **this_computer(),

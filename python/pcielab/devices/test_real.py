@@ -100,7 +100,7 @@ def test_the_suites_for_devices_that_exist_ask_for_nothing_that_only_a_simulator
 def test_a_store_is_not_begun_where_there_is_nothing_to_store_into(tmp_path: Path) -> None:
     suite = load_message_suite("stores")
     with pytest.raises(InputError, match="no such PCI function"):
-        real.run_stores("pio:ffff:ff:1f.7", {}, [], suite, tmp_path / "bar.db")
+        real.run_stores("pio:ffff:ff:1f.7", real.PioOptions(), suite, tmp_path / "bar.db")
     with pytest.raises(InputError, match="give the device's address"):
-        real.run_stores("pio", {}, [], suite, tmp_path / "bar.db")
+        real.run_stores("pio", real.PioOptions(), suite, tmp_path / "bar.db")
     assert not (tmp_path / "bar.db").exists()

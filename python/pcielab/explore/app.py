@@ -91,7 +91,8 @@ class Server:
 
     def _system(self, asked: Any) -> object:
         system = self.systems.resolved(question_of(asked))
-        return {"title": system.title, "keys": [asdict(key) | {"group": key.group} for key in keys_of(system)]}
+        keys = keys_of(system.system, system.source_of)
+        return {"title": system.title, "keys": [asdict(key) | {"group": key.group} for key in keys]}
 
     def _answer(self, asked: Any) -> object:
         question = question_of(asked)

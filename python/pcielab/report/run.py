@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from pcielab.library.profiles.titles import changed_name
+from pcielab.library.profiles.system import changed_name
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.report.selection import MissingDataError
 from pcielab.store import Store

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-from pcielab import __version__, _core, model
+from pcielab import _core, model
 from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, resolve
-from pcielab.library.profiles.titles import changed_name
+from pcielab.library.profiles.system import changed_name
 from pcielab.library.validation import suggestion
 from pcielab.model.addresses import low_share, with_addresses
 from pcielab.model.link import Ethernet
@@ -102,7 +102,7 @@ def simulate_nic(
     described = json.loads(system.to_json())
     manifest = {
         "origin": "simulated",
-        "version": __version__,
+        "version": _core.__version__,
         "title": f"{nic.name} on {changed_name(system.system.name, own)}, {line.line_gbps:g} Gb/s line",
         "system": described,
         "overrides": own,

@@ -11,9 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
-from pcielab import __version__, _core
+from pcielab import _core
 from pcielab.library.profiles import ResolvedSystem, load_system, resolve
-from pcielab.library.profiles.titles import changed_title
+from pcielab.library.profiles.system import changed_title
 from pcielab.library.suites import MessageSuite, Suite, load_suite
 from pcielab.model import MessageProfile
 from pcielab.run.running import (
@@ -127,7 +127,7 @@ def simulate_messages(
     title = changed_title(profile.system, profile.title, system.overrides)
     manifest = {
         "origin": "simulated",
-        "version": __version__,
+        "version": _core.__version__,
         "title": f"{title}, suite {suite.name}",
         **_described(system),
         "seed": seed,

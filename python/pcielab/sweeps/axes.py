@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from pcielab.errors import InputError
-from pcielab.library.profiles.naming import key_of
+from pcielab.library.profiles.nested import key_of
 from pcielab.library.profiles.parts import System
 from pcielab.library.suites.parameters import PARAMETERS
 from pcielab.wording import named, shown

@@ -16,7 +16,8 @@ from pcielab.extras import require
 require(("scipy",), "calibrate")
 
 # What follows imports it, and whoever lacks it should read what to install.
-from pcielab.analysis.calibrate.machine import Calibration, calibrate  # noqa: E402
+from pcielab.analysis.calibrate.calibration import Calibration  # noqa: E402
+from pcielab.analysis.calibrate.machine import calibrate  # noqa: E402
 from pcielab.analysis.calibrate.measured import Measured, read_measured, read_pack  # noqa: E402
 
 __all__ = ["Calibration", "Measured", "calibrate", "read_measured", "read_pack"]

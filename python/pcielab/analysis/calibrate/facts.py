@@ -11,7 +11,9 @@ from functools import cache
 from pcielab.errors import InputError
 from pcielab.library.lspci import find, parse
 from pcielab.library.profiles.files import PARTS, Kind
-from pcielab.library.profiles.read import Table, load
+from pcielab.library.profiles.merge import flattened, values_of
+from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.read import read_profile
 from pcielab.store.setup import setup_of
 
 CARD = "19ee:6000"
@@ -113,10 +115,8 @@ def not_merging() -> Table:
 
 def _part(kind: Kind, name: str) -> Table:
     """A part, with every key that the simulator takes."""
-    content = load(kind, name).content
-    model = PARTS[kind]
-    keys = {key: value for key, value in content.items() if key in model.model_fields}
-    return model.model_validate(keys).model_dump(mode="json")
+    values = values_of(kind, flattened(read_profile(kind, name)).table)
+    return PARTS[kind].model_validate(values).model_dump(mode="json")
 
 
 def _board(texts: Mapping[str, str]) -> str | None:

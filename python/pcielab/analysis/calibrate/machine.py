@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 
 from pcielab import _core
+from pcielab.analysis.calibrate.calibration import Calibration
 from pcielab.analysis.calibrate.facts import BASE_HOST, DUAL_BASE_HOST, IDLE_BASE_HOST, Facts, read_facts
 from pcielab.analysis.calibrate.fit import Estimate, Evidence, JointFit, Unknown
 from pcielab.analysis.calibrate.idle import (
-    IDLE_KEYS,
     Found,
     has_idle_states,
     rough,
@@ -30,15 +30,13 @@ from pcielab.analysis.calibrate.parameters import (
     WALKS_UNDER_LOAD,
     Parameter,
 )
-from pcielab.analysis.calibrate.profile_file import write_profile
 from pcielab.analysis.calibrate.refresh import refreshes
 from pcielab.analysis.calibrate.residuals import Vector
-from pcielab.analysis.calibrate.scatter import SCATTER_KEYS, scatter
+from pcielab.analysis.calibrate.scatter import scatter
 from pcielab.analysis.calibrate.start import contradictions, solve_start
 from pcielab.analysis.calibrate.structure import Choice, choose
 from pcielab.analysis.calibrate.twin import Progress, Twin, Values
 from pcielab.errors import InputError
-from pcielab.library.profiles.read import Table
 
 _ROWS_MOST = 400
 """Of more rows, a part that is spread evenly over the suite is enough, and takes a part of the time."""
@@ -46,65 +44,6 @@ _FAR_OFF = 25.0
 """A row that is left this many units off is not explained by any values."""
 _UNEXPLAINED_MOST = 0.5
 """If more rows than this share are not explained, the rows are not of a machine that can be described."""
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """A calibrated machine.
-
-    Attributes:
-        system: The resolved system.
-        facts: What was read rather than estimated.
-        estimates: The parameters.
-        choices: Properties that are one of a few.
-        refresh_known: Whether the refresh was taken from a distribution.
-        scatter_known: Whether what else scatters single reads was taken from it.
-        idle: What was found of idle states.
-        rows: The rows that were used.
-        left: How far they are off afterwards: two numbers each, in units of what can be expected of the best.
-        warnings: What a reader should know.
-        source: What it was calibrated from.
-    """
-
-    system: Table
-    facts: Facts
-    estimates: tuple[Estimate, ...]
-    choices: tuple[Choice, ...]
-    refresh_known: bool
-    scatter_known: bool
-    idle: tuple[Found, ...]
-    rows: tuple[Row, ...]
-    left: Vector = field(repr=False)
-    warnings: tuple[str, ...] = ()
-    source: str = ""
-
-    def to_toml(self) -> str:
-        """The system file: complete, each estimated value with its interval and the rows that tell it."""
-        return write_profile(self)
-
-    @property
-    def not_identified(self) -> list[str]:
-        """The keys whose values the rows do not tell: those of the base host."""
-        keys = [one.parameter.key for one in self.estimates if not one.identified]
-        keys += [
-            key
-            for one in self.choices
-            if not one.identified
-            for key in one.values
-            if key not in self.facts.sources
-        ]
-        keys += [key for key, source in self.idle_sources.items() if source is None]
-        keys += [] if self.scatter_known else SCATTER_KEYS
-        return keys if self.refresh_known else [*keys, "host.memory.refresh"]
-
-    @property
-    def idle_sources(self) -> dict[str, str | None]:
-        """What tells the values of idle states that the joint fit does not: None where nothing does."""
-        if self.system["host"]["idle"] is None:
-            return {}
-        told = {key: one.source for one in self.idle for key in one.values}
-        fitted = {one.parameter.key for one in self.estimates if one.identified}
-        return {key: told.get(key) for key in IDLE_KEYS if key not in fitted}
 
 
 def calibrate(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pcielab.analysis.calibrate.facts import MERGING, not_merging, older_host
-from pcielab.library.profiles.read import Table
+from pcielab.library.profiles.nested import Table
 
 _KIB, _MIB = 1 << 10, 1 << 20
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pcielab import _core
 from pcielab.analysis.calibrate.measured import Row
 from pcielab.analysis.calibrate.predictions import Effort, Prediction
-from pcielab.library.profiles.read import Table
+from pcielab.library.profiles.nested import Table
 from pcielab.library.suites import load_suite
 from pcielab.run.running import available_cores
 

@@ -7,7 +7,7 @@ What a value does belongs to the simulator; files, defaults, units, provenance a
 from pcielab.library.profiles.files import KINDS, Kind, json_schema
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.read import names
-from pcielab.library.profiles.resolve import ResolvedSystem, check_file, load_host, load_system, resolve
+from pcielab.library.profiles.system import ResolvedSystem, check_file, load_host, load_system, resolve
 
 __all__ = [
     "KINDS",

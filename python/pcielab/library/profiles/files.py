@@ -65,7 +65,7 @@ FILE_MODELS: dict[Kind, type[Document]] = {
     "device": CardFile,
     "link": LinkFile,
 }
-PARTS: dict[Kind, type[BaseModel]] = {"host": Host, "device": Card, "link": Link}
+PARTS: dict[Kind, type[BaseModel]] = {"link": Link, "host": Host, "device": Card}
 
 
 def json_schema(kind: Kind) -> dict[str, Any]:

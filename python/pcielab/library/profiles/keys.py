@@ -1,21 +1,20 @@
-"""Every key of a system with its value and what is known about it: what forms, tables and sliders are made from.
+"""Every key of a system with its value and what is known about it: for forms, tables, sliders and notebooks.
 
 Everything comes from the models: nothing about a single key is said here.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from html import escape
+from itertools import groupby
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
 from pcielab.library.profiles.parts import System
 from pcielab.library.validation import submodel
-
-if TYPE_CHECKING:
-    from pcielab.library.profiles.resolve import ResolvedSystem
 
 Value: TypeAlias = str | int | float | bool | None
 
@@ -55,13 +54,15 @@ class Key:
         return self.key.rpartition(".")[0]
 
 
-def keys_of(system: "ResolvedSystem") -> list[Key]:
-    """Every key of a system that has a single value, in the order of the reference."""
-    values = system.system.model_dump(mode="json")
-    return [
-        _key(place, described, value, system.source_of(place))
-        for place, described, value in _leaves(System, values, "")
-    ]
+def keys_of(system: System, source_of: Callable[[str], str]) -> list[Key]:
+    """Every key of a system that has a single value, in the order of the reference.
+
+    Args:
+        system: The system.
+        source_of: Where the value of a key comes from.
+    """
+    values = system.model_dump(mode="json")
+    return [_key(key, described, value, source_of(key)) for key, described, value in _leaves(System, values, "")]
 
 
 def _leaves(model: type[BaseModel], values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any, Value]]:
@@ -122,3 +123,25 @@ def _kind(value: Value, choices: Sequence[Value], numbers: Sequence[Mapping[str,
 def text_of(value: Value) -> str:
     """A value as `--set` and TOML files take it."""
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+
+
+def html_of(title: str, overrides: Mapping[str, object], keys: Iterable[Key]) -> str:
+    """A system as HTML: a table for each part, folded away but for what was changed."""
+    changes = "".join(
+        f"<li><code>{escape(key)} = {escape(str(value))}</code></li>" for key, value in overrides.items()
+    )
+    parts = "".join(
+        f"<details><summary>{escape(part or 'placement')}</summary>{_table(some)}</details>"
+        for part, some in groupby(keys, key=lambda key: key.group)
+    )
+    changed = f"<ul>{changes}</ul>" if changes else ""
+    return f"<div><strong>{escape(title)}</strong>{changed}{parts}</div>"
+
+
+def _table(keys: Iterable[Key]) -> str:
+    rows = "".join(
+        f"<tr><td><code>{escape(one.key)}</code></td><td>{escape(text_of(one.value))} {escape(one.unit)}</td>"
+        f"<td>{escape(one.meaning)}</td><td>{escape(one.source)}</td></tr>"
+        for one in keys
+    )
+    return f"<table><tr><th>key</th><th>value</th><th>meaning</th><th>source</th></tr>{rows}</table>"

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcielab.errors import InputError
-from pcielab.library.finding import profile_file
 from pcielab.library.profiles.files import Kind
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.resolve import check_file, resolve
+from pcielab.library.profiles.system import check_file, resolve
 
 _HEAD = {"title", "provenance", "base"}
 
@@ -34,7 +33,7 @@ def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = 
         return Listing(resolved.system.title, sources, values)
     if sets:
         raise InputError("--set: only a system's values can be changed, with its link, host and device")
-    document = check_file(kind, profile_file(kind, name))
+    document = check_file(kind, name)
     return document_listing(kind, document.title, document.provenance, document.model_dump(exclude=_HEAD))
 
 

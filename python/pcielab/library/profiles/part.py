@@ -40,7 +40,7 @@ class Part(BaseModel):
             InputError: No key is called so, several are, or the value cannot be.
         """
         # Which keys there are is known once every part is.
-        from pcielab.library.profiles.naming import part_with
+        from pcielab.library.profiles.nested import part_with
 
         return part_with(self, changes)
 

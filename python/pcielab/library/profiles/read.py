@@ -1,30 +1,32 @@
-"""Reading profile files, with the files they start from merged in.
+"""Read profiles: a file, the files that it starts from, those of the parts that a system names, and `--set`.
 
-What comes out is still the raw content, complete but unchecked; `resolve` checks it.
+Every table is kept as its file has it, with its path; `merge` lays them over each other.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from pcielab.errors import InputError
 from pcielab.library import shipped
 from pcielab.library.finding import profile_file
-from pcielab.library.input_files import read_toml
-from pcielab.library.profiles.files import Kind
-from pcielab.wording import shown
+from pcielab.library.input_files import parse_toml, read_toml
+from pcielab.library.profiles.files import PARTS, Kind
+from pcielab.library.profiles.nested import Table
+from pcielab.wording import named, shown
 
-Table: TypeAlias = dict[str, Any]
-_IDENTITY = ("aliases", "name", "title")
 _BASES_MOST = 8
 
 
-@dataclass(frozen=True)
-class Raw:
-    """The content of a file and where it came from."""
+class Layer(NamedTuple):
+    """A table as somebody wrote it, which goes over the one that it starts from."""
 
+    table: Table
     path: Path
-    content: Table
+    """The file that it is in."""
+    is_file: bool = True
+    """Whether it is a whole file, and not a part in the file of a system."""
 
 
 def names(kind: Kind) -> list[str]:
@@ -32,64 +34,79 @@ def names(kind: Kind) -> list[str]:
     return list(shipped.profile_files(kind))
 
 
-def load(kind: Kind, reference: str, beside: Path | None = None) -> Raw:
-    """A file with everything that it starts from."""
-    path = profile_file(kind, reference, beside)
-    return Raw(path, with_base(kind, read_toml(path), path))
+def parse_sets(sets: Mapping[str, object] | Sequence[str]) -> dict[str, object]:
+    """Changes as a mapping of key to value; texts are read as TOML values where they are one, else as they are.
 
-
-def with_base(kind: Kind, own: Table, path: Path, inline: bool = False, depth: int = 0) -> Table:
-    """`own` laid over the file that it names as its base; the name and title of a base are its own.
-
-    An inline table keeps the name of its base, as it is no file of its own.
+    Raises:
+        InputError: A text is no change, or changes what another one changes too.
     """
-    reference = own.get("base")
-    if not isinstance(reference, str):
-        return own
-    if depth == _BASES_MOST:
-        raise InputError(
-            f"{path}: base = {shown(reference)}: more than {_BASES_MOST} files start from each other, or in a "
-            "circle"
-        )
-    base_path = profile_file(kind, reference, path.parent)
-    base = with_base(kind, read_toml(base_path), base_path, depth=depth + 1)
-    kept = {key: value for key, value in base.items() if inline or key not in _IDENTITY}
-    if isinstance(base.get("set"), dict):
-        kept["set"] = settings_left(base["set"], own)
-    return _with_both_sources(merged(kept, own), own, base, reference)
+    if isinstance(sets, Mapping):
+        return {key: _value(value) for key, value in sets.items()}
+    changes: dict[str, object] = {}
+    for text in sets:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not key:
+            raise InputError(f"--set {named(text)}: give KEY=VALUE, such as host.iommu.walk_ns=300")
+        if key in changes:
+            raise InputError(f"--set {named(key)}: given twice: give one value for a key")
+        changes[key] = _value(value)
+    return changes
 
 
-def settings_left(settings: Table, own: Table) -> Table:
-    """Settings of a base, without those of parts or values that a file lays over it has of its own."""
-
-    def replaced(key: str) -> bool:
-        over: Any = own
-        for name in key.split("."):
-            if not isinstance(over, dict) or (isinstance(over.get("base"), str) and over is not own):
-                return True
-            if name not in over:
-                return False
-            over = over[name]
-        return True
-
-    return {key: value for key, value in settings.items() if not replaced(key)}
+def _value(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    if value == "none":
+        return None
+    try:
+        read = parse_toml(f"value = {value}")
+    except ValueError:
+        return value
+    return read["value"] if len(read) == 1 else value
 
 
-def _with_both_sources(result: Table, own: Table, base: Table, name: str) -> Table:
-    """Values of both files are in the result, so that its source names both."""
-    sources = [
-        table.get("provenance", {}).get("source") if isinstance(table.get("provenance"), dict) else None
-        for table in (own, base)
-    ]
-    if not all(isinstance(source, str) for source in sources):
-        return result
-    return merged(result, {"provenance": {"source": f"{sources[0]}. From {name}: {sources[1]}"}})
+def read_profile(kind: Kind, reference: object, beside: Path | None = None, over: int = 0) -> list[Layer]:
+    """A file and those that it starts from, each over the next.
+
+    Args:
+        kind: Of profile.
+        reference: A name or a path; what is neither has no layers.
+        beside: The folder that paths start from; absent: where the command was called.
+        over: How many layers there are over the file.
+
+    Raises:
+        InputError: A file is not there or is not TOML, or files start from each other in a circle.
+    """
+    layers: list[Layer] = []
+    while isinstance(reference, str):
+        if len(layers) + over > _BASES_MOST:
+            raise InputError(
+                f"{layers[-1].path}: base = {shown(reference)}: more than {_BASES_MOST} files start from each "
+                "other, or in a circle"
+            )
+        path = profile_file(kind, reference, beside)
+        layers.append(Layer(read_toml(path), path))
+        reference, beside = layers[-1].table.get("base"), path.parent
+    return layers
 
 
-def merged(under: Table, over: Table) -> Table:
-    """Two tables as one: `over` wins, tables in both are merged key by key."""
-    result = dict(under)
-    for key, value in over.items():
-        below = result.get(key)
-        result[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
-    return result
+def read_parts(system: Sequence[Layer], exchanged: Mapping[str, object]) -> dict[Kind, list[Layer]]:
+    """The layers of a system's link, host and device, or of those that they are exchanged for.
+
+    Raises:
+        InputError: As `read_profile`.
+    """
+    parts = {}
+    for kind in PARTS:
+        said = [layer.table[kind] for layer in system if kind in layer.table]
+        parts[kind] = _part(kind, [exchanged[kind]] if kind in exchanged else said, system[0].path)
+    return parts
+
+
+def _part(kind: Kind, said: Sequence[Any], path: Path) -> list[Layer]:
+    """A part by what a system's layers say of it: a name, or tables; none where it is something else."""
+    if said and isinstance(said[0], str):
+        return read_profile(kind, said[0], path.parent)
+    tables = list(takewhile(lambda one: isinstance(one, dict), said))
+    base = next((table["base"] for table in tables if "base" in table), None)
+    return [*(Layer(table, path, False) for table in tables), *read_profile(kind, base, path.parent, over=1)]

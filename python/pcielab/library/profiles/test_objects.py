@@ -31,7 +31,7 @@ def test_a_host_is_an_object_of_its_own_and_goes_into_systems() -> None:
 
 def test_every_key_says_what_it_is_and_how_it_can_be_changed() -> None:
     system = pcielab.load_system("ib-000").with_(llc_ddio_ways=4)
-    keys = {key.key: key for key in keys_of(system)}
+    keys = {key.key: key for key in keys_of(system.system, system.source_of)}
     assert len(keys) > 90
     assert [key for key, one in keys.items() if not one.meaning] == []
     ways = keys["host.llc.ddio_ways"]

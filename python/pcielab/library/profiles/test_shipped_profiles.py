@@ -10,10 +10,12 @@ from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library import profiles, shipped
 from pcielab.library.input_files import read_toml
-from pcielab.library.profiles import files, read
+from pcielab.library.profiles import files
 from pcielab.library.profiles.files import Kind
+from pcielab.library.profiles.merge import flattened
 from pcielab.library.profiles.nested import known_keys
 from pcielab.library.profiles.parts import System
+from pcielab.library.profiles.read import read_profile
 from pcielab.library.validation import model_at
 
 SYSTEMS = profiles.names("system")
@@ -48,7 +50,7 @@ def test_a_note_names_a_key_that_exists(kind: Kind, path: Path) -> None:
 
 @pytest.mark.parametrize(("kind", "path"), FILES, ids=lambda value: getattr(value, "stem", value))
 def test_a_file_satisfies_its_schema(kind: Kind, path: Path) -> None:
-    jsonschema.validate(read.load(kind, str(path)).content, profiles.json_schema(kind))
+    jsonschema.validate(flattened(read_profile(kind, str(path))).table, profiles.json_schema(kind))
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -1,29 +1,22 @@
-"""From the name of a system to the complete description that the simulator takes."""
+"""The finished system: read, merged, validated, and handed to the simulator, which refuses what it cannot do."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from pcielab import _core
 from pcielab.errors import found_in
-from pcielab.library.profiles import changes, read
-from pcielab.library.profiles.files import FILE_MODELS, PARTS, Document, Kind
-from pcielab.library.profiles.naming import key_of
-from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.files import PARTS, Document, Kind
+from pcielab.library.profiles.keys import html_of, keys_of
+from pcielab.library.profiles.merge import flattened, merge
+from pcielab.library.profiles.nested import key_of
 from pcielab.library.profiles.part import Part
 from pcielab.library.profiles.parts import Card, Host, Link, System
 from pcielab.library.profiles.provenance import Provenance
-from pcielab.library.profiles.titles import changed_title
-from pcielab.library.validation import explain, place_of
-
-_PART_KINDS: tuple[Kind, ...] = ("link", "host", "device")
-_FILE_ONLY = ("aliases", "base", "provenance", "set")
-
-_Model = TypeVar("_Model", bound=BaseModel)
+from pcielab.library.profiles.read import parse_sets, read_parts, read_profile
+from pcielab.library.profiles.validate import document, validate
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,10 +82,7 @@ class ResolvedSystem:
         return f"<System {self.title}>"
 
     def _repr_html_(self) -> str:
-        # Loaded here because only notebooks ask for it.
-        from pcielab.library.profiles.display import html_of
-
-        return html_of(self)
+        return html_of(self.title, self.overrides, keys_of(self.system, self.source_of))
 
     def to_json(self) -> str:
         """The resolved system as canonical JSON: keys sorted, no spaces, every key present."""
@@ -105,7 +95,7 @@ class ResolvedSystem:
         own = self.provenance["system"].of(key)
         if own or key in self.own_changes:
             return own or "set by the system file"
-        for kind in _PART_KINDS:
+        for kind in PARTS:
             if key.startswith(f"{kind}.") and kind in self.provenance:
                 return self.provenance[kind].of(key.removeprefix(f"{kind}."))
         return ""
@@ -126,8 +116,8 @@ def load_host(name_or_path: str) -> Host:
     Raises:
         InputError: There is no such host, or something in it is wrong.
     """
-    content, path, _ = _part("host", name_or_path, Path())
-    return _validated(Host, content, path, "host.")
+    file = check_file("host", name_or_path)
+    return Host.model_validate(file.model_dump(include=set(Host.model_fields), exclude_unset=True))
 
 
 def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) -> ResolvedSystem:
@@ -141,30 +131,20 @@ def resolve(name_or_path: str, sets: Mapping[str, object] | Sequence[str] = ()) 
     Raises:
         InputError: Something is unknown, missing, of the wrong type or out of range; the message says where.
     """
-    overrides = changes.parse_sets(sets)
-    raw = read.load("system", name_or_path)
-    exchanged: dict[str, object] = {kind: overrides[kind] for kind in _PART_KINDS if kind in overrides}
-    content = {**raw.content, **exchanged}
-    provenance: dict[Kind, Provenance] = {"system": _document("system", content, raw.path).provenance}
-    files: dict[Kind, Path] = {"system": raw.path}
-
-    whole = {key: value for key, value in content.items() if key not in _FILE_ONLY}
-    for kind in _PART_KINDS:
-        whole[kind], files[kind], found = _part(kind, content[kind], raw.path)
-        if found is not None:
-            provenance[kind] = found
-
-    own_changes = read.settings_left(changes.parse_sets(content.get("set", {})), exchanged)
-    single = {key: value for key, value in overrides.items() if key not in exchanged}
-    whole = changes.apply(whole, own_changes, f"{raw.path}: [set] ")
-    whole = changes.apply(whole, single, "--set ")
-    for kind in _PART_KINDS:
-        changed = [key.removeprefix(f"{kind}.") for key in single if key.startswith(f"{kind}.")]
-        _validated(PARTS[kind], whole[kind], files[kind], f"{kind}.", changed)
-    system = _validated(System, whole, raw.path, "", single.keys())
-    resolved = ResolvedSystem(system, overrides, own_changes, provenance, files)
-    _check(resolved)
+    overrides = parse_sets(sets)
+    layers = read_profile("system", name_or_path)
+    merged = merge(layers, read_parts(layers, overrides), overrides)
+    system, provenance = validate(merged)
+    files = {kind: layer.path for kind, layer in merged.layers.items()}
+    resolved = ResolvedSystem(system, overrides, merged.own_changes, provenance, files)
+    with found_in(f"{files['system']}" + (" with --set" if overrides else "")):
+        _core.check_system(resolved.to_json())
     return resolved
+
+
+def check_file(kind: Kind, name_or_path: str | Path) -> Document:
+    """A profile file of any kind, checked by itself."""
+    return document(kind, flattened(read_profile(kind, str(name_or_path))))
 
 
 def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:
@@ -176,43 +156,18 @@ def _differences(new: Any, old: Any, key: str) -> Iterator[tuple[str, object]]:
         yield key, new
 
 
-def _check(resolved: ResolvedSystem) -> None:
-    """Refuse what can be said but not be simulated."""
-    with found_in(f"{resolved.files['system']}" + (" with --set" if resolved.overrides else "")):
-        _core.check_system(resolved.to_json())
+def changed_title(name: str, title: str, overrides: Mapping[str, Any]) -> str:
+    """One line for people about a system whose values were changed, which its own title says nothing of.
+
+    Args:
+        name: of the system.
+        title: of the system as its file has it.
+        overrides: what was changed, by dotted key; the title stands as it is where nothing was.
+    """
+    return f"{changed_name(name, overrides)}, which was: {title}" if overrides else title
 
 
-def check_file(kind: Kind, path: Path) -> Document:
-    """A profile file of any kind, checked by itself."""
-    return _document(kind, read.load(kind, str(path)).content, path)
-
-
-def _document(kind: Kind, content: Table, path: Path) -> Document:
-    return _validated(FILE_MODELS[kind], content, path)
-
-
-def _part(kind: Kind, value: Any, path: Path) -> tuple[Table, Path, Provenance | None]:
-    """The raw keys of a part: from the file that is named, or from the table in the system file."""
-    provenance = None
-    if isinstance(value, str):
-        raw = read.load(kind, value, path.parent)
-        content, path = raw.content, raw.path
-        provenance = _document(kind, content, path).provenance
-    else:
-        content = read.with_base(kind, value, path, inline=True)
-    dropped = {*_FILE_ONLY, "title"} | ({"name"} if "name" not in PARTS[kind].model_fields else set())
-    return {key: part for key, part in content.items() if key not in dropped}, path, provenance
-
-
-def _validated(
-    model: type[_Model], content: Table, path: Path, prefix: str = "", changed: Collection[str] = ()
-) -> _Model:
-    """`content` as a model; what `--set` made wrong is reported as such, as the files themselves were right."""
-    try:
-        return model.model_validate(content)
-    except ValidationError as error:
-        wrong = {".".join(str(step) for step in place_of(detail)) for detail in error.errors()}
-        where = str(path)
-        if changed:
-            where = "--set" if wrong <= set(changed) else f"{path} with --set"
-        raise explain(error, model, where, prefix) from None
+def changed_name(name: str, overrides: Mapping[str, Any]) -> str:
+    """The name of a system, and what was changed in it."""
+    changes = ", ".join(f"{key}={value}" for key, value in overrides.items())
+    return f"{name} changed ({changes})" if changes else name

@@ -1,0 +1,172 @@
+"""A calibrated machine, and its system file: complete, and each value with where it comes from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import tomli_w
+
+from pcielab.analysis.calibrate.facts import Facts
+from pcielab.analysis.calibrate.fit import Estimate
+from pcielab.analysis.calibrate.idle import IDLE_KEYS, Found
+from pcielab.analysis.calibrate.measured import Row
+from pcielab.analysis.calibrate.residuals import Vector
+from pcielab.analysis.calibrate.scatter import SCATTER_KEYS
+from pcielab.analysis.calibrate.structure import Choice
+from pcielab.library.profiles.merge import flattened
+from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.read import read_profile
+
+_ROWS_NAMED = 3
+_ADDRESSES_A_LINE = 4
+NOT_IDENTIFIED = "NOT IDENTIFIED"
+"""How the note on a value begins that no row tells."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A calibrated machine.
+
+    Attributes:
+        system: The resolved system.
+        facts: What was read rather than estimated.
+        estimates: The parameters.
+        choices: Properties that are one of a few.
+        refresh_known: Whether the refresh was taken from a distribution.
+        scatter_known: Whether what else scatters single reads was taken from it.
+        idle: What was found of idle states.
+        rows: The rows that were used.
+        left: How far they are off afterwards: two numbers each, in units of what can be expected of the best.
+        warnings: What a reader should know.
+        source: What it was calibrated from.
+    """
+
+    system: Table
+    facts: Facts
+    estimates: tuple[Estimate, ...]
+    choices: tuple[Choice, ...]
+    refresh_known: bool
+    scatter_known: bool
+    idle: tuple[Found, ...]
+    rows: tuple[Row, ...]
+    left: Vector = field(repr=False)
+    warnings: tuple[str, ...] = ()
+    source: str = ""
+
+    def to_toml(self) -> str:
+        """The system file: complete, each estimated value with its interval and the rows that tell it."""
+        system = self.system
+        content: Table = {
+            "name": system["name"],
+            "title": system["title"],
+            "calibrated": True,
+            **{key: system[key] for key in ("device_socket", "memory_socket", "program_socket", "iommu")},
+            "chunk_bytes": system["chunk_bytes"],
+            "device": _device(self),
+            "link": system["link"],
+            "host": _without_nothing(system["host"]),
+            "provenance": _provenance(self),
+        }
+        # Addresses are read in hexadecimal, which the writer does not know.
+        text = tomli_w.dumps(content)
+        size = f"chunk_bytes = {system['chunk_bytes']}\n"
+        return text.replace(size, f"{size}chunk_addresses = [\n{_addresses(system['chunk_addresses'])}]\n", 1)
+
+    @property
+    def not_identified(self) -> list[str]:
+        """The keys whose values the rows do not tell: those of the base host."""
+        keys = [one.parameter.key for one in self.estimates if not one.identified]
+        keys += [
+            key
+            for one in self.choices
+            if not one.identified
+            for key in one.values
+            if key not in self.facts.sources
+        ]
+        keys += [key for key, source in self.idle_sources.items() if source is None]
+        keys += [] if self.scatter_known else SCATTER_KEYS
+        return keys if self.refresh_known else [*keys, "host.memory.refresh"]
+
+    @property
+    def idle_sources(self) -> dict[str, str | None]:
+        """What tells the values of idle states that the joint fit does not: None where nothing does."""
+        if self.system["host"]["idle"] is None:
+            return {}
+        told = {key: one.source for one in self.idle for key in one.values}
+        fitted = {one.parameter.key for one in self.estimates if one.identified}
+        return {key: told.get(key) for key in IDLE_KEYS if key not in fitted}
+
+
+def _addresses(addresses: Sequence[int]) -> str:
+    lines = [addresses[start : start + _ADDRESSES_A_LINE] for start in range(0, len(addresses), _ADDRESSES_A_LINE)]
+    return "".join(f"  {' '.join(f'{address:#_x},' for address in line)}\n" for line in lines)
+
+
+def _device(calibration: Calibration) -> Any:
+    """The name of the device profile, with what differs from it."""
+    shipped = flattened(read_profile("device", calibration.facts.device)).table
+    differing = _differing(calibration.system["device"], shipped)
+    return {"base": calibration.facts.device, **differing} if differing else calibration.facts.device
+
+
+def _differing(table: Table, shipped: Table) -> Table:
+    found: Table = {}
+    for key, value in table.items():
+        other = shipped.get(key)
+        if isinstance(value, dict) and isinstance(other, dict):
+            inner = _differing(value, other)
+            if inner:
+                found[key] = inner
+        elif value != other and value is not None:
+            found[key] = value
+    return found
+
+
+def _without_nothing(table: Table) -> Table:
+    """Without keys whose value is None, which TOML has no word for."""
+    return {
+        key: _without_nothing(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+        if value is not None
+    }
+
+
+def _provenance(calibration: Calibration) -> Table:
+    keys = {**calibration.facts.sources, "host": f"{calibration.facts.base_host}: what the rows do not tell"}
+    for choice in calibration.choices:
+        chosen = [key for key in choice.values if choice.identified or key not in calibration.facts.sources]
+        keys |= dict.fromkeys(chosen, _choice_note(calibration, choice))
+    for estimate in calibration.estimates:
+        keys[estimate.parameter.key] = _note(calibration, estimate)
+    for key, telling in calibration.idle_sources.items():
+        keys[key] = telling or f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+    refresh = (
+        "distribution of 64 B cold DMA reads" if calibration.refresh_known else f"{NOT_IDENTIFIED}: from the base"
+    )
+    keys["host.memory.refresh"] = refresh
+    scatter = (
+        "distribution of 64 B cold DMA reads, around its main mode"
+        if calibration.scatter_known
+        else f"{NOT_IDENTIFIED}: from the base"
+    )
+    keys |= dict.fromkeys(SCATTER_KEYS, scatter)
+    source = f"{calibration.source}: {len(calibration.rows)} rows and sys-*.txt, by pcielab calibrate"
+    notes = " ".join(f"{one[0].upper()}{one[1:]}." for one in calibration.warnings)
+    return {"source": source, "notes": notes, "keys": keys}
+
+
+def _choice_note(calibration: Calibration, choice: Choice) -> str:
+    if not choice.identified:
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+    rows = "; ".join(calibration.rows[row].label for row in choice.rows[:_ROWS_NAMED])
+    return f"chosen by trying, the next best is {choice.advantage:.0%} further off: {rows}"
+
+
+def _note(calibration: Calibration, estimate: Estimate) -> str:
+    if not estimate.identified:
+        return f"{NOT_IDENTIFIED} by these rows: from {calibration.facts.base_host}"
+    rows = "; ".join(calibration.rows[row].label for row in estimate.evidence)
+    if estimate.at_bound:
+        low, high = estimate.interval
+        return f"{NOT_IDENTIFIED} by itself: at its bound, {low:.3g} to {high:.3g} (95 %), mostly from {rows}"
+    return f"+-{estimate.half_width:.2g} (95 %), mostly from {rows}"

@@ -1,0 +1,128 @@
+"""Merge what was read of a system into one table: files over those that they start from, parts, `[set]`, `--set`.
+
+The table is complete and unchecked, but for the keys of changes: one that no system has is refused here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pcielab.errors import InputError
+from pcielab.library.profiles.files import PARTS, Kind
+from pcielab.library.profiles.nested import Table, is_index, known_keys, replaced
+from pcielab.library.profiles.parts import System
+from pcielab.library.profiles.read import Layer, parse_sets
+from pcielab.library.validation import closest, suggestion
+from pcielab.wording import named
+
+_IDENTITY = ("aliases", "name", "title")
+"""What a file has of its own, whatever it starts from."""
+_FILE_ONLY = ("aliases", "base", "provenance", "set")
+_MOST_LETTERS = 200
+"""Twice as many as the longest key has."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A system as one table, and what it was merged from."""
+
+    table: Table
+    """With all changes."""
+    layers: dict[Kind, Layer]
+    """The system and each part over what it starts from, without changes."""
+    own_changes: dict[str, Any]
+    """The system's own `[set]`."""
+    changes: dict[str, object]
+    """What the caller changed, without parts that were exchanged as a whole."""
+
+
+def merge(
+    system: Sequence[Layer], parts: Mapping[Kind, Sequence[Layer]], overrides: Mapping[str, object]
+) -> Merged:
+    """A system and its parts as one table, with the caller's changes.
+
+    Raises:
+        InputError: A change is of a key that no system has, or of an entry that a list lacks.
+    """
+    exchanged: Table = {kind: overrides[kind] for kind in PARTS if kind in overrides}
+    own = Layer({**flattened(system).table, **exchanged}, system[0].path)
+    flat = {kind: flattened(layers) for kind, layers in parts.items() if layers}
+    table = {key: value for key, value in own.table.items() if key not in _FILE_ONLY}
+    table |= {kind: values_of(kind, part.table) for kind, part in flat.items()}
+    settings = own.table.get("set")
+    own_changes = _left(parse_sets(settings), exchanged) if isinstance(settings, dict) else {}
+    changes = {key: value for key, value in overrides.items() if key not in exchanged}
+    for where, changed in ((f"{own.path}: [set] ", own_changes), ("--set ", changes)):
+        for key, value in changed.items():
+            _refuse_unknown(key, where)
+            table = replaced(table, key, value, where)
+    return Merged(table, {"system": own, **flat}, own_changes, changes)
+
+
+def values_of(kind: Kind, content: Table) -> Table:
+    """The values of a link, host or device, without what only its file has."""
+    dropped = {*_FILE_ONLY, "title"} | ({"name"} if "name" not in PARTS[kind].model_fields else set())
+    return {key: value for key, value in content.items() if key not in dropped}
+
+
+def flattened(layers: Sequence[Layer]) -> Layer:
+    """Layers as one; the name and title of a file are its own."""
+    whole = layers[-1].table
+    for over in reversed(layers[:-1]):
+        own, base = over.table, whole
+        kept = {key: value for key, value in base.items() if key not in _IDENTITY or not over.is_file}
+        if isinstance(base.get("set"), dict):
+            kept["set"] = _left(base["set"], own)
+        whole = _over(kept, own)
+        match own, base:
+            case {"provenance": {"source": str(first)}}, {"provenance": {"source": str(second)}} if over.is_file:
+                whole["provenance"]["source"] = f"{first}. From {own['base']}: {second}"
+    return layers[0]._replace(table=whole)
+
+
+def _over(under: Table, over: Table) -> Table:
+    """Two tables as one: `over` wins, tables in both are merged key by key."""
+    result = dict(under)
+    for key, value in over.items():
+        below = result.get(key)
+        result[key] = _over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return result
+
+
+def _left(settings: Table, own: Table) -> Table:
+    """Settings of a base, without those of parts or values that a file lays over it has of its own."""
+
+    def has_its_own(key: str) -> bool:
+        over: Any = own
+        for name in key.split("."):
+            if not isinstance(over, dict) or (isinstance(over.get("base"), str) and over is not own):
+                return True
+            if name not in over:
+                return False
+            over = over[name]
+        return True
+
+    return {key: value for key, value in settings.items() if not has_its_own(key)}
+
+
+def _refuse_unknown(key: str, where: str) -> None:
+    """Refuse a key that no system has, with the closest that one has."""
+    if len(key) > _MOST_LETTERS:
+        raise InputError(
+            f"{where}{named(key)}: no such key: the longest ones have fewer than {_MOST_LETTERS} letters"
+        )
+    known = known_keys(System)
+    wanted = ".".join(step for step in key.split(".") if not is_index(step))
+    if wanted in known:
+        return
+    parent, _, last = wanted.rpartition(".")
+    siblings = [other.rpartition(".")[2] for other in known if other.rpartition(".")[0] == parent]
+    elsewhere = [other for other in known if other.rpartition(".")[2] == last]
+    if elsewhere:
+        remedy = f"did you mean {' or '.join(elsewhere)}?"
+    elif siblings and closest(last, siblings):
+        remedy = suggestion(last, siblings)
+    else:
+        nearest = closest(wanted, known)
+        remedy = f"did you mean {nearest}?" if nearest else suggestion(last, siblings or list(System.model_fields))
+    raise InputError(f"{where}{named(key)}: no such key: {remedy}")

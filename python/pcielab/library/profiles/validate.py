@@ -1,0 +1,58 @@
+"""Validate what was merged: every file by itself, then the system with its changes.
+
+What only the simulator can judge is left to it; `system` asks it.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from pcielab.library.profiles.files import FILE_MODELS, PARTS, Document, Kind
+from pcielab.library.profiles.merge import Merged
+from pcielab.library.profiles.nested import Table
+from pcielab.library.profiles.parts import System
+from pcielab.library.profiles.provenance import Provenance
+from pcielab.library.profiles.read import Layer
+from pcielab.library.validation import explain, place_of
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+def validate(merged: Merged) -> tuple[System, dict[Kind, Provenance]]:
+    """A system, and where the values of each file come from.
+
+    Raises:
+        InputError: Something is unknown, missing, of the wrong type or out of range; the message says where.
+    """
+    documents = {kind: document(kind, layer) for kind, layer in merged.layers.items() if layer.is_file}
+    whole = dict(merged.table)
+    for kind, model in PARTS.items():
+        changed = [key.removeprefix(f"{kind}.") for key in merged.changes if key.startswith(f"{kind}.")]
+        whole[kind] = _validated(model, whole[kind], merged.layers[kind].path, f"{kind}.", changed)
+    system = _validated(System, whole, merged.layers["system"].path, changed=merged.changes.keys())
+    return system, {kind: file.provenance for kind, file in documents.items()}
+
+
+def document(kind: Kind, file: Layer) -> Document:
+    """A whole file by itself.
+
+    Raises:
+        InputError: As `validate`.
+    """
+    return _validated(FILE_MODELS[kind], file.table, file.path)
+
+
+def _validated(
+    model: type[_Model], content: Table, path: Path, prefix: str = "", changed: Collection[str] = ()
+) -> _Model:
+    """Content as a model; what `--set` made wrong is reported as such, as the files themselves were right."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        wrong = {".".join(str(step) for step in place_of(detail)) for detail in error.errors()}
+        where = str(path)
+        if changed:
+            where = "--set" if wrong <= set(changed) else f"{path} with --set"
+        raise explain(error, model, where, prefix) from None
