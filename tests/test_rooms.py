@@ -4,6 +4,7 @@ in no crate do files or rooms use each other in a circle."""
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_no_files_or_rooms_of_a_crate_use_each_other_in_a_circle(crate: str) -> 
 def layers() -> list[set[str]]:
     """The rooms of the Python package as import-linter holds them, those that others stand on first."""
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-    whole = next(one for one in tools["importlinter"]["contracts"] if one["containers"] == ["pcielab"])
+    whole = next(one for one in tools["importlinter"]["contracts"] if one.get("containers") == ["pcielab"])
     return [set(layer.split(" | ")) for layer in reversed(whole["layers"])]
 
 
@@ -122,6 +123,26 @@ def test_every_room_of_python_is_on_the_map_in_the_order_of_its_layers() -> None
         assert set(first) == layer
 
 
+def package_files() -> Iterator[tuple[str, ast.Module]]:
+    """The files of the Python package but its tests, by their path in it."""
+    package = ROOT / "python" / "pcielab"
+    for path in package.rglob("*.py"):
+        if not path.stem.startswith("test_") and not path.stem.endswith("_test") and path.stem != "conftest":
+            yield str(path.relative_to(package)), ast.parse(path.read_text())
+
+
+def test_one_module_reads_toml() -> None:
+    """What is read elsewhere has no limit to what it may ask of its parser, and other messages."""
+    found = {
+        path
+        for path, tree in package_files()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        and "tomllib" in (getattr(node, "module", None), *(one.name for one in node.names))
+    }
+    assert found == {"library/input_files.py"}
+
+
 def writes(call: ast.Call) -> bool:
     """Whether a call writes a file by itself: `write_text`, `write_bytes`, or `open` in a mode that changes it."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -134,12 +155,10 @@ def writes(call: ast.Call) -> bool:
 
 def test_one_module_writes_files() -> None:
     """What is written elsewhere could be left half written, or take the place of something else."""
-    package = ROOT / "python" / "pcielab"
     found = {
-        str(path.relative_to(package))
-        for path in package.rglob("*.py")
-        if not path.stem.startswith("test_") and not path.stem.endswith("_test") and path.stem != "conftest"
-        for node in ast.walk(ast.parse(path.read_text()))
+        path
+        for path, tree in package_files()
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call) and writes(node)
     }
     # Stdout, an invented machine for tests, and what is only ever added to, line by line.
@@ -155,12 +174,10 @@ def prints(node: ast.AST) -> bool:
 
 def test_one_module_prints() -> None:
     """What is printed elsewhere does not pass the function that keeps control characters from a terminal."""
-    package = ROOT / "python" / "pcielab"
     found = {
-        str(path.relative_to(package))
-        for path in package.rglob("*.py")
-        if not path.stem.startswith("test_")
-        for node in ast.walk(ast.parse(path.read_text()))
+        path
+        for path, tree in package_files()
+        for node in ast.walk(tree)
         if prints(node) or (isinstance(node, ast.ImportFrom) and node.module == "rich.console")
     }
     # The bar of progress shows one text, which passes that function; a worker of a sweep answers over a pipe.

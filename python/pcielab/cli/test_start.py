@@ -116,7 +116,7 @@ def test_small_questions_load_no_data_frames() -> None:
 def test_lists_and_bounds_of_the_wire_load_no_models_of_profiles() -> None:
     seen = spied(
         [(["profiles", "list"], {}), (["suites", "show", "-h"], {}), (["model", "bandwidth"], {})],
-        ["pcielab.library.profiles.host", "pcielab.library.suites.files", "pcielab.library.nics"],
+        ["pcielab.library.profiles.parts", "pcielab.library.suites.files", "pcielab.library.nics"],
     )
     assert all(one.printed for one in seen)
     assert [one for one in seen if one.loaded] == []

@@ -1,11 +1,11 @@
 """The causes of low numbers that findings and advice name: `causes.toml`, read once."""
 
-import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Literal
 
 from pcielab.doctor.tree import Record
+from pcielab.library.input_files import read_toml
 
 
 class Cause(Record):
@@ -31,5 +31,5 @@ class Cause(Record):
 @cache
 def causes() -> dict[str, Cause]:
     """All causes by their key, in the order of the file."""
-    text = (resources.files("pcielab.doctor") / "causes.toml").read_text(encoding="utf-8")
-    return {key: Cause.model_validate(table) for key, table in tomllib.loads(text).items()}
+    tables = read_toml(Path(__file__).with_name("causes.toml"))
+    return {key: Cause.model_validate(table) for key, table in tables.items()}

@@ -5,10 +5,11 @@ those folders; building a wheel follows the links, so that the same path works i
 installed wheel.
 """
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from pcielab.library.input_files import read_toml
 
 _ROOT = Path(__file__).parent / "shipped_data"
 
@@ -50,19 +51,19 @@ def aliases(kind: ProfileKind) -> dict[str, str]:
     return {
         str(alias): name
         for name, path in profile_files(kind).items()
-        for alias in tomllib.loads(path.read_text(encoding="utf-8")).get("aliases", [])
+        for alias in read_toml(path).get("aliases", [])
     }
 
 
 def title(path: Path) -> str:
     """What a shipped file says of itself in one line."""
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    content = read_toml(path)
     return str(content.get("title") or content["description"])
 
 
 def experimental(path: Path) -> str:
     """Why a shipped file is experimental, in one sentence; empty if it is not."""
-    provenance = tomllib.loads(path.read_text(encoding="utf-8")).get("provenance")
+    provenance = read_toml(path).get("provenance")
     # NICs say it in one text.
     return str(provenance.get("experimental", "")) if isinstance(provenance, dict) else ""
 
