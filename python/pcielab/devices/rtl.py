@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pcielab
 from pcielab import _core
 from pcielab.errors import InputError
 from pcielab.library.profiles import ResolvedSystem, resolve
@@ -56,7 +55,7 @@ def present() -> list[tuple[str, str]]:
 
 def program() -> Path:
     """Where `pcielab-rtl` should be."""
-    built = Path(pcielab.__file__).resolve().parents[2] / "target" / "rtl" / "pcielab-rtl"
+    built = Path(__file__).resolve().parents[3] / "target" / "rtl" / "pcielab-rtl"
     return Path(os.environ.get(PROGRAM) or built)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from pcielab import __version__, _core
+from pcielab import _core
 from pcielab.errors import found_in
 from pcielab.fabric.simulate import check_flows, check_options, simulate
 from pcielab.fabric.stored import distributions_of, scalars_of, series_of
@@ -92,7 +92,7 @@ def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
     """What a store says of simulations on a fabric, all but their seed."""
     return {
         "origin": "simulated",
-        "version": __version__,
+        "version": _core.__version__,
         "title": f"{fabric.title}, {suite}",
         "suite": suite,
         "tests": tests,

@@ -20,7 +20,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from pcielab import __version__
+from pcielab import _core
 from pcielab.report.figures.frame import Figure
 from pcielab.report.specification import vega_lite
 from pcielab.report.style import configuration
@@ -60,7 +60,7 @@ def html_page(template: str, figures: Mapping[str, Figure], **values: object) ->
     )
     script = _script(f"{vega_script()}\n{_read('report.js')}")
     return environment.get_template(template).render(
-        version=__version__,
+        version=_core.__version__,
         style=Markup(_read("report.css")),
         script=script,
         script_digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pcielab import __version__, _core
+from pcielab import _core
 from pcielab.errors import InputError, StoppedError
 from pcielab.library.suites import Suite
 
@@ -107,7 +107,7 @@ def run(
         raise InputError(f"--jobs {jobs}: give {many}, or 0 for as many as there can be")
     manifest = {
         "origin": backend.origin,
-        "version": __version__,
+        "version": _core.__version__,
         "title": title or f"{backend.kind}, suite {suite.name}",
         **(described or {}),
         "seed": seed,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import count, islice
 from typing import Any
 
-from pcielab import __version__
+from pcielab import _core
 from pcielab.errors import RunError
 from pcielab.extras import needed
 from pcielab.sweeps.point import results as results_of
@@ -71,6 +71,6 @@ class _Asking:
 
     def _submit(self, batch: Batch, deaths: int = 0) -> Any:
         key = f"pcielab-{next(self._numbers)}"
-        future = self._client.submit(results_of, list(batch[1]), __version__, key=key, pure=False)
+        future = self._client.submit(results_of, list(batch[1]), _core.__version__, key=key, pure=False)
         self._asked[future] = (batch, deaths)
         return future

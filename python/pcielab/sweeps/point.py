@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pcielab import __version__, _core
+from pcielab import _core
 
 if TYPE_CHECKING:
     from pcielab.run.running import Samples
@@ -39,7 +39,7 @@ class Point:
     @cached_property
     def address(self) -> str:
         """What its numbers depend on, as a digest: version, system, test, samples and seed."""
-        content = json.dumps([__version__, self.system, self.suite, self.samples, self.seed])
+        content = json.dumps([_core.__version__, self.system, self.suite, self.samples, self.seed])
         return hashlib.sha256(content.encode()).hexdigest()
 
     def record(self, stop: _core.Stop | None = None) -> dict[str, Any]:
@@ -78,9 +78,10 @@ def results(points: Sequence[Plain], version: str) -> list[str]:
     Raises:
         InputError: The other process has another version of pcielab, whose numbers may be others.
     """
-    if version != __version__:
+    if version != _core.__version__:
         raise _core.InputError(
-            f"a worker has pcielab {__version__}, and was asked by {version}: give all of them the same version"
+            f"a worker has pcielab {_core.__version__}, and was asked by {version}: give all of them the same "
+            "version"
         )
     return [Point(*point).result() for point in points]
 

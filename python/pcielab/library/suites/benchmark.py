@@ -1,7 +1,7 @@
 """The micro-benchmarks: what one test is, by its published name or by operation and path, and its parameters.
 
-The keys of the parameters are those of `docs/reference/store.md`. Which addresses a test visits, and which tests no
-machine could carry out, the compiled half says.
+The keys of the parameters are those of `docs/reference/store.md`. The compiled half says which addresses a test
+visits, and which tests no machine could carry out.
 """
 
 import json
