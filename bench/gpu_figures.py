@@ -13,7 +13,6 @@ from pathlib import Path
 from pcielab import InputError, RunError, Store, devices, load_suite, open_store
 from pcielab.analysis.explain import explain_run
 from pcielab.library.input_files import read_toml
-from pcielab.run.running import run
 
 BANDWIDTH_AGREES, LATENCY_AGREES = 0.01, 0.02
 OF_ENGINE, FIT_WITHIN, WINDOWS_ALIKE = 0.95, 0.03, 0.02
@@ -120,7 +119,7 @@ def measured(folder: Path, device: str, options: Path | None) -> list[Store]:
     for suite, output in [*wanted, ("cuda", folder / "cuda.db")]:
         if not output.exists() or open_store(output).incomplete:
             backend = devices.open_kind(device, read_toml(options) if options else None)
-            run(backend, load_suite(suite), output, resume=output.exists(), progress=_tell)
+            devices.run(backend, load_suite(suite), output, resume=output.exists(), progress=_tell)
             print(file=sys.stderr)
     return [open_store(output) for _, output in wanted]
 

@@ -6,11 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pcielab import fabric, open_store
+from pcielab import fabric, open_store, run
 from pcielab.analysis.published_values import compare_with_published, score
-from pcielab.library.suites import load_message_suite
-from pcielab.model import load_message_profile
-from pcielab.run.simulation import simulate_messages
 
 LOST = """## Section 4.4: a conclusion that is lost
 
@@ -62,8 +59,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         experiments, messages = Path(folder) / "experiments.db", Path(folder) / "messages.db"
         suite = fabric.load_fabric_suite("rpciebench")
-        fabric.run(fabric.load("fabrex-u55c"), suite.points(), experiments, suite=suite.name)
-        simulate_messages(load_message_profile("kpio-2012"), load_message_suite("kpio"), messages)
+        run(fabric.Flows(fabric.load("fabrex-u55c"), suite.points(), suite.name), output=experiments)
+        run("kpio", profile="kpio-2012", output=messages)
         for path, name, head in (
             (experiments, "fabric-paper.md", FABRIC_HEAD),
             (messages, "kpio-paper.md", MESSAGES_HEAD),

@@ -7,8 +7,7 @@ The grey lines are their bounds. `make rtl-figure` writes `docs/images/rtl-bandw
 import tempfile
 from pathlib import Path
 
-from pcielab import load_suite, open_store, resolve, simulate
-from pcielab.devices.rtl import run_rtl
+from pcielab import load_suite, run, simulate
 from pcielab.report import figures, save_figure
 
 ROOT = Path(__file__).parents[1]
@@ -35,10 +34,9 @@ def main() -> None:
         path = Path(directory) / "sizes.toml"
         path.write_text(SUITE)
         suite = load_suite(str(path))
-        core, card = Path(directory) / "pcielab-fpga.db", Path(directory) / "netfpga-sume.db"
-        run_rtl(SYSTEM, suite, core, sets=["link.tags=64"])
-        simulate(resolve(SYSTEM), suite, card)
-        figure = figures.bandwidth_by_size([open_store(core), open_store(card)])
+        core = run(suite, "rtl", Path(directory) / "pcielab-fpga.db", profile=SYSTEM, sets=["link.tags=64"])
+        card = simulate(SYSTEM, suite, Path(directory) / "netfpga-sume.db")
+        figure = figures.bandwidth_by_size([core, card])
         save_figure(figure, ROOT / "docs" / "images" / "rtl-bandwidth-by-size.svg")
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pcielab import open_store
-from pcielab.devices.rtl import run_rtl
+from pcielab import RunOptions, open_store
+from pcielab import run as run_work
 from pcielab.library.suites import single_test
 
 _BENCHES = Path(__file__).parents[1] / "rtl" / "tb"
@@ -43,7 +43,8 @@ def rtl_reads(system: str) -> list[RtlReads]:
 def _native(system: str, path: Path) -> tuple[float, float]:
     def run(reads: int) -> None:
         suite = single_test("bw-rd", size=64, window="8K", cache="host-warm", transactions=reads)
-        run_rtl(system, suite, path, samples="full", jobs=1, overwrite=True)
+        options = RunOptions(samples="full", jobs=1, overwrite=True)
+        run_work(suite, "rtl", path, profile=system, options=options)
 
     short, long = (_processor_s(lambda n=n: run(n)) for n in _LENGTHS)
     gbps = float(open_store(path).scalars["bandwidth"].iloc[0])

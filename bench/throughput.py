@@ -8,9 +8,10 @@ from pathlib import Path
 
 import simpy_models
 from pcielab import open_store
+from pcielab.devices.running import simulate
 from pcielab.library.profiles import ResolvedSystem
 from pcielab.library.suites import single_test
-from pcielab.run.simulation import Engine, simulate
+from pcielab.work.options import Engine
 
 _REPEATS = 3
 _RESOURCES_READS, _TIMEOUTS_READS = 10_000, 100_000

@@ -21,7 +21,7 @@ from pages import Waiting, waitings
 from pcielab import __version__
 from pcielab.cli.output import Format, print_rows
 from pcielab.library import profiles
-from pcielab.run.running import available_cores
+from pcielab.work.running import available_cores
 from rtl_reads import RtlReads, rtl_reads
 from starts import Start, starts
 from throughput import Throughput, throughputs

@@ -22,7 +22,7 @@ WRITTEN = {
     "python/pcielab/model/link.py": "crossing_types:asked",
     "python/pcielab/model/answers.py": "crossing_types:answers",
     "python/pcielab/model/whole_questions.py": "crossing_types:questions",
-    "python/pcielab/run/nic_test.py": "crossing_types:nic_test",
+    "python/pcielab/work/nic_test.py": "crossing_types:nic_test",
     "python/pcielab/fabric/answers.py": "crossing_types:fabrics",
     "python/pcielab/analysis/calibrate/predictions.py": "crossing_types:predictions",
     "python/pcielab/library/suites/message_parameters.py": "message_test_types:module",

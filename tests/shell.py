@@ -16,9 +16,9 @@ import pcielab.analysis.calibrate
 import pcielab.analysis.compare
 import pcielab.analysis.explain
 import pcielab.analysis.validate  # all of them loaded here, once, for the commands that are forked from here
+import pcielab.devices.running
 import pcielab.fabric
 import pcielab.report
-import pcielab.run.simulation
 from command_template import Command, Template
 from patience import HANGS_AFTER_SECONDS
 from pcielab import open_store

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from pcielab import open_store
+from pcielab.devices.running import simulate
 from pcielab.formats.exporters import export
 from pcielab.library import profiles
 from pcielab.library.suites import Suite, load_suite, single_test
-from pcielab.run.simulation import Samples, simulate
+from pcielab.work.options import Samples
 
 BANDWIDTH_TRANSACTIONS = 1 << 22
 LATENCY_TRANSACTIONS = 1 << 17

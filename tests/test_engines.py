@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from pcielab import open_store
+from pcielab.devices.running import simulate
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
-from pcielab.run.simulation import Engine, Samples, simulate
+from pcielab.work.options import Engine, Samples
 
 TICK_NS = 40 / 3
 

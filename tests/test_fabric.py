@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pcielab import InputError, fabric, open_store
+from pcielab import InputError, fabric
+from pcielab import run as run_work
 from pcielab.analysis.published_values import _verdict, compare_with_published, published_values, score
 from pcielab.report import write_report
 from pcielab.store import Store
@@ -50,8 +51,8 @@ def experiments(tmp_path_factory: pytest.TempPathFactory) -> Store:
         )
 
     path = tmp_path_factory.mktemp("published") / "run.db"
-    fabric.run(TESTBED, [point for point in suite.points() if is_wanted(point)], path, suite=suite.name)
-    return open_store(path)
+    points = [point for point in suite.points() if is_wanted(point)]
+    return run_work(fabric.Flows(TESTBED, points, suite.name), output=path)
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +100,13 @@ def test_the_papers_own_estimates_are_ours(compared: pd.DataFrame) -> None:
 
 def test_validate_shows_every_number_and_each_reason(tmp_path: Path) -> None:
     points = fabric.load_fabric_suite("rpciebench").points()[:2]
-    fabric.run(TESTBED, points, tmp_path / "run.db", suite="rpciebench")
+    run_work(fabric.Flows(TESTBED, points, "rpciebench"), output=tmp_path / "run.db")
     shown = run("fabric", "validate", str(tmp_path / "run.db"), "--format", "json")
     rows = json.loads(shown.stdout)
     verdicts = {"within", "input", "explained", "contradicted", "not run", "not simulated"}
     assert {row["verdict"] for row in rows} == verdicts
     assert rows[0]["published"] == 379.0
-    fabric.run(TESTBED, points[:1], tmp_path / "own.db", suite="mine")
+    run_work(fabric.Flows(TESTBED, points[:1], "mine"), output=tmp_path / "own.db")
     refused = run("fabric", "validate", str(tmp_path / "own.db"))
     assert refused.returncode == 2
     assert "--suite rpciebench" in refused.stderr
@@ -298,8 +299,7 @@ def test_the_experiments_make_a_report(tmp_path: Path) -> None:
     points = [
         point for point in suite.points() if point.experiment.family in ("fig3-latency", "table2-validation")
     ]
-    fabric.run(TESTBED, points[:12] + points[-3:], tmp_path / "run.db", suite="part")
-    store = open_store(tmp_path / "run.db")
+    store = run_work(fabric.Flows(TESTBED, points[:12] + points[-3:], "part"), output=tmp_path / "run.db")
     assert store.origin == "simulated"
     subjects = store.scalar_rows["subject"]
     assert all(subjects.str.startswith(kind).any() for kind in ("flow ", "edge ", "phase "))

@@ -8,7 +8,7 @@ import pytest
 
 from pcielab import open_store
 from pcielab.library import shipped
-from pcielab.run.nic import nic_rows
+from pcielab.work.nic_rows import nic_rows
 from test_model_command import pcielab
 
 FRAMES = ["--frames", "256,1500"]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store
+from pcielab.devices.running import simulate
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import load_suite, single_test
 from pcielab.paper import FIGURES, MACHINES, numbers
-from pcielab.run.simulation import simulate
 from test_model_command import pcielab
 
 SMALL = """

@@ -8,18 +8,16 @@ import pandas as pd
 import pytest
 
 from pcielab import open_store
+from pcielab import run as run_work
 from pcielab.analysis.published_values import compare_with_published, deviations, published_values
-from pcielab.library.suites import load_message_suite
-from pcielab.model import load_message_profile
 from pcielab.report import write_report
-from pcielab.run.simulation import simulate_messages
 from shell import pcielab, succeed
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("kpio") / "messages.db"
-    simulate_messages(load_message_profile("kpio-2012"), load_message_suite("kpio"), path)
+    run_work("kpio", profile="kpio-2012", output=path)
     return path
 
 

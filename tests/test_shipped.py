@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from pcielab import open_store
+from pcielab.devices.running import simulate
 from pcielab.library import profiles, shipped
 from pcielab.library.suites import load_suite, names
-from pcielab.run.simulation import simulate
 
 SYSTEMS = profiles.names("system")
 EVERY_BENCHMARK = """\

@@ -21,20 +21,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pcielab import devices, fabric, formats, model, report
     from pcielab._core import __version__
+    from pcielab.devices.running import run, simulate
     from pcielab.errors import InputError, RunError
     from pcielab.library.profiles.system import ResolvedSystem, load_host, load_system, resolve
     from pcielab.library.suites import Suite, load_message_suite, load_suite, single_test
-    from pcielab.run.simulation import simulate, simulate_messages
     from pcielab.store import Store, open_store
     from pcielab.sweeps import Results, between, bounds, sweep
+    from pcielab.work.frames import Frames
+    from pcielab.work.options import RunOptions, Work
 
 __all__ = [
+    "Frames",
     "InputError",
     "ResolvedSystem",
     "Results",
     "RunError",
+    "RunOptions",
     "Store",
     "Suite",
+    "Work",
     "__version__",
     "between",
     "bounds",
@@ -49,8 +54,8 @@ __all__ = [
     "open_store",
     "report",
     "resolve",
+    "run",
     "simulate",
-    "simulate_messages",
     "single_test",
     "sweep",
 ]
@@ -61,7 +66,9 @@ __getattr__ = names_on_demand(
         "pcielab._core": ["__version__"],
         "pcielab.errors": ["InputError", "RunError"],
         "pcielab.library.profiles": ["ResolvedSystem", "load_host", "load_system", "resolve"],
-        "pcielab.run.simulation": ["simulate", "simulate_messages"],
+        "pcielab.devices.running": ["run", "simulate"],
+        "pcielab.work.frames": ["Frames"],
+        "pcielab.work.options": ["RunOptions", "Work"],
         "pcielab.store": ["Store", "open_store"],
         "pcielab.library.suites": ["Suite", "load_message_suite", "load_suite", "single_test"],
         "pcielab.sweeps": ["Results", "between", "bounds", "sweep"],

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import final
+from typing import Literal, final
 
 __all__ = [
     "Backend",
@@ -34,7 +34,6 @@ __all__ = [
     "check_system",
     "check_test",
     "damaged_tests",
-    "device_origin",
     "fabric_check",
     "fabric_check_traffic",
     "fabric_edges",
@@ -57,12 +56,8 @@ __all__ = [
     "release_device",
     "remedy",
     "ruled_parts",
+    "run",
     "run_alone",
-    "run_experiments",
-    "run_messages",
-    "run_nic",
-    "run_stores",
-    "run_suite",
     "schemas",
     "test_bounds",
     "write_file",
@@ -98,10 +93,21 @@ class Backend:
     @staticmethod
     def fpga(place: str, host: str) -> Backend: ...
     @staticmethod
+    def pio(place: str, device: str, host: str) -> Backend: ...
+    @staticmethod
+    def messages(system: str, profile: str, *, seed: int) -> Backend: ...
+    @staticmethod
+    def nic(system: str, nic: str) -> Backend: ...
+    @staticmethod
+    def experiments(identity: str, carry_out: Callable[[int, Stop], str]) -> Backend: ...
+    @staticmethod
     def of_python(adapter: object) -> Backend: ...
     def traced(self, path: str | PathLike[str]) -> Backend: ...
     def with_faults(self, faults: str) -> Backend: ...
     def check_contract(self, trial: str) -> list[str]: ...
+    def check(self, work: str, *, seed: int) -> None: ...
+    @property
+    def takes(self) -> Literal["transfers", "messages", "frames", "flows"]: ...
     @property
     def kind(self) -> str: ...
     @property
@@ -289,78 +295,18 @@ def nearest_rank(share: float, count: int) -> int: ...
 def address_offsets(test: str, seed: int, position: int, first: int, count: int) -> bytes: ...
 def read_manifest(path: str | PathLike[str]) -> str: ...
 def read_store(path: str | PathLike[str]) -> StoreContents: ...
-def run_suite(
+def run(
     path: str | PathLike[str],
     backend: Backend,
-    suite: str,
+    work: str,
+    options: str,
     manifest: str,
-    *,
-    seed: int,
-    samples: str,
-    jobs: int,
-    resume: bool,
-    overwrite: bool,
     progress: Callable[[int, int, str, str], None],
-    repeat_damaged: bool = False,
 ) -> None: ...
-def run_alone(backend: Backend, suite: str, *, seed: int, samples: str, stop: Stop | None = None) -> str: ...
-def run_messages(
-    path: str | PathLike[str],
-    system: str,
-    profile: str,
-    suite: str,
-    manifest: str,
-    *,
-    seed: int,
-    resume: bool,
-    overwrite: bool,
-    progress: Callable[[int, int, str, str], None],
-    repeat_damaged: bool = False,
-) -> None: ...
-def device_origin(place: str) -> str: ...
+def run_alone(backend: Backend, work: str, *, seed: int, samples: str, stop: Stop | None = None) -> str: ...
 def list_devices(root: str | PathLike[str]) -> str: ...
 def bind_device(root: str | PathLike[str], place: str, *, unbound: bool, user: str | None) -> None: ...
 def release_device(root: str | PathLike[str], place: str) -> None: ...
-def run_stores(
-    path: str | PathLike[str],
-    place: str,
-    device: str,
-    host: str,
-    suite: str,
-    manifest: str,
-    *,
-    resume: bool,
-    overwrite: bool,
-    progress: Callable[[int, int, str, str], None],
-    repeat_damaged: bool = False,
-) -> None: ...
-def run_nic(
-    path: str | PathLike[str],
-    system: str,
-    nic: str,
-    tests: str,
-    manifest: str,
-    *,
-    seed: int,
-    jobs: int,
-    resume: bool,
-    repeat_damaged: bool,
-    overwrite: bool,
-    progress: Callable[[int, int, str, str], None],
-) -> None: ...
-def run_experiments(
-    path: str | PathLike[str],
-    suite: str,
-    tests: str,
-    identity: str,
-    manifest: str,
-    carry_out: Callable[[int, Stop], str],
-    *,
-    resume: bool,
-    overwrite: bool,
-    progress: Callable[[int, int, str, str], None],
-    repeat_damaged: bool = False,
-) -> None: ...
 def remedy(schema: str) -> str: ...
 def schemas() -> str: ...
 def test_bounds(system: str, tests: str) -> str: ...

@@ -172,8 +172,8 @@ async def bandwidth_below_another_root(dut: Any) -> None:
 
 @pytest.mark.slow
 def test_both_roots_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pcielab import open_store
-    from pcielab.devices.rtl import missing, run_rtl
+    from pcielab import RunOptions, run
+    from pcielab.devices.rtl import missing
     from pcielab.library.suites import single_test
 
     if missing():
@@ -186,9 +186,9 @@ def test_both_roots_agree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         suite = single_test(
             operation, size=int(size), window="8K", cache="host-warm", transactions=transactions(int(size))
         )
-        run_rtl("snb", suite, tmp_path / "ours.db", sets=NO_LATENCY, samples="full", jobs=1, overwrite=True)
-        scalars = open_store(tmp_path / "ours.db").scalars
-        ours = float(scalars["bandwidth"].iloc[0])
+        options = RunOptions(samples="full", jobs=1, overwrite=True)
+        store = run(suite, "rtl", tmp_path / "ours.db", profile="snb", sets=NO_LATENCY, options=options)
+        ours = float(store.scalars["bandwidth"].iloc[0])
         print(f"| {operation} | {size} | {ours:.2f} | {other['gbps']:.2f} | {other['with_dllps']:.2f} |")
         if abs(other["gbps"] / ours - 1) > 0.01:
             apart.append((case, ours, other))

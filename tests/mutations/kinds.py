@@ -24,6 +24,7 @@ from pcielab import fabric, model
 from pcielab._core import check_suite
 from pcielab.analysis.calibrate.facts import read_facts
 from pcielab.analysis.calibrate.measured import read_measured, read_pack
+from pcielab.devices.running import run, simulate
 from pcielab.explore import answers
 from pcielab.explore.question import Systems, question_of
 from pcielab.explore.taking_out import taken_out
@@ -35,9 +36,9 @@ from pcielab.library.profiles import resolve
 from pcielab.library.profiles.system import check_file
 from pcielab.library.quantities import parse_range
 from pcielab.library.skeleton import skeleton
-from pcielab.run import simulation
 from pcielab.store import open_store
 from pcielab.sweeps import Point, load_sweep
+from pcielab.work.options import RunOptions
 
 Draw = random.Random
 Case = Callable[[Draw, Path], None]
@@ -374,7 +375,7 @@ def prepare(folder: Path) -> None:
     (folder / "tiny.toml").write_text(TINY_SUITE, encoding="utf-8")
     (folder / "small.toml").write_text(tomli_w.dumps(whole_systems()[0]), encoding="utf-8")
     chosen = suites.load_suite(str(folder / "tiny.toml"))
-    simulation.simulate(resolve(str(folder / "small.toml")), chosen, folder / "tiny.db", jobs=1)
+    simulate(resolve(str(folder / "small.toml")), chosen, folder / "tiny.db", jobs=1)
     export(open_store(folder / "tiny.db"), "pcie-bench", folder / "published")
     for name, content in RECORDED.items():
         (folder / "published" / name).write_text(content, encoding="utf-8")
@@ -453,7 +454,7 @@ def systems(draw: Draw, folder: Path) -> None:
     path.write_text(tomli_w.dumps(content), encoding="utf-8")
     system = resolve(str(path))
     output = folder / "run.db"
-    simulation.simulate(system, _tiny(folder), output, jobs=1, seed=draw.randrange(1 << 20), overwrite=True)
+    simulate(system, _tiny(folder), output, jobs=1, seed=draw.randrange(1 << 20), overwrite=True)
     rows = open_store(output).scalars
     output.unlink()
     for row in rows[rows["status"] == "ok"].to_dict("records"):
@@ -481,7 +482,7 @@ def messages(draw: Draw, folder: Path) -> None:
     profile = draw.choice(_tables("profiles/pio/*.toml"))
     machine = model.load_message_profile(_written(draw, profile, folder / "mine.toml"))
     output = folder / "run.db"
-    simulation.simulate_messages(machine, chosen, output, overwrite=True)
+    run(chosen, profile=machine, output=output, options=RunOptions(overwrite=True))
     output.unlink()
 
 

@@ -20,11 +20,13 @@ from pcielab.analysis.compare import compare
 from pcielab.analysis.explain import explain_run
 from pcielab.analysis.validate import score
 from pcielab.cli.runs import _row
+from pcielab.devices.running import run
 from pcielab.explore.stores import Stores
 from pcielab.model import load_nic
-from pcielab.run import nic
 from pcielab.store import Store, open_store
 from pcielab.store.flows import flow_table, request_table
+from pcielab.work.frames import Frames
+from pcielab.work.nic_rows import nic_rows
 
 Draw = random.Random
 WRONG: list[Any] = [
@@ -39,8 +41,7 @@ LEFT_OUT = 0.1
 def prepare(folder: Path) -> None:
     """Write the stores that `stores.prepare` has not: a run of a NIC, and one of a device that exists."""
     place = folder / SEEDS
-    machine = nic.nic_system("hsw2620")
-    nic.simulate_nic(load_nic("niantic-dpdk"), machine, [64, 256], place / "frames.db", packets=20)
+    run(Frames(load_nic("niantic-dpdk"), [64, 256], packets=20), output=place / "frames.db")
     manifest = {
         "origin": "measured", "title": "a drive", "version": "0.1.0", "suite": "nvme", "seed": 1, "tests": 1,
         "options": {"samples": "full"}, "backend": {"kind": "nvme", "address": "0000:3b:00.0", "device": {}},
@@ -141,7 +142,7 @@ def _explored(store: Store, _sound: Store, _draw: Draw, _folder: Path) -> None:
 
 def _as_kind(store: Store, _sound: Store, _draw: Draw, _folder: Path) -> None:
     if store.kind == "frames":
-        nic.nic_rows(store)
+        nic_rows(store)
     if store.kind == "fabric":
         flow_table(store), request_table(store)
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import mutate
 
-from pcielab import fabric, model
+from pcielab import fabric
 from pcielab._core import StoreWriter
 from pcielab.analysis.compare import compare
 from pcielab.analysis.explain import explain_run
 from pcielab.analysis.explain.checks import checks
 from pcielab.analysis.published_values import compare_with_published
+from pcielab.devices.running import run, simulate
 from pcielab.doctor.stores import tree_of_store
 from pcielab.formats.exporters import EXPORTERS, export
 from pcielab.formats.importers import import_pcie_bench
@@ -30,7 +31,6 @@ from pcielab.report.run import runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.summary import summary
 from pcielab.report.table import family_tables
-from pcielab.run import simulation
 from pcielab.store import Store, open_store
 
 Draw = random.Random
@@ -58,17 +58,14 @@ def prepare(folder: Path, tiny: Path, published: Path) -> None:
     """
     place = folder / SEEDS
     place.mkdir()
-    simulation.simulate(
-        profiles.resolve("snb-iommu"), suites.load_suite(str(tiny)), place / "transfers.db", jobs=1
-    )
+    simulate(profiles.resolve("snb-iommu"), suites.load_suite(str(tiny)), place / "transfers.db", jobs=1)
     import_pcie_bench(published, place / "measured.db")
-    machine = model.load_message_profile("kpio-2012")
     small = Path(__file__).parents[1] / "documents" / "small"
     chosen = suites.load_message_suite(str(small / "messages" / "kpio.toml"))
-    simulation.simulate_messages(machine, chosen, place / "messages.db")
+    run(chosen, profile="kpio-2012", output=place / "messages.db")
     testbed = fabric.load("fabrex-u55c")
     points = fabric.flow_set(testbed.flows("latency"), "latency", "fifo", 1.0)
-    fabric.run(testbed, points, place / "fabric.db", suite="rpciebench")
+    run(fabric.Flows(testbed, points, "rpciebench"), output=place / "fabric.db")
 
 
 @cache

@@ -7,12 +7,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pcielab import model
+from pcielab import run
 from pcielab.library.suites import load_message_suite
 from pcielab.report import figures, write_report
 from pcielab.report.figures.frame import findings_of
 from pcielab.report.figures.message_findings import ways_findings
-from pcielab.run.simulation import simulate_messages
 from pcielab.store import Store, open_store
 
 from .conftest import MakeStore
@@ -75,7 +74,7 @@ def messages(tmp_path_factory: pytest.TempPathFactory) -> Store:
     text += FEW_SIZES + CONTENTION
     path = folder / "small.toml"
     path.write_text(text)
-    simulate_messages(model.load_message_profile("kpio-2012"), load_message_suite(str(path)), folder / "run.db")
+    run(load_message_suite(str(path)), profile="kpio-2012", output=folder / "run.db")
     return open_store(folder / "run.db")
 
 
@@ -137,7 +136,7 @@ def test_bandwidth_stays_below_the_link(messages: Store) -> None:
 def test_the_loopback_starts_from_the_measured_point(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(f'{SUITE}{GROUP}pace = "alone"', encoding="utf-8")
     suite = load_message_suite(str(tmp_path / "one.toml"))
-    simulate_messages(model.load_message_profile("exanic-2018"), suite, tmp_path / "run.db")
+    run(suite, profile="exanic-2018", output=tmp_path / "run.db")
     rows = rows_of(figures.modelled_loopback(open_store(tmp_path / "run.db")))
     at_128 = {
         row["part"]: row["latency_ns"] for row in rows if row["link"] == "Gen3 x8" and row["packet_bytes"] == 128
@@ -182,7 +181,7 @@ messages = 20
 """
     (tmp_path / "mux.toml").write_text(f"{SUITE}{group}", encoding="utf-8")
     suite = load_message_suite(str(tmp_path / "mux.toml"))
-    simulate_messages(model.load_message_profile("kpio-2012"), suite, tmp_path / "run.db")
+    run(suite, profile="kpio-2012", output=tmp_path / "run.db")
     figure = figures.message_mux(open_store(tmp_path / "run.db"))
     rows = [row for row in rows_of(figure) if "limit" in row]
     assert {(row["line"], row["limit"]) for row in rows} == {

@@ -12,9 +12,6 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Jobs that tests can be shared among: none knows of another.
-const JOBS_MAX: usize = 1024;
-
 /// A NIC, the machine that it is in, and frames of some sizes.
 #[derive(Debug)]
 pub struct SimulatedNic {
@@ -30,6 +27,9 @@ struct Shared {
 }
 
 impl SimulatedNic {
+    /// Jobs that tests can be shared among: none knows of another.
+    pub const JOBS_MOST: usize = 1024;
+
     /// Checks that the NIC works on the machine with each traffic. `seed` names the run.
     ///
     /// # Errors
@@ -84,7 +84,7 @@ impl Work for SimulatedNic {
     }
 
     fn jobs_most(&self) -> usize {
-        JOBS_MAX
+        Self::JOBS_MOST
     }
 
     fn open(&self) -> Result<Box<dyn Worker>, OpenError> {

@@ -1,19 +1,23 @@
-//! Back ends as Python chooses them: made here, or written in Python.
+//! Back ends as Python chooses them, by the kind of work that each takes: made here, or written in Python.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pcie_bench::contract::check;
-use pcie_bench::{Backend as Inner, Faulty, Traced};
-use pcie_bench_sim::Simulated;
+use pcie_bench::contract::{check, check_messages};
+use pcie_bench::{Backend as Inner, Benchmarks, Faulty, MessageDevice, Messages, Samples, Traced, Work};
+use pcie_bench_sim::{Simulated, SimulatedMessages, SimulatedNic};
 use pcie_host::Cpu;
+use pcie_model::Interactions;
 use pcie_rtl::Rtl;
+use pcie_sim::profile::System;
+use pcie_store::Origin;
 use pcie_time::{Draws, Stream};
-use pcie_vfio::{Address, E1000e, Fpga, Nvme};
+use pcie_vfio::{Address, E1000e, Fpga, Nvme, Pio};
 use pcie_workload::{AddressList, Test};
 use pyo3::prelude::*;
 
-use crate::error::Result;
+use crate::error::{Result, refused};
+use crate::experiments::Experimenter;
 use crate::json::{parse, word};
 use crate::python_device::PythonBackend;
 use crate::system::machine;
@@ -28,15 +32,43 @@ pub(crate) fn address(text: &str) -> Result<Address> {
     Ok(text.parse()?)
 }
 
-/// What carries tests out.
+/// What carries work out.
 #[pyclass(frozen, module = "pcielab._core")]
 pub(crate) struct Backend {
-    pub(crate) inner: Arc<dyn Inner>,
+    inner: Takes,
+}
+
+/// What carries work out, by the kind of work that it takes.
+enum Takes {
+    Transfers(Arc<dyn Inner>),
+    Messages(Arc<dyn Inner<Box<dyn MessageDevice>>>),
+    /// A NIC on a system.
+    Frames(Box<(System, Interactions)>),
+    Flows(Experimenter),
 }
 
 impl Backend {
     fn of(inner: impl Inner + 'static) -> Self {
-        Self { inner: Arc::new(inner) }
+        Self { inner: Takes::Transfers(Arc::new(inner)) }
+    }
+
+    fn of_messages(inner: impl Inner<Box<dyn MessageDevice>> + 'static) -> Self {
+        Self { inner: Takes::Messages(Arc::new(inner)) }
+    }
+
+    /// The tests of `asked`, JSON of the kind of work that the back end takes, ready to be run on it.
+    pub(crate) fn work(&self, asked: &str, samples: Samples, seed: u64) -> Result<Arc<dyn Work>> {
+        Ok(match &self.inner {
+            Takes::Transfers(inner) => {
+                Arc::new(Benchmarks::new(parse("suite", asked)?, samples, seed, Arc::clone(inner))?)
+            }
+            Takes::Messages(inner) => Arc::new(Messages::new(parse("suite", asked)?, Arc::clone(inner))?),
+            Takes::Frames(both) => {
+                let (system, nic) = (**both).clone();
+                Arc::new(SimulatedNic::new(system, nic, parse("tests", asked)?, seed)?)
+            }
+            Takes::Flows(experimenter) => Arc::new(experimenter.experiments(asked)?),
+        })
     }
 }
 
@@ -80,6 +112,33 @@ impl Backend {
         Ok(Self::of(Fpga::new(address(place)?, parse("host", host)?)?))
     }
 
+    /// Stores into a BAR of the device at an address; for messages.
+    #[staticmethod]
+    fn pio(place: &str, device: &str, host: &str) -> Result<Self> {
+        let (device, host) = (parse("device", device)?, parse("host", host)?);
+        Ok(Self::of_messages(Pio::new(address(place)?, device, host)?))
+    }
+
+    /// A core and a device on a simulated system, for messages; `seed` names the run.
+    #[staticmethod]
+    #[pyo3(signature = (system, profile, *, seed))]
+    fn messages(system: &str, profile: &str, seed: u64) -> Result<Self> {
+        let profile = parse("profile", profile)?;
+        Ok(Self::of_messages(SimulatedMessages::new(parse("system", system)?, profile, seed)?))
+    }
+
+    /// A NIC on a simulated system, for frames.
+    #[staticmethod]
+    fn nic(system: &str, nic: &str) -> Result<Self> {
+        Ok(Self { inner: Takes::Frames(Box::new((parse("system", system)?, parse("nic", nic)?))) })
+    }
+
+    /// Simulations that Python carries out itself, such as those of flows: see `experiments`.
+    #[staticmethod]
+    fn experiments(identity: &str, carry_out: Py<PyAny>) -> Result<Self> {
+        Ok(Self { inner: Takes::Flows(Experimenter::new(parse("identity", identity)?, carry_out)) })
+    }
+
     /// One that is written in Python: an adapter of `pcielab.devices.bridge`.
     #[staticmethod]
     fn of_python(adapter: Bound<'_, PyAny>) -> Result<Self> {
@@ -87,34 +146,82 @@ impl Backend {
     }
 
     /// The same with every slice written to a file.
-    fn traced(&self, path: PathBuf) -> Self {
-        Self::of(Traced::new(Arc::clone(&self.inner), path))
+    fn traced(&self, path: PathBuf) -> Result<Self> {
+        match &self.inner {
+            Takes::Transfers(inner) => Ok(Self::of(Traced::new(Arc::clone(inner), path))),
+            _ => Err(refused("traced: only transfers have slices: give a back end for transfers")),
+        }
     }
 
     /// The same with faults, as JSON.
     fn with_faults(&self, faults: &str) -> Result<Self> {
-        Ok(Self::of(Faulty::new(Arc::clone(&self.inner), parse("faults", faults)?)))
+        let faults = parse("faults", faults)?;
+        match &self.inner {
+            Takes::Transfers(inner) => Ok(Self::of(Faulty::new(Arc::clone(inner), faults))),
+            Takes::Messages(inner) => Ok(Self::of_messages(Faulty::new(Arc::clone(inner), faults))),
+            _ => Err(refused("faults: only devices fail: give a back end for transfers or messages")),
+        }
     }
 
     /// What the back end does not keep to of the contract, in words. `trial` has the tests to try, as JSON.
     fn check_contract(&self, py: Python<'_>, trial: &str) -> Result<Vec<String>> {
-        let trial = parse("trial", trial)?;
-        Ok(py.detach(|| check(&*self.inner, &trial)))
+        match &self.inner {
+            Takes::Transfers(inner) => {
+                let trial = parse("trial", trial)?;
+                Ok(py.detach(|| check(&**inner, &trial)))
+            }
+            Takes::Messages(inner) => {
+                let trial = parse("trial", trial)?;
+                Ok(py.detach(|| check_messages(&**inner, &trial)))
+            }
+            _ => Err(refused("contract: it is one of devices: give a back end for transfers or messages")),
+        }
     }
 
     #[getter]
     fn kind(&self) -> &str {
-        self.inner.kind()
+        match &self.inner {
+            Takes::Transfers(inner) => inner.kind(),
+            Takes::Messages(inner) => inner.kind(),
+            Takes::Frames(_) | Takes::Flows(_) => "sim",
+        }
+    }
+
+    /// The kind of work that it takes.
+    #[getter]
+    fn takes(&self) -> &'static str {
+        match &self.inner {
+            Takes::Transfers(_) => "transfers",
+            Takes::Messages(_) => "messages",
+            Takes::Frames(_) => "frames",
+            Takes::Flows(_) => "flows",
+        }
+    }
+
+    /// Refuses work that it could not carry out.
+    #[pyo3(signature = (work, *, seed))]
+    fn check(&self, work: &str, seed: u64) -> Result<()> {
+        self.work(work, Samples::Adaptive, seed).map(drop)
     }
 
     #[getter]
     fn origin(&self) -> &'static str {
-        self.inner.origin().as_str()
+        let origin = match &self.inner {
+            Takes::Transfers(inner) => inner.origin(),
+            Takes::Messages(inner) => inner.origin(),
+            Takes::Frames(_) | Takes::Flows(_) => Origin::Simulated,
+        };
+        origin.as_str()
     }
 
     #[getter]
     fn jobs_most(&self) -> usize {
-        self.inner.jobs_most()
+        match &self.inner {
+            Takes::Transfers(inner) => inner.jobs_most(),
+            Takes::Messages(inner) => inner.jobs_most(),
+            Takes::Frames(_) => SimulatedNic::JOBS_MOST,
+            Takes::Flows(_) => 1,
+        }
     }
 }
 

@@ -1,9 +1,8 @@
 //! Tests that Python carries out itself, such as simulations of a fabric, through the runner of all others.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use pcie_bench::{Asked, DeviceError, OpenError, Options, Outcome, Pulse, Work, Worker};
+use pcie_bench::{Asked, DeviceError, OpenError, Outcome, Pulse, Work, Worker};
 use pcie_store::{Distribution, Origin, Scalar, Series, Status};
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -11,58 +10,50 @@ use serde_json::{Map, Value};
 
 use crate::error::Result as Returned;
 use crate::json::parse;
-use crate::run::carry_out;
 use crate::stop::Stop;
 
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(run_experiments, module)?)
-}
-
-/// Carries out tests, a JSON list of `family`, `name` and `parameters`, by calling `carry_out` with the place of each and a
-/// stop; it returns its numbers as JSON. `identity` is what they are carried out on: entries of the manifest, such as `device` and
-/// `host`.
-#[pyfunction]
-#[pyo3(signature = (path, suite, tests, identity, manifest, carry_out, *, resume, overwrite, progress, repeat_damaged = false))]
-#[pyo3(name = "run_experiments")]
-#[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
-fn run_experiments(
-    py: Python<'_>,
-    path: PathBuf,
+/// The tests, as JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AskedInPython {
     suite: String,
-    tests: &str,
-    identity: &str,
-    manifest: &str,
-    carry_out: Py<PyAny>,
-    resume: bool,
-    overwrite: bool,
-    progress: Py<PyAny>,
-    repeat_damaged: bool,
-) -> Returned<()> {
-    let tests: Vec<AskedInPython> = parse("tests", tests)?;
-    let tests = tests.into_iter().map(|test| Asked {
-        family: test.family,
-        name: test.name,
-        parameters: test.parameters,
-    });
-    let identity = parse("identity", identity)?;
-    let work = Experiments { suite, tests: tests.collect(), identity, function: Arc::new(carry_out) };
-    let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
-    self::carry_out(py, Arc::new(work), options, &path, manifest, &progress)
+    tests: Vec<TestInPython>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct AskedInPython {
+struct TestInPython {
     family: String,
     name: String,
     parameters: Value,
 }
 
+/// What carries the tests out: a function that is called with the place of each and a stop, and returns its numbers as JSON.
+#[derive(Clone)]
+pub(crate) struct Experimenter {
+    /// What they are carried out on: entries of the manifest, such as `device` and `host`.
+    identity: Map<String, Value>,
+    function: Arc<Py<PyAny>>,
+}
+
+impl Experimenter {
+    pub(crate) fn new(identity: Map<String, Value>, function: Py<PyAny>) -> Self {
+        Self { identity, function: Arc::new(function) }
+    }
+
+    /// Tests, JSON of a `suite` and its `tests` with `family`, `name` and `parameters`, ready to be run.
+    pub(crate) fn experiments(&self, asked: &str) -> Returned<impl Work + use<>> {
+        let AskedInPython { suite, tests } = parse("work", asked)?;
+        let asked = |TestInPython { family, name, parameters }| Asked { family, name, parameters };
+        let tests = tests.into_iter().map(asked).collect();
+        Ok(Experiments { suite, tests, experimenter: self.clone() })
+    }
+}
+
 struct Experiments {
     suite: String,
     tests: Vec<Asked>,
-    identity: Map<String, Value>,
-    function: Arc<Py<PyAny>>,
+    experimenter: Experimenter,
 }
 
 impl Work for Experiments {
@@ -87,13 +78,8 @@ impl Work for Experiments {
     }
 
     fn open(&self) -> Result<Box<dyn Worker>, OpenError> {
-        Ok(Box::new(Experimenter { identity: self.identity.clone(), function: Arc::clone(&self.function) }))
+        Ok(Box::new(self.experimenter.clone()))
     }
-}
-
-struct Experimenter {
-    identity: Map<String, Value>,
-    function: Arc<Py<PyAny>>,
 }
 
 /// The numbers of a test.

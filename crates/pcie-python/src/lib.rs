@@ -33,7 +33,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<prediction::Predictor>()?;
     backend::register(module)?;
     bounds::register(module)?;
-    experiments::register(module)?;
     fabric::register(module)?;
     fabric_runtime::register(module)?;
     #[cfg(target_os = "linux")]

@@ -1,13 +1,12 @@
-//! Running suites, and checking what would be run. Systems and suites come as JSON.
+//! Running work of any kind on a back end, and checking what would be run.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use pcie_bench::{Benchmarks, Messages, Options, Progress, RunError, Work, run, run_alone as alone};
-use pcie_bench_sim::{SimulatedMessages, SimulatedNic};
+use pcie_bench::{Options, Progress, RunError, Samples, run, run_alone as alone};
 use pcie_store::Manifest;
 use pcie_workload::{MessageSuite, Suite, Test};
 use pyo3::prelude::*;
+use serde::Deserialize;
 
 use crate::backend::Backend;
 use crate::error::Result;
@@ -19,10 +18,8 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_suite, module)?)?;
     module.add_function(wrap_pyfunction!(check_test, module)?)?;
     module.add_function(wrap_pyfunction!(check_message_suite, module)?)?;
-    module.add_function(wrap_pyfunction!(run_suite, module)?)?;
-    module.add_function(wrap_pyfunction!(run_alone, module)?)?;
-    module.add_function(wrap_pyfunction!(run_messages, module)?)?;
-    module.add_function(wrap_pyfunction!(run_nic, module)?)
+    module.add_function(wrap_pyfunction!(run_work, module)?)?;
+    module.add_function(wrap_pyfunction!(run_alone, module)?)
 }
 
 /// Refuses the parameters of a test that no machine could carry out.
@@ -39,71 +36,6 @@ fn check_suite(suite: &str) -> Result<()> {
     Ok(suite.validate()?)
 }
 
-/// Runs a suite on a back end into a store. `progress` is called with the tests done, their total, and the family and name of
-/// the last one; an exception from it, or a signal, stops the run.
-#[pyfunction]
-#[pyo3(signature = (path, backend, suite, manifest, *, seed, samples, jobs, resume, overwrite, progress, repeat_damaged = false))]
-#[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
-fn run_suite(
-    py: Python<'_>,
-    path: PathBuf,
-    backend: Bound<'_, Backend>,
-    suite: &str,
-    manifest: &str,
-    seed: u64,
-    samples: &str,
-    jobs: usize,
-    resume: bool,
-    overwrite: bool,
-    progress: Py<PyAny>,
-    repeat_damaged: bool,
-) -> Result<()> {
-    let suite: Suite = parse("suite", suite)?;
-    let backend = Arc::clone(&backend.get().inner);
-    let work = Benchmarks::new(suite, word("samples", samples)?, seed, backend)?;
-    let options = Options { jobs, resume, repeat_damaged, overwrite };
-    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
-}
-
-/// Runs the only test of a suite on a back end, in this thread, and returns its record as JSON; `stop` ends it early.
-#[pyfunction]
-#[pyo3(signature = (backend, suite, *, seed, samples, stop=None))]
-fn run_alone(
-    py: Python<'_>,
-    backend: Bound<'_, Backend>,
-    suite: &str,
-    seed: u64,
-    samples: &str,
-    stop: Option<Bound<'_, Stop>>,
-) -> Result<String> {
-    let suite: Suite = parse("suite", suite)?;
-    let backend = Arc::clone(&backend.get().inner);
-    let work = Benchmarks::new(suite, word("samples", samples)?, seed, backend)?;
-    let stop = stop.map(|stop| stop.get().inner.clone()).unwrap_or_default();
-    text(&py.detach(|| alone(&work, &stop))?)
-}
-
-/// Carries out work from Python: signals and exceptions of `progress` stop it.
-pub(crate) fn carry_out(
-    py: Python<'_>,
-    work: Arc<dyn Work>,
-    options: Options,
-    path: &Path,
-    manifest: &str,
-    progress: &Py<PyAny>,
-) -> Result<()> {
-    let manifest = Manifest::from_entries(parse("manifest", manifest)?)?;
-    let mut watched = Watched::new();
-    let result: std::result::Result<(), RunError> = py.detach(|| {
-        let mut report = |state: &Progress| {
-            let (family, name) = state.last.clone().unwrap_or_default();
-            watched.tell(progress, (state.done, state.total, family, name))
-        };
-        run(work, options, path, manifest, &mut report)
-    });
-    watched.result(result)
-}
-
 /// Refuses a suite of messages with a test that no machine could carry out.
 #[pyfunction]
 fn check_message_suite(suite: &str) -> Result<()> {
@@ -111,49 +43,57 @@ fn check_message_suite(suite: &str) -> Result<()> {
     Ok(suite.validate()?)
 }
 
-/// Runs a suite of messages on a simulated system into a store; see `run_suite`.
-#[pyfunction]
-#[pyo3(signature = (path, system, profile, suite, manifest, *, seed, resume, overwrite, progress, repeat_damaged = false))]
-#[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
-fn run_messages(
-    py: Python<'_>,
-    path: PathBuf,
-    system: &str,
-    profile: &str,
-    suite: &str,
-    manifest: &str,
+/// How work is run: `pcielab.RunOptions`, with everything decided that people may leave open.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RunOptions {
     seed: u64,
-    resume: bool,
-    overwrite: bool,
-    progress: Py<PyAny>,
-    repeat_damaged: bool,
-) -> Result<()> {
-    let suite: MessageSuite = parse("suite", suite)?;
-    let backend = SimulatedMessages::new(parse("system", system)?, parse("profile", profile)?, seed)?;
-    let work = Messages::new(suite, Arc::new(backend))?;
-    let options = Options { jobs: 1, resume, repeat_damaged, overwrite };
-    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
-}
-
-/// Runs a NIC on a simulated system into a store, a test for each of `tests`; see `run_suite`.
-#[pyfunction]
-#[pyo3(signature = (path, system, nic, tests, manifest, *, seed, jobs, resume, repeat_damaged, overwrite, progress))]
-#[expect(clippy::too_many_arguments, reason = "the arguments are keywords in Python")]
-fn run_nic(
-    py: Python<'_>,
-    path: PathBuf,
-    system: &str,
-    nic: &str,
-    tests: &str,
-    manifest: &str,
-    seed: u64,
+    samples: Samples,
     jobs: usize,
     resume: bool,
     repeat_damaged: bool,
     overwrite: bool,
+}
+
+/// Runs work, JSON of the kind that the back end takes, into a store. `progress` is called with the tests done, their total,
+/// and the family and name of the last one; an exception from it, or a signal, stops the run.
+#[pyfunction(name = "run")]
+fn run_work(
+    py: Python<'_>,
+    path: PathBuf,
+    backend: Bound<'_, Backend>,
+    work: &str,
+    options: &str,
+    manifest: &str,
     progress: Py<PyAny>,
 ) -> Result<()> {
-    let work = SimulatedNic::new(parse("system", system)?, parse("nic", nic)?, parse("tests", tests)?, seed)?;
+    let RunOptions { seed, samples, jobs, resume, repeat_damaged, overwrite } = parse("options", options)?;
+    let work = backend.get().work(work, samples, seed)?;
     let options = Options { jobs, resume, repeat_damaged, overwrite };
-    carry_out(py, Arc::new(work), options, &path, manifest, &progress)
+    let manifest = Manifest::from_entries(parse("manifest", manifest)?)?;
+    let mut watched = Watched::new();
+    let result: std::result::Result<(), RunError> = py.detach(|| {
+        let mut report = |state: &Progress| {
+            let (family, name) = state.last.clone().unwrap_or_default();
+            watched.tell(&progress, (state.done, state.total, family, name))
+        };
+        run(work, options, &path, manifest, &mut report)
+    });
+    watched.result(result)
+}
+
+/// Runs the only test of some work on a back end, in this thread, and returns its record as JSON; `stop` ends it early.
+#[pyfunction]
+#[pyo3(signature = (backend, work, *, seed, samples, stop=None))]
+fn run_alone(
+    py: Python<'_>,
+    backend: Bound<'_, Backend>,
+    work: &str,
+    seed: u64,
+    samples: &str,
+    stop: Option<Bound<'_, Stop>>,
+) -> Result<String> {
+    let work = backend.get().work(work, word("samples", samples)?, seed)?;
+    let stop = stop.map(|stop| stop.get().inner.clone()).unwrap_or_default();
+    text(&py.detach(|| alone(&*work, &stop))?)
 }

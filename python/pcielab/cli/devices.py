@@ -9,7 +9,6 @@ from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_data, print_rows
 from pcielab.cli.profiles import print_listing
 from pcielab.errors import InputError
-from pcielab.library import shipped
 
 app = typer.Typer()
 
@@ -26,12 +25,15 @@ def list_devices(output_format: Formats = Format.TABLE) -> None:
     from pcielab.devices import kinds
 
     rows: list[dict[str, Cell]] = [
-        {"device": "sim", "card": name, "title": shipped.title(path), "missing": ""}
-        for name, path in shipped.profile_files("device").items()
+        {
+            "device": kind.name,
+            "card": name,
+            "title": kind.titled(name) if kind.titled else kind.title,
+            "missing": missing,
+        }
+        for kind in kinds().values()
+        for name, missing in kind.present()
     ]
-    for kind in kinds().values():
-        for name, missing in kind.present():
-            rows.append({"device": kind.name, "card": name, "title": kind.title, "missing": missing})
     print_rows(rows, output_format)
 
 
@@ -94,14 +96,15 @@ def show(
 
     `pcielab devices show nfp6000`
     """
-    from pcielab.devices.options import option_rows, options_of
+    from pcielab.devices import kinds
+    from pcielab.devices.options import option_rows
     from pcielab.library.profiles.listing import listing
 
-    options = options_of(card)
-    if options is None:
+    kind = kinds().get(card)
+    if kind is None:
         print_listing(listing("device", card), output_format)
     else:
-        print_rows([*option_rows(options.model)], output_format, f"{options.title}: what --set takes")
+        print_rows([*option_rows(kind.options)], output_format, f"{kind.title}: what --set takes")
 
 
 @app.command()
@@ -116,17 +119,17 @@ def schema(
     Example:
     `pcielab devices schema cpu`
     """
-    from pcielab.devices.options import options_of
+    from pcielab.devices import kinds
 
-    options = options_of(kind)
-    if options is None:
+    found = kinds().get(kind)
+    if found is None:
         from pcielab.library.validation import suggestion
 
         raise InputError(f"{kind}: is no kind of device: {suggestion(kind, _kinds())}")
-    print_data(json.dumps(options.model.model_json_schema(), indent=1))
+    print_data(json.dumps(found.options.model_json_schema(), indent=1))
 
 
 def _kinds() -> list[str]:
-    from pcielab.devices.options import kinds_with_options
+    from pcielab.devices import kinds
 
-    return kinds_with_options()
+    return [*kinds()]

@@ -1,14 +1,17 @@
 """`pcielab fabric`: what each flow through a tree of switches gets, and who limits whom."""
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pcielab.cli.carrying_out import carry_out
 from pcielab.cli.completion import profile_names, suite_names
 from pcielab.cli.output import Cell, Format, Theme, ThemeOption, print_data, print_frame, print_rows, say
+from pcielab.cli.run_options import takes_run_options
 from pcielab.cli.suites import validate
 from pcielab.errors import InputError
 from pcielab.wording import named
@@ -16,7 +19,8 @@ from pcielab.wording import named
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pcielab.fabric import Estimate, Fabric
+    from pcielab.fabric import Estimate, Fabric, Point
+    from pcielab.work.options import RunOptions
 
 app = typer.Typer()
 
@@ -29,6 +33,15 @@ File = Annotated[
 FlowsOption = Annotated[
     str | None,
     typer.Option("--flows", metavar="SET|FILE", help="A set of the fabric's file, or a CSV or Parquet file."),
+]
+SuiteOption = Annotated[
+    str | None,
+    typer.Option(
+        "--suite",
+        metavar="NAME|FILE",
+        help="Experiments: rpciebench, or a file.",
+        autocompletion=suite_names("fabric"),
+    ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
 
@@ -282,19 +295,16 @@ def _draw(chosen: "Fabric", found: "Estimate", path: Path, *, theme: Theme, over
 app.command()(validate)
 
 
+_GROUP: Any = None
+"""What stands in the signature for options that a decorator puts there."""
+
+
 @app.command("run")
+@takes_run_options("resume", "repeat_damaged", "overwrite")
 def run_fabric(
     file: File,
     output: Annotated[Path, typer.Option("-o", "--output", help="Store to write (RUN.db).")],
-    suite: Annotated[
-        str | None,
-        typer.Option(
-            "--suite",
-            metavar="NAME|FILE",
-            help="Experiments: rpciebench, or a file.",
-            autocompletion=suite_names("fabric"),
-        ),
-    ] = None,
+    suite: SuiteOption = None,
     flows: FlowsOption = None,
     discipline: Annotated[
         Discipline, typer.Option("--discipline", help="Without --suite: what has credits of its own at a port.")
@@ -307,11 +317,7 @@ def run_fabric(
     trace: Annotated[
         bool, typer.Option("--trace", help="Keep every request, for `export requests` and `export perfetto`.")
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a store that is there.")] = False,
-    repeat_damaged: Annotated[
-        bool, typer.Option("--repeat-damaged", help="With --resume: do tests again whose numbers are damaged.")
-    ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a store that is there.")] = False,
+    options: "RunOptions" = _GROUP,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
     """Simulate a set of flows, or a suite of experiments, and keep the results in a store.
@@ -329,49 +335,42 @@ def run_fabric(
     `pcielab fabric run fabrex-u55c --suite rpciebench -o experiments.db`
     """
     from pcielab import fabric
-    from pcielab.cli.progress import Bar
-    from pcielab.cli.stores import tell_damaged
-    from pcielab.store import open_store
 
     chosen = fabric.load(file)
     if suite is not None:
-        if flows is not None:
-            raise InputError("--suite and --flows: give one of them: a suite has its own flows")
-        if warm_up_us is not None:
-            raise InputError("--suite and --warm-up-us: set warm_up_us of the suite's experiments instead")
-        experiments = fabric.load_fabric_suite(suite)
-        foreign = sorted(experiments.nodes - {node.name for node in chosen.file.node})
-        if foreign:
-            raise InputError(
-                f"--suite {suite}: is made for the fabric {experiments.fabric}: {chosen.name} has no node "
-                f"{', '.join(map(named, foreign[:3]))}"
-            )
-        points, name = experiments.points(), experiments.name
+        points, name = _points_of_suite(chosen, suite, flows, warm_up_us)
     else:
         name = flows or chosen.file.flows.default or "flows"
         points = fabric.flow_set(chosen.flows(flows), name, discipline.value, duration_us, warm_up_us)
-    if repeat_damaged:
-        tell_damaged(output)
-    with Bar() as bar:
-        fabric.run(
-            chosen,
-            points,
-            output,
-            suite=name,
-            seed=seed,
-            trace=trace,
-            resume=resume,
-            repeat_damaged=repeat_damaged,
-            overwrite=overwrite,
-            progress=bar.update,
-        )
+    work = fabric.Flows(chosen, points, name, trace)
+    _, store = carry_out(work, "sim", output, replace(options, seed=seed))
+    table = fabric.flow_table(store)
     if suite is not None:
         say(f"{len(points)} simulations of {chosen.name}: {output}")
-        _say_unsteady(fabric.flow_table(open_store(output)))
+        _say_unsteady(table)
         return
-    table = fabric.flow_table(open_store(output))
     shown = [column for column in table.columns if column == "flow" or column in _FOUND]
     print_frame(table[shown], output_format, f"{chosen.title} (simulated)")
+
+
+def _points_of_suite(
+    chosen: "Fabric", suite: str, flows: str | None, warm_up_us: float | None
+) -> "tuple[list[Point], str]":
+    """The simulations of a suite that is made for a fabric, and its name."""
+    from pcielab import fabric
+
+    if flows is not None:
+        raise InputError("--suite and --flows: give one of them: a suite has its own flows")
+    if warm_up_us is not None:
+        raise InputError("--suite and --warm-up-us: set warm_up_us of the suite's experiments instead")
+    experiments = fabric.load_fabric_suite(suite)
+    foreign = sorted(experiments.nodes - {node.name for node in chosen.file.node})
+    if foreign:
+        raise InputError(
+            f"--suite {suite}: is made for the fabric {experiments.fabric}: {chosen.name} has no node "
+            f"{', '.join(map(named, foreign[:3]))}"
+        )
+    return experiments.points(), experiments.name
 
 
 def _say_unsteady(table: "pd.DataFrame") -> None:

@@ -1,6 +1,5 @@
 """What `pcielab run` says of its tests once it is over."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pcielab.cli.output import Cell, Format, print_rows, say, say_sentences
@@ -36,27 +35,24 @@ def _print_sentences(store: "Store") -> None:
     say_sentences(in_words(store, int(store.tests["id"].iloc[0])))
 
 
-def tell(output: Path, name: str) -> None:
+def tell(store: "Store", name: str) -> None:
     """Say on stderr what became of the tests; a single one that gave a number has been printed.
 
     Raises:
         RunError: A test failed, or none gave a number.
     """
-    from pcielab.store import open_store
-
-    store = open_store(output)
     tests = store.tests
     without = tests[tests["status"] != "ok"]
     given = len(tests) - len(without)
     if len(tests) > 1 and given:
-        say(f"{given} tests {store.origin} on {name}: {output}")
+        say(f"{given} tests {store.origin} on {name}: {store.path}")
     for (status, message), rows in without.groupby(["status", "message"], dropna=False, sort=False):
         say(f"{len(rows)} {status}: {message}")
     failed = int((tests["status"] == "failed").sum())
     if failed:
-        raise RunError(f"{output}: {failed} tests failed")
+        raise RunError(f"{store.path}: {failed} tests failed")
     if not given:
-        raise RunError(f"{output}: no test gave a number")
+        raise RunError(f"{store.path}: no test gave a number")
 
 
 def _row(store: "Store") -> dict[str, Cell]:

@@ -1,66 +1,30 @@
 """`pcielab run --nic`: a NIC on a simulated machine, over sizes of frames."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pcielab.cli.output import Cell, Format, print_rows
 from pcielab.library.quantities import parse_range
-from pcielab.model.link import Ethernet
 
 if TYPE_CHECKING:
     from pcielab.store import Store
+    from pcielab.work.frames import Frames
 
 _STEP_BYTES = 64
 
 
-def run_nic(
-    nic: str,
-    profile: str,
-    sets: list[str],
-    output: Path,
-    *,
-    frames: str,
-    line: float,
-    direction: str,
-    output_format: Format,
-    **options: Any,
-) -> None:
-    """Run frames of some sizes through a NIC, and print what came out beside the closed form."""
-    from pcielab.cli.progress import Bar
-    from pcielab.model import load_nic
-    from pcielab.run.nic import nic_system, simulate_nic
-    from pcielab.store import open_store
+def frames(nic: str, sizes: str | None, line_gbps: float | None, direction: Any) -> "Frames":
+    """Frames through a NIC as options describe them."""
+    from pcielab.model import Ethernet, load_nic
+    from pcielab.work.frames import Frames
 
-    device = load_nic(nic)
-    with Bar() as bar, _queues_named(nic):
-        simulate_nic(
-            device,
-            nic_system(profile, sets),
-            frame_sizes(frames),
-            output,
-            ethernet=Ethernet(line_gbps=line),
-            direction=direction,
-            progress=bar.update,
-            **options,
-        )
-    store = open_store(output)
+    line = Ethernet(line_gbps=line_gbps or 40.0)
+    return Frames(load_nic(nic), frame_sizes(sizes or "64:1500"), line, direction or "both", source=nic)
+
+
+def print_frames(store: "Store", output_format: Format) -> None:
+    """Print what came out of each size beside the closed form."""
     print_rows(list(_rows(store)), output_format, title=store.described)
-
-
-@contextmanager
-def _queues_named(nic: str) -> Iterator[None]:
-    """What is wrong with a NIC's queues for the frames and the system at hand leads with whose they are."""
-    from pcielab.errors import InputError, found_in
-
-    try:
-        yield
-    except InputError as error:
-        if not str(error).startswith("queues"):
-            raise
-        with found_in(nic):
-            raise
 
 
 def frame_sizes(text: str) -> list[int]:
@@ -79,7 +43,7 @@ def frame_sizes(text: str) -> list[int]:
 
 
 def _rows(store: "Store") -> Iterator[dict[str, Cell]]:
-    from pcielab.run.nic import nic_rows
+    from pcielab.work.nic_rows import nic_rows
 
     for row in nic_rows(store).to_dict("records"):
         yield {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.output import Format, say
-from pcielab.cli.run import Samples
+from pcielab.cli.run_options import Samples
 
 if TYPE_CHECKING:
     from pcielab.sweeps import Results

@@ -94,13 +94,11 @@ def _measured(source: Path, folder: Path) -> "Store":
 
 def _run(system: "ResolvedSystem", path: Path, seed: int) -> "Store":
     from pcielab.cli.progress import Bar
+    from pcielab.devices.running import simulate
     from pcielab.library.suites import load_suite
-    from pcielab.run.simulation import simulate
-    from pcielab.store import open_store
 
     with Bar() as bar:
-        simulate(system, load_suite("paper"), path, seed=seed, resume=True, progress=bar.update)
-    return open_store(path)
+        return simulate(system, load_suite("paper"), path, seed=seed, resume=True, progress=bar.update)
 
 
 def _rows(result: "Score") -> list[dict[str, Cell]]:

@@ -1,7 +1,7 @@
 """Back ends: what tests can be carried out with, how a new one is written, and the contract that all keep to.
 
-    >>> from pcielab import devices, load_suite
-    >>> devices.run(devices.open_kind("cpu"), load_suite("cpu"), "cpu.db")
+    >>> import pcielab
+    >>> pcielab.run("cpu", device="cpu", output="cpu.db")
 
 A back end in Python is a class with the methods of `Backend`, which opens a `Device` and a `Host`; packages
 offer theirs through the entry-point group `pcielab.devices` (see docs/guides/add-a-device.md).
@@ -13,11 +13,13 @@ from pcielab._core import DeviceLostError, NotSupportedError, Stop, UnavailableE
 from pcielab.on_demand import names_on_demand
 
 if TYPE_CHECKING:
+    from pcielab.devices.backends import run
     from pcielab.devices.bridge import bridged
     from pcielab.devices.contract import broken_promises
     from pcielab.devices.cpu import HostOptions
     from pcielab.devices.facts import Condition, DeviceFacts, HostFacts, LinkFacts, Remarks, Timer
     from pcielab.devices.host import RealHost
+    from pcielab.devices.kind import Asked, Carrier, Kind, Takes
     from pcielab.devices.protocols import (
         Backend,
         BandwidthSlice,
@@ -27,12 +29,13 @@ if TYPE_CHECKING:
         Start,
         address_offsets,
     )
-    from pcielab.devices.registry import Kind, kinds, open_kind
-    from pcielab.run.running import run
+    from pcielab.devices.registry import kinds, open_kind
 
 __all__ = [
+    "Asked",
     "Backend",
     "BandwidthSlice",
+    "Carrier",
     "Condition",
     "Device",
     "DeviceFacts",
@@ -48,6 +51,7 @@ __all__ = [
     "Remarks",
     "Start",
     "Stop",
+    "Takes",
     "Timer",
     "UnavailableError",
     "address_offsets",
@@ -61,12 +65,14 @@ __all__ = [
 __getattr__ = names_on_demand(
     __name__,
     {
+        "pcielab.devices.backends": ["run"],
         "pcielab.devices.bridge": ["bridged"],
         "pcielab.devices.cpu": ["HostOptions"],
         "pcielab.devices.host": ["RealHost"],
         "pcielab.devices.contract": ["broken_promises"],
         "pcielab.devices.facts": ["Condition", "DeviceFacts", "HostFacts", "LinkFacts", "Remarks", "Timer"],
-        "pcielab.devices.registry": ["Kind", "kinds", "open_kind"],
+        "pcielab.devices.kind": ["Asked", "Carrier", "Kind", "Takes"],
+        "pcielab.devices.registry": ["kinds", "open_kind"],
         "pcielab.devices.protocols": [
             "Backend",
             "BandwidthSlice",
@@ -76,6 +82,5 @@ __getattr__ = names_on_demand(
             "Start",
             "address_offsets",
         ],
-        "pcielab.run.running": ["run"],
     },
 )

@@ -8,25 +8,13 @@ import json
 import platform
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from pcielab import _core
 from pcielab.devices.cpu import HostOptions, PageBytes
-from pcielab.errors import InputError
 from pcielab.library.profiles.part import Part
-from pcielab.run.running import (
-    Progress,
-    check_outputs,
-    check_seed,
-    kept_when_interrupted,
-    no_progress,
-    this_computer,
-)
-
-if TYPE_CHECKING:
-    from pcielab.library.suites.messages import MessageSuite
 
 NVME_TITLE = "An NVMe drive as the DMA engine, by its PCI address"
 E1000E_TITLE = "An Intel 82574 NIC in MAC loopback as the DMA engine, by its PCI address"
@@ -162,20 +150,24 @@ def release(address: str, *, root: Path = HERE) -> None:
     _core.release_device(root, address)
 
 
-def make_nvme(options: NvmeOptions, address: str | None) -> _core.Backend:
+def make_nvme(options: NvmeOptions, address: str) -> _core.Backend:
     """The back end for a drive."""
-    place = _place("nvme", address)
-    return _core.Backend.nvme(place, options.device.model_dump_json(), options.host.model_dump_json())
+    return _core.Backend.nvme(address, options.device.model_dump_json(), options.host.model_dump_json())
 
 
-def make_nic(options: NicOptions, address: str | None) -> _core.Backend:
+def make_nic(options: NicOptions, address: str) -> _core.Backend:
     """The back end for a NIC in loopback."""
-    return _core.Backend.e1000e(_place("e1000e", address), options.host.model_dump_json())
+    return _core.Backend.e1000e(address, options.host.model_dump_json())
 
 
-def make_board(options: BoardOptions, address: str | None) -> _core.Backend:
+def make_board(options: BoardOptions, address: str) -> _core.Backend:
     """The back end for the FPGA core on a board."""
-    return _core.Backend.fpga(_place("fpga", address), options.host.model_dump_json())
+    return _core.Backend.fpga(address, options.host.model_dump_json())
+
+
+def make_pio(options: PioOptions, address: str) -> _core.Backend:
+    """The back end for stores into a BAR."""
+    return _core.Backend.pio(address, options.device.model_dump_json(), options.host.model_dump_json())
 
 
 def present_boards() -> list[tuple[str, str]]:
@@ -185,78 +177,9 @@ def present_boards() -> list[tuple[str, str]]:
     ]
 
 
-def make_pio(_options: PioOptions, address: str | None) -> _core.Backend:
-    """Refused: stores are messages, and this is for suites of transfers."""
-    raise InputError(
-        f"--device {f'pio:{address}' if address else 'pio'}: stores messages: give a suite of them, --suite stores"
-    )
-
-
 def present(kind: str) -> list[tuple[str, str]]:
     """The devices that a kind could measure, and what stands in the way of each."""
     if platform.system() != "Linux":
         return [("a device", "devices are reached through VFIO, which is there on Linux only")]
     found = [(device.title, device.missing) for device in listed() if device.kind == kind]
     return found or [("a device", "this machine shows none of this kind: `pcielab doctor` shows what it has")]
-
-
-def run_stores(
-    device: str,
-    options: PioOptions,
-    suite: "MessageSuite",
-    output: Path | str,
-    *,
-    seed: int = 1,
-    resume: bool = False,
-    repeat_damaged: bool = False,
-    overwrite: bool = False,
-    progress: Progress = no_progress,
-) -> None:
-    """Run a suite of messages into a BAR, and its results into a new store at `output`.
-
-    Args:
-        device: `pio:ADDRESS`.
-        options: What it may store into, and how.
-        suite: Which tests; what only a simulator can be told is refused.
-        output: Path of the store.
-        seed: Names the run.
-        resume: Go on with the store that is there, if one is.
-        repeat_damaged: With `resume`, do tests again whose numbers are damaged.
-        overwrite: Replace the store that is there, if one is.
-        progress: Called after every test and every tenth of a second; an exception stops the run.
-
-    Raises:
-        InputError: The device cannot be stored into, or the output exists or cannot be written.
-        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
-    """
-    check_seed(seed)
-    check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
-    place = _place("pio", device.partition(":")[2] or None)
-    manifest = {
-        "origin": _core.device_origin(place),
-        "version": _core.__version__,
-        "title": f"{device}, suite {suite.name}",
-        "seed": seed,
-        **this_computer(),
-    }
-    with kept_when_interrupted(output):
-        _core.run_stores(
-            output,
-            place,
-            options.device.model_dump_json(),
-            options.host.model_dump_json(),
-            suite.to_json(simulated=False),
-            json.dumps(manifest),
-            resume=resume,
-            repeat_damaged=repeat_damaged,
-            overwrite=overwrite,
-            progress=progress,
-        )
-
-
-def _place(kind: str, address: str | None) -> str:
-    if address is None:
-        raise InputError(
-            f"--device {kind}: give the device's address, such as {kind}:0000:3b:00.0: `pcielab devices list`"
-        )
-    return address

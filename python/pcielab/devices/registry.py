@@ -4,67 +4,52 @@ A package offers a kind through the entry-point group `pcielab.devices`: an entr
 that people write, and whose value is a `Kind`, or a function that makes one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from pcielab import _core
-from pcielab.devices import cpu, real, rtl
+from pcielab.devices import cpu, real, rtl, sim
 from pcielab.devices.cuda import kind as cuda
 from pcielab.devices.cuda.options import CudaOptions
+from pcielab.devices.kind import OF_DEVICES, Kind, Takes, messages_by_options
 from pcielab.errors import InputError
 from pcielab.library.profiles.part import Part
-from pcielab.library.validation import checked, suggestion
+from pcielab.library.profiles.parts import System
+from pcielab.library.validation import suggestion
+from pcielab.work.options import WorkKind
 
 GROUP = "pcielab.devices"
-OF_SYSTEMS = ("sim", "rtl")
-"""Kinds whose options are the profile of a system: they have ways of their own to be opened."""
+
+_CPU_TITLE = "A core of this machine: memory without PCIe, the baseline"
+_FPGA_TITLE = "The FPGA core on a board, by its PCI address"
+_STORES: dict[WorkKind, Takes] = {"messages": Takes(messages_by_options, OF_DEVICES)}
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of back end.
-
-    Attributes:
-        name: The word that it is chosen by.
-        title: One line for people.
-        options: Everything that it can be told, as a model with the tables `device` and `host`, as far as it has
-        them.
-        make: Makes the back end from options and an address (`cuda:1`); raises `InputError` for what cannot be.
-        present: What could be measured here: names, and what is missing for each, empty for nothing. Opens
-        nothing.
-    """
-
-    name: str
-    title: str
-    options: type[Part]
-    make: Callable[[Any, str | None], _core.Backend]
-    present: Callable[[], Sequence[tuple[str, str]]]
+def _at_address(name: str, title: str, options: type[Part], make: Callable[[Any, str], _core.Backend]) -> Kind:
+    """A device at a PCI address, known by its class."""
+    return Kind(name, title, options, make, lambda: real.present(name), needs_address=True)
 
 
-_SHIPPED = (
-    Kind(
-        "cpu", "A core of this machine: memory without PCIe, the baseline", cpu.CpuOptions, cpu.make, cpu.present
-    ),
-    Kind("nvme", real.NVME_TITLE, real.NvmeOptions, real.make_nvme, lambda: real.present("nvme")),
-    Kind("e1000e", real.E1000E_TITLE, real.NicOptions, real.make_nic, lambda: real.present("e1000e")),
-    Kind("pio", real.PIO_TITLE, real.PioOptions, real.make_pio, lambda: real.present("pio")),
-    Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
-    Kind("rtl", rtl.TITLE, rtl.RtlOptions, rtl.make, rtl.present),
-    Kind(
-        "fpga",
-        "The FPGA core on a board, by its PCI address",
-        real.BoardOptions,
-        real.make_board,
-        real.present_boards,
-    ),
-)
+_SHIPPED = {
+    kind.name: kind
+    for kind in (
+        Kind("sim", sim.TITLE, System, None, sim.present, sim.TAKES, titled=sim.titled),
+        Kind("cpu", _CPU_TITLE, cpu.CpuOptions, cpu.make, cpu.present),
+        _at_address("nvme", real.NVME_TITLE, real.NvmeOptions, real.make_nvme),
+        _at_address("e1000e", real.E1000E_TITLE, real.NicOptions, real.make_nic),
+        replace(_at_address("pio", real.PIO_TITLE, real.PioOptions, real.make_pio), takes=_STORES),
+        Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
+        Kind("rtl", rtl.TITLE, System, None, rtl.present, rtl.TAKES),
+        Kind("fpga", _FPGA_TITLE, real.BoardOptions, real.make_board, real.present_boards, needs_address=True),
+    )
+}
 
 
 def kinds() -> dict[str, Kind]:
-    """Every kind but those on systems, by name."""
-    found = {kind.name: kind for kind in _SHIPPED}
+    """Every kind, by name."""
+    found = dict(_SHIPPED)
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
         found.setdefault(entry.name, _loaded(entry))
     return found
@@ -101,37 +86,24 @@ def open_kind(
     Raises:
         InputError: There is no such kind, or its options cannot be.
     """
-    kind, address, options = kind_and_options(device, profile, sets)
-    return kind.make(options, address)
+    kind, address = kind_of(device)
+    return kind.backend(device, address, profile or {}, sets or {})
 
 
-def kind_and_options(
-    device: str, profile: Mapping[str, Any] | None = None, sets: Mapping[str, object] | None = None
-) -> tuple[Kind, str | None, Any]:
-    """What `--device KIND[:ADDRESS]` means: the kind, the address, and the options; see `open_kind`.
+def kind_of(device: str) -> tuple[Kind, str | None]:
+    """The kind and the address that `--device KIND[:ADDRESS]` means.
 
     Raises:
-        InputError: There is no such kind, or its options cannot be.
+        InputError: There is no such kind, or it has no addresses.
     """
     name, _, address = device.partition(":")
-    known = kinds()
-    if name in OF_SYSTEMS:
+    # Other packages are looked for only where a name is none of ours.
+    known = _SHIPPED if name in _SHIPPED else kinds()
+    if name not in known:
+        raise InputError(f"--device {name}: unknown: {suggestion(name, known)}")
+    kind = known[name]
+    if address and kind.make is None:
         raise InputError(
             f"--device {device}: is on a system (--profile), and has no address: give --device {name}"
         )
-    if name not in known:
-        raise InputError(f"--device {name}: unknown: {suggestion(name, dict.fromkeys((*OF_SYSTEMS, *known)))}")
-    kind = known[name]
-    content = _with_changes(profile or {}, sets or {})
-    return kind, address or None, checked(kind.options, content, f"--device {name}")
-
-
-def _with_changes(content: Mapping[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:
-    changed = {key: dict(value) if isinstance(value, Mapping) else value for key, value in content.items()}
-    for key, value in changes.items():
-        table, _, last = key.partition(".")
-        inner = changed.setdefault(table, {})
-        if not last or not isinstance(inner, dict):
-            raise InputError(f"--set {key}: give device.KEY=VALUE or host.KEY=VALUE")
-        inner[last] = value
-    return changed
+    return kind, address or None

@@ -276,7 +276,18 @@ def test_packages_bring_kinds_and_a_broken_one_harms_no_other(monkeypatch: pytes
     )
     found = [EntryPoint("rigged", lambda: kind), EntryPoint("card", broken)]
     monkeypatch.setattr(registry, "entry_points", lambda group: found if group == "pcielab.devices" else [])
-    assert list(devices.kinds()) == ["cpu", "nvme", "e1000e", "pio", "cuda", "rtl", "fpga", "card", "rigged"]
+    assert list(devices.kinds()) == [
+        "sim",
+        "cpu",
+        "nvme",
+        "e1000e",
+        "pio",
+        "cuda",
+        "rtl",
+        "fpga",
+        "card",
+        "rigged",
+    ]
     assert devices.open_kind("rigged").kind == "rigged"
     assert "libcard.so is missing" in devices.kinds()["card"].present()[0][1]
     found_here = [devices.kinds()[name].present()[0][0] for name in ("rtl", "fpga")]

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+import pcielab
 from pcielab import devices, load_suite
 from pcielab.devices import real
-from pcielab.devices.registry import kind_and_options
 from pcielab.errors import InputError
 from pcielab.library.suites import load_message_suite
 
@@ -68,7 +68,8 @@ def test_binding_is_refused_with_what_mends_it(machine: Path) -> None:
         ("nvme:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: there is no such PCI function"),
         ("nvme:0000:3b:00.0", {"device.pointers": "list"}, r"device\.pointers"),
         ("nvme:0000:3b:00.0", {"host.iommu_page_bytes": "3K"}, "iommu_page_bytes: 3072: a page is 4096"),
-        ("pio:0000:3b:00.0", {}, "stores messages: give a suite of them, --suite stores"),
+        ("pio", {}, r"--device pio: give the device's address, such as pio:0000:3b:00\.0"),
+        ("pio:ffff:ff:1f.7", {}, r"ffff:ff:1f\.7: there is no such PCI function"),
     ],
 )
 def test_what_cannot_be_is_named(device: str, sets: dict[str, object], told: str) -> None:
@@ -77,10 +78,7 @@ def test_what_cannot_be_is_named(device: str, sets: dict[str, object], told: str
 
 
 def test_options_are_those_that_the_core_reads() -> None:
-    _, address, options = kind_and_options(
-        f"nvme:{DRIVE}", {}, {"host.iommu_page_bytes": "2M", "host.page_bytes": "2M"}
-    )
-    assert address == DRIVE
+    options = real.NvmeOptions.model_validate({"host": {"iommu_page_bytes": "2M", "page_bytes": "2M"}})
     assert json.loads(options.host.model_dump_json())["iommu_page_bytes"] == 2 << 20
     assert set(json.loads(options.device.model_dump_json())) == {
         "pointers",
@@ -100,7 +98,7 @@ def test_the_suites_for_devices_that_exist_ask_for_nothing_that_only_a_simulator
 def test_a_store_is_not_begun_where_there_is_nothing_to_store_into(tmp_path: Path) -> None:
     suite = load_message_suite("stores")
     with pytest.raises(InputError, match="no such PCI function"):
-        real.run_stores("pio:ffff:ff:1f.7", real.PioOptions(), suite, tmp_path / "bar.db")
+        pcielab.run(suite, "pio:ffff:ff:1f.7", tmp_path / "bar.db")
     with pytest.raises(InputError, match="give the device's address"):
-        real.run_stores("pio", real.PioOptions(), suite, tmp_path / "bar.db")
+        pcielab.run(suite, "pio", tmp_path / "bar.db")
     assert not (tmp_path / "bar.db").exists()

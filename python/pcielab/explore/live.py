@@ -10,7 +10,7 @@ from pcielab import _core
 from pcielab.explore.points import Memory, wanted
 from pcielab.explore.question import Question
 from pcielab.library.profiles import ResolvedSystem
-from pcielab.run.running import available_cores
+from pcielab.work.running import available_cores
 
 POINT_SECONDS = 10.0
 """What one point may take before its question is given up."""

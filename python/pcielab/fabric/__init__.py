@@ -10,7 +10,7 @@ Topologies are TOML files, the shipped ones found by name. The arithmetic is Rus
 """
 
 from pcielab.fabric.estimate import METHODS, Estimate, Method, estimate, influences, rounds
-from pcielab.fabric.run import flow_set, run
+from pcielab.fabric.run import Flows, flow_set
 from pcielab.fabric.runtime import POLICIES, Hold, Policy, PolicyName, Runtime, Waiting
 from pcielab.fabric.simulate import DISCIPLINES, Simulated, simulate
 from pcielab.fabric.standalone import check_by_simulation, excessive, simulated_standalones
@@ -32,6 +32,7 @@ __all__ = [
     "FabricFile",
     "FabricSuite",
     "Flow",
+    "Flows",
     "Hold",
     "Method",
     "Point",
@@ -54,7 +55,6 @@ __all__ = [
     "names",
     "request_table",
     "rounds",
-    "run",
     "simulate",
     "simulated_standalones",
     "suite_names",

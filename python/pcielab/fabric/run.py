@@ -1,10 +1,10 @@
-"""Experiments on a fabric into a store: one test for each simulation, with flows, edges and phases as subjects."""
+"""Flows on a fabric as work: one test for each simulation, with flows, edges and phases as subjects."""
 
 import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import pandas as pd
 
@@ -16,52 +16,59 @@ from pcielab.library.fabrics.experiments import Experiment, Point
 from pcielab.library.fabrics.flows import flows_of
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
-from pcielab.run.running import Progress, check_outputs, kept_when_interrupted, no_progress, this_computer
 
 
-def run(
-    fabric: Fabric,
-    points: Sequence[Point],
-    output: Path,
-    *,
-    suite: str,
-    seed: int = 1,
-    trace: bool = False,
-    resume: bool = False,
-    repeat_damaged: bool = False,
-    overwrite: bool = False,
-    progress: Progress = no_progress,
-) -> None:
-    """Simulate every point into a store.
+@dataclass(frozen=True)
+class Flows:
+    """Simulations of flows on a fabric.
 
-    Args:
+    Attributes:
         fabric: The fabric.
-        points: What to simulate on it, in this order.
-        output: Path of the store.
-        suite: Name of the experiments.
-        seed: Names the draws of random arrivals.
+        points: What is simulated on it, in this order; see `flow_set` and `FabricSuite.points`.
+        name: Name of the suite of experiments, or of the set of flows.
         trace: Keep the times of every request, too.
-        resume: Go on with the store that is there, if one is.
-        repeat_damaged: With `resume`, do tests again whose numbers are damaged.
-        overwrite: Replace the store that is there, if one is.
-        progress: Called after every simulation and every tenth of a second; an exception stops the run.
-
-    Raises:
-        InputError: A flow cannot exist, or the output exists or cannot be written.
-        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
-    check_outputs(resume=resume, repeat_damaged=repeat_damaged, overwrite=overwrite)
-    _check(fabric, points, seed)
-    manifest = manifest_of(fabric, suite, len(points)) | {"seed": seed, **this_computer()}
 
-    def carry_out(position: int, stop: _core.Stop) -> str:
-        experiment = points[position].experiment
+    kind: ClassVar[Literal["flows"]] = "flows"
+
+    fabric: Fabric
+    points: Sequence[Point]
+    name: str
+    trace: bool = False
+
+    def to_json(self) -> str:
+        """The tests, as the compiled half takes them."""
+        return json.dumps({"suite": self.name, "tests": [_test(point) for point in self.points]})
+
+    def manifest(self) -> dict[str, Any]:
+        """What a store says of them, all but the seed."""
+        return manifest_of(self.fabric, self.name, len(self.points))
+
+    def backend(self, seed: int) -> _core.Backend:
+        """What simulates them; `seed` names the draws of random arrivals.
+
+        Raises:
+            InputError: A flow cannot exist; the message names it.
+        """
+        for point in self.points:
+            experiment = point.experiment
+            with found_in(f"{experiment.family}, {experiment.series}"):
+                check_options(experiment.duration_us, experiment.warm_up_us, seed)
+                check_flows(self.fabric, point.frame())
+
+        def carry_out(position: int, stop: _core.Stop) -> str:
+            return self._numbers(self.points[position], seed, stop)
+
+        return _core.Backend.experiments(json.dumps(_facts(self.fabric)), carry_out)
+
+    def _numbers(self, point: Point, seed: int, stop: _core.Stop) -> str:
+        """The numbers of one simulation."""
         found = simulate(
-            fabric,
-            points[position].frame(),
-            discipline=experiment.discipline,
-            warm_up_us=experiment.warm_up_us,
-            duration_us=experiment.duration_us,
+            self.fabric,
+            point.frame(),
+            discipline=point.experiment.discipline,
+            warm_up_us=point.experiment.warm_up_us,
+            duration_us=point.experiment.duration_us,
             seed=seed,
             stop=stop,
         )
@@ -69,23 +76,9 @@ def run(
         numbers = {
             "scalars": scalars_of(found.flows, found.edges, found.requests, **spans),
             "distributions": distributions_of(found.requests),
-            "series": series_of(found.requests) if trace else [],
+            "series": series_of(found.requests) if self.trace else [],
         }
         return json.dumps(numbers)
-
-    with kept_when_interrupted(output):
-        _core.run_experiments(
-            output,
-            suite,
-            json.dumps([_test(point) for point in points]),
-            json.dumps(_facts(fabric)),
-            json.dumps(manifest),
-            carry_out,
-            resume=resume,
-            repeat_damaged=repeat_damaged,
-            overwrite=overwrite,
-            progress=progress,
-        )
 
 
 def manifest_of(fabric: Fabric, suite: str, tests: int) -> dict[str, Any]:
@@ -108,15 +101,6 @@ def _facts(fabric: Fabric) -> dict[str, Any]:
     servers = Counter(node.host for node in nodes if node.host is not None)
     named = [", ".join(f"{count} x {kind}" for kind, count in kinds.items()) for kinds in (cards, servers)]
     return {"device": {"name": named[0]}, "host": {"name": named[1]}}
-
-
-def _check(fabric: Fabric, points: Sequence[Point], seed: int) -> None:
-    """Refuse what cannot be simulated before anything is written."""
-    for point in points:
-        experiment = point.experiment
-        with found_in(f"{experiment.family}, {experiment.series}"):
-            check_options(experiment.duration_us, experiment.warm_up_us, seed)
-            check_flows(fabric, point.frame())
 
 
 def flow_set(

@@ -11,7 +11,7 @@ from pcielab.fabric.estimate import estimate
 from pcielab.fabric.simulate import check_flows, check_options, simulate
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
-from pcielab.run.running import Progress, no_progress
+from pcielab.work.running import Progress, no_progress
 
 _TELLS_APART = ["source", "destination", "primitive", "size_bytes", "outstanding", "arrivals", "socket", "memory"]
 """What decides what a flow gets alone; those that agree in it are simulated once."""

@@ -17,8 +17,8 @@ from pcielab.fabric.stored import distributions_of, scalars_of, series_of
 from pcielab.library.fabrics.load import Fabric
 from pcielab.library.fabrics.parts import Discipline
 from pcielab.percentiles import percentile
-from pcielab.run.running import this_computer
 from pcielab.store.flows import PHASES
+from pcielab.work.running import this_computer
 
 Phase: TypeAlias = Literal["host", "fabric", "device", "total"]
 _OUTWARDS = ("d2h", "d2d-write")

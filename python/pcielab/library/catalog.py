@@ -4,7 +4,7 @@ What a kind means belongs to the module of that kind; this one only knows all of
 question is about.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from pcielab.library.shipped import ProfileKind, SuiteKind
 
 if TYPE_CHECKING:
     from pcielab.library.profiles.listing import Listing
+    from pcielab.library.suites import MessageSuite, Suite
 
 
 def profile_kinds(name_or_path: str) -> list[ProfileKind]:
@@ -47,6 +48,25 @@ def suite_kind(name_or_path: str) -> SuiteKind:
         files = [shipped.suite_files(kind) for kind in shipped.SUITE_FOLDERS]
         raise unknown("suite", name_or_path, {name: name for some in files for name in some})
     return kinds[0]
+
+
+def load_work(name_or_path: str) -> "Suite | MessageSuite":
+    """The suite of this name, or in this file (`*.toml`), of any kind that is run as it is.
+
+    Raises:
+        InputError: There is no such suite, something in it is wrong, or it needs more than itself, as those of a
+            fabric do.
+    """
+    from pcielab.library import suites
+
+    loaders: dict[SuiteKind, Callable[[str], Suite | MessageSuite]] = {
+        "transfers": suites.load_suite,
+        "messages": suites.load_message_suite,
+    }
+    kind = suite_kind(name_or_path)
+    if kind not in loaders:
+        raise InputError(f"--suite {name_or_path}: is a suite of a {kind}: give it to `pcielab {kind} run`")
+    return loaders[kind](name_or_path)
 
 
 def profile_listing(

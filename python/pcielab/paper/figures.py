@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pcielab import model
+from pcielab.devices.running import simulate
 from pcielab.errors import InputError
 from pcielab.library.profiles import resolve
 from pcielab.library.suites import load_suite
 from pcielab.model.link import Accounting
 from pcielab.report import figures
 from pcielab.report.figures import Figure
-from pcielab.run.running import Progress, no_progress
-from pcielab.run.simulation import simulate
-from pcielab.store import Store, open_store
+from pcielab.store import Store
+from pcielab.work.running import Progress, no_progress
 
 _LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 _Draw: TypeAlias = Callable[[Sequence[Store], Accounting], Figure]
@@ -132,5 +132,4 @@ def _drawn(wanted: PaperFigure, folder: Path, accounting: Accounting, progress: 
 def run_of(system: str, suite: str, folder: Path, progress: Progress = no_progress) -> Store:
     """The run of a suite on a system: the store in the folder, whole, or carried out into it."""
     path = folder / f"{system}-{suite}.db"
-    simulate(resolve(system), load_suite(suite), path, resume=True, progress=progress)
-    return open_store(path)
+    return simulate(resolve(system), load_suite(suite), path, resume=True, progress=progress)

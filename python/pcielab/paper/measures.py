@@ -19,8 +19,8 @@ from pcielab.model.link import Accounting, Ethernet
 from pcielab.paper.figures import run_of
 from pcielab.percentiles import percentile_of_counts
 from pcielab.report.selection import aligned, matching
-from pcielab.run.running import Progress, no_progress
 from pcielab.store import Store
+from pcielab.work.running import Progress, no_progress
 
 LINK = model.Link(generation=3, lanes=8, mps_bytes=256, mrrs_bytes=512)
 LOOPED = "exanic-2018"

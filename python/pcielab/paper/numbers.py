@@ -19,7 +19,7 @@ from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.quantities import parse_bytes
 from pcielab.library.validation import read_as
 from pcielab.paper.measures import Measures
-from pcielab.run.running import Progress, no_progress
+from pcielab.work.running import Progress, no_progress
 
 Verdict: TypeAlias = Literal["within", "explained", "off", "input"]
 

@@ -9,10 +9,10 @@ import pytest
 from pcielab import InputError, open_store
 from pcielab.analysis.compare import compare
 from pcielab.analysis.explain.contrast import contrast
+from pcielab.devices.running import simulate
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
 from pcielab.report.figures.contrast import draw_contrast
-from pcielab.run.simulation import simulate
 from pcielab.store import Store
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from pcielab.library.profiles import ResolvedSystem, load_system
 from pcielab.model.questions import system_bounds
-from pcielab.run.running import Samples
 from pcielab.sweeps.axes import axes_of
 from pcielab.sweeps.plan import Draws, Method, Plan
 from pcielab.sweeps.results import Results
 from pcielab.sweeps.run import Progress, Work, carry_out, no_progress
+from pcielab.work.options import Samples
 
 
 def sweep(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pcielab import _core
 
 if TYPE_CHECKING:
-    from pcielab.run.running import Samples
+    from pcielab.work.options import Samples
 
 _BACKENDS_KEPT = 8
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pcielab.errors import InputError
 from pcielab.outputs import write_file
-from pcielab.run.running import Samples, available_cores, check_seed, kept_when_interrupted
 from pcielab.store.table import column_of
 from pcielab.sweeps import journal
 from pcielab.sweeps.cluster import cluster_results
@@ -17,6 +16,8 @@ from pcielab.sweeps.plan import Plan, Setting
 from pcielab.sweeps.point import Point, plain
 from pcielab.sweeps.processes import Batch, Processes
 from pcielab.sweeps.results import Results
+from pcielab.work.options import Samples, check_seed
+from pcielab.work.running import available_cores, kept_when_interrupted
 
 if TYPE_CHECKING:
     import pandas as pd

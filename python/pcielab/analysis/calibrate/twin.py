@@ -11,7 +11,7 @@ from pcielab.analysis.calibrate.measured import Row
 from pcielab.analysis.calibrate.predictions import Effort, Prediction
 from pcielab.library.profiles.nested import Table
 from pcielab.library.suites import load_suite
-from pcielab.run.running import available_cores
+from pcielab.work.running import available_cores
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with the rows simulated, their number, and what they are simulated for."""

@@ -15,8 +15,8 @@ from pcielab import _core
 from pcielab.analysis.compare import Difference, compare
 from pcielab.errors import InputError
 from pcielab.library.profiles.parts import System
-from pcielab.run.running import available_cores
 from pcielab.store import Store
+from pcielab.work.running import available_cores
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with the tests simulated, and their number."""

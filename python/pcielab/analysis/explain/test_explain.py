@@ -13,9 +13,9 @@ from pcielab import InputError, open_store, single_test
 from pcielab._core import StoreWriter
 from pcielab.analysis.explain import Row, bounds_of_tests, explain_run
 from pcielab.analysis.explain.facts import facts_of, facts_of_system
+from pcielab.devices.running import simulate
 from pcielab.library import profiles
 from pcielab.library.suites import load_suite
-from pcielab.run.simulation import simulate
 from pcielab.store import Store
 
 LSPCI = """\

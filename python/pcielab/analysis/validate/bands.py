@@ -14,8 +14,8 @@ import numpy as np
 from pcielab import _core
 from pcielab.library.profiles.parts import System
 from pcielab.library.suites import load_suite
-from pcielab.run.running import available_cores
 from pcielab.store import Store
+from pcielab.work.running import available_cores
 
 SEEDS = 100
 LOW, HIGH = 0.05, 0.95

@@ -1,7 +1,8 @@
 """The files that suites are kept in, and how a group of one unfolds into tests."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import product
 from math import prod
 from string import Formatter
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Self, TypeAlias
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pcielab.errors import wrong_value
+from pcielab.errors import InputError, wrong_value
 from pcielab.library.profiles.part import Name, Part, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.quantity_types import Count
@@ -50,6 +51,19 @@ def _check_family(text: str) -> None:
             raise ValueError(
                 f"family = {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}"
             )
+
+
+def families_called(families: Sequence[str], known: Iterable[str], suite: str) -> set[str]:
+    """The families of a suite that are called so; `*` and `?` stand for any letters.
+
+    Raises:
+        InputError: The suite has no family that is called so.
+    """
+    there = list(dict.fromkeys(known))
+    for family in families:
+        if not any(fnmatchcase(name, family) for name in there):
+            raise InputError(f"suite {suite} has no family {shown(family)}: {suggestion(family, there)}")
+    return {name for name in there if any(fnmatchcase(name, family) for family in families)}
 
 
 def check_count(tests: int) -> None:

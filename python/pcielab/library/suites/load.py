@@ -3,24 +3,24 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-from pcielab.errors import InputError
 from pcielab.library import shipped
 from pcielab.library.finding import suite_file
 from pcielab.library.input_files import read_toml
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.suites.benchmark import Test
-from pcielab.library.suites.files import Group, SuiteFile
-from pcielab.library.validation import checked, suggestion
-from pcielab.wording import named, shown
+from pcielab.library.suites.files import Group, SuiteFile, families_called
+from pcielab.library.validation import checked
+from pcielab.wording import named
 
 
 @dataclass(frozen=True)
 class Suite:
     """A list of tests, in the order in which they run: the order matters, as caches and TLBs remember."""
+
+    kind: ClassVar[Literal["transfers"]] = "transfers"
 
     name: str
     title: str
@@ -41,11 +41,8 @@ class Suite:
         Raises:
             InputError: The suite has no family that is called so.
         """
-        known = list(dict.fromkeys(test.family for test in self.entries))
-        for family in families:
-            if not any(fnmatchcase(name, family) for name in known):
-                raise InputError(f"suite {self.name} has no family {shown(family)}: {suggestion(family, known)}")
-        entries = (test for test in self.entries if any(fnmatchcase(test.family, one) for one in families))
+        chosen = families_called(families, (test.family for test in self.entries), self.name)
+        entries = (test for test in self.entries if test.family in chosen)
         return replace(self, name=f"{self.name} ({', '.join(families)})", entries=tuple(entries))
 
     def to_json(self) -> str:

@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -18,7 +18,7 @@ from pcielab.library.finding import suite_file
 from pcielab.library.profiles.part import Name, Part, SizeOrNone, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.profiles.quantity_types import Count, Share
-from pcielab.library.suites.files import check_count, check_loop, count
+from pcielab.library.suites.files import check_count, check_loop, count, families_called
 from pcielab.library.suites.message_parameters import (
     Eviction,
     MessageConnection,
@@ -229,6 +229,8 @@ class MessageSuiteFile(Part):
 class MessageSuite:
     """Tests of messages; each starts on an idle machine."""
 
+    kind: ClassVar[Literal["messages"]] = "messages"
+
     name: str
     title: str
     groups: tuple[MessageGroup, ...]
@@ -238,6 +240,19 @@ class MessageSuite:
     def tests(self) -> list[dict[str, Any]]:
         """The tests as the simulator and the store take them: `family`, `name`, `parameters`."""
         return [test for group in self.groups for test in group.unfold(simulated=True)]
+
+    def only(self, families: Sequence[str]) -> "MessageSuite":
+        """The tests of some families, in the suite's order.
+
+        Args:
+            families: Their names; `*` and `?` stand for any letters.
+
+        Raises:
+            InputError: The suite has no family that is called so.
+        """
+        chosen = families_called(families, (group.family for group in self.groups), self.name)
+        groups = tuple(group for group in self.groups if group.family in chosen)
+        return replace(self, name=f"{self.name} ({', '.join(families)})", groups=groups)
 
     def to_json(self, *, simulated: bool = True) -> str:
         """The suite as canonical JSON: keys sorted, no spaces, every key present.

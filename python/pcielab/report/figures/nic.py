@@ -8,7 +8,7 @@ from pcielab.report.figures.frame import Figure, panels, titled
 from pcielab.report.run import MODELLED, Run, Sources, runs_of
 from pcielab.report.selection import MissingDataError
 from pcielab.report.series import DASH_LEGEND
-from pcielab.run.nic import nic_rows
+from pcielab.work.nic_rows import nic_rows
 
 _SIMULATED, _MODEL, _PORTS, _LINE = "simulated", "closed form, bare link", "closed form, simulated ports", "line"
 _CURVES = {_SIMULATED: "bandwidth", _PORTS: "link_bandwidth", _MODEL: "model_gbps", _LINE: "line_bandwidth"}

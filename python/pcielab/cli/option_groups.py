@@ -1,0 +1,42 @@
+"""Options that several commands take, or that one takes in numbers, in the place of one parameter of a command."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+Command: TypeAlias = Callable[..., None]
+
+
+def takes(
+    group: str, options: Iterable[inspect.Parameter], made: Callable[[Mapping[str, Any]], object]
+) -> Callable[[Command], Command]:
+    """Give a command some options in the place of one parameter.
+
+    Args:
+        group: The parameter.
+        options: The options, in the order of the help.
+        made: What the parameter gets, of what was given, by the names of the options.
+    """
+    inner = [*options]
+
+    def with_options(command: Command) -> Command:
+        signature = inspect.signature(command)
+        parameters: list[inspect.Parameter] = []
+        for own in signature.parameters.values():
+            parameters += inner if own.name == group else [own]
+
+        @functools.wraps(command)
+        def gathering(**given: Any) -> None:
+            command(**{group: made({option.name: given.pop(option.name) for option in inner})}, **given)
+
+        vars(gathering)["__signature__"] = signature.replace(parameters=parameters)
+        gathering.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return gathering
+
+    return with_options
+
+
+def option(name: str, annotation: Any, default: object) -> inspect.Parameter:
+    """An option of a group, annotated as Typer reads it."""
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)

@@ -1,0 +1,104 @@
+"""What `pcielab run` is asked to run: a suite, a single test, or frames through a NIC.
+
+Each way to ask has an option of its own, options that say more of it, and a way to print what came out.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pcielab.cli.output import Format
+from pcielab.errors import InputError
+from pcielab.library.suites.parameters import PARAMETERS
+
+if TYPE_CHECKING:
+    from pcielab.devices.running import Opened
+    from pcielab.store import Store
+    from pcielab.work.options import Work
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to ask for work.
+
+    Attributes:
+        option: Its option.
+        more: Options that say more of it.
+        what: What those do.
+        load: Makes the work of all options that were given.
+        show: Prints what came out.
+    """
+
+    option: str
+    more: tuple[str, ...]
+    what: str
+    load: Callable[[Mapping[str, Any]], "Work"]
+    show: Callable[["Store", "Opened", Format], None] = lambda *_: None
+
+
+def _suite(given: Mapping[str, Any]) -> "Work":
+    from pcielab.library.catalog import load_work
+
+    suite = load_work(given["suite"])
+    return suite.only(given["family"]) if given["family"] else suite
+
+
+def _single(given: Mapping[str, Any]) -> "Work":
+    from pcielab.library.suites import single_test
+
+    return single_test(given["test"], **{word: given[word] for word in _WORDS if given[word] is not None})
+
+
+def _show_single(store: "Store", opened: "Opened", output_format: Format) -> None:
+    from pcielab.cli.outcome import print_single
+
+    print_single(store, opened.carrier.heading, output_format)
+
+
+def _frames(given: Mapping[str, Any]) -> "Work":
+    from pcielab.cli.run_nic import frames
+
+    return frames(given["nic"], given["frames"], given["line"], given["direction"])
+
+
+def _show_frames(store: "Store", _opened: "Opened", output_format: Format) -> None:
+    from pcielab.cli.run_nic import print_frames
+
+    print_frames(store, output_format)
+
+
+_WORDS = tuple(parameter.word for parameter in PARAMETERS if parameter.key != "operation")
+_SUITE = Way("suite", ("family",), "chooses tests of a suite", _suite)
+_WAYS = (
+    _SUITE,
+    Way("test", _WORDS, "describes a single test", _single, _show_single),
+    Way("nic", ("frames", "line", "direction"), "describes the frames of a NIC", _frames, _show_frames),
+)
+_DEFAULT = "quick"
+
+
+def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
+    """The work that options ask for, and the way in which they do; None stands for what was not given.
+
+    Raises:
+        InputError: Options do not go together, or one of them cannot be.
+    """
+    chosen = [way for way in _WAYS if given[way.option] is not None]
+    for way in _WAYS:
+        _refuse_more(way, chosen or [_SUITE], given)
+    if len(chosen) > 1:
+        options = " and ".join(f"--{way.option}" for way in chosen)
+        raise InputError(f"{options}: give one of them: each has its own tests")
+    [way] = chosen or [_SUITE]
+    return way, way.load({**given, "suite": given["suite"] or _DEFAULT})
+
+
+def _refuse_more(way: Way, chosen: list[Way], given: Mapping[str, Any]) -> None:
+    """Refuse options that say more of a way that was not chosen."""
+    more = [f"--{word.replace('_', '-')}" for word in way.more if given[word]]
+    if not more or way in chosen:
+        return
+    other = chosen[0]
+    asked_for = given[other.option]
+    remedy = f"leave it out with --{other.option} {asked_for}" if asked_for else f"give --{way.option} as well"
+    raise InputError(f"{', '.join(more)}: {way.what}: {remedy}")

@@ -1,0 +1,17 @@
+"""`pcielab.devices.run`: `pcielab.run` for a back end that was made already."""
+
+from pathlib import Path
+from typing import Any
+
+from pcielab import _core
+from pcielab.devices.running import run as run_work
+from pcielab.store import Store
+from pcielab.work.options import RunOptions, Work
+from pcielab.work.running import Progress, no_progress
+
+
+def run(
+    backend: _core.Backend, suite: Work | str, output: Path | str, *, progress: Progress = no_progress, **how: Any
+) -> Store:
+    """Run a suite on a back end into a store, and open that; see `pcielab.run`. `how` is as of `RunOptions`."""
+    return run_work(suite, backend, output, options=RunOptions(**how), progress=progress)

@@ -1,0 +1,182 @@
+"""`pcielab.run`: work of any kind on a device of any kind, into a store.
+
+A kind of device declares which work it takes, and with which options; what it does not take is refused from that
+declaration, before anything is written.
+"""
+
+import json
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pcielab import _core
+from pcielab.devices.kind import OF_TRANSFERS, Asked, Carrier, Kind, Option, Takes, by_options
+from pcielab.devices.registry import kind_of, kinds
+from pcielab.errors import InputError
+from pcielab.library.catalog import load_work
+from pcielab.library.profiles.part import Part
+from pcielab.store import Store, open_store
+from pcielab.work.options import ASKED_BY, RunOptions, Work, WorkKind
+from pcielab.work.running import (
+    Progress,
+    available_cores,
+    kept_when_interrupted,
+    no_progress,
+    this_computer,
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Work on a device that takes it, ready to be run.
+
+    Attributes:
+        carrier: What carries it out.
+        options: How.
+    """
+
+    carrier: Carrier
+    options: RunOptions
+
+    def run(self, output: Path | str | None = None, progress: Progress = no_progress) -> Store:
+        """Run it into a store, and open that; see `pcielab.run`."""
+        carrier, options = self.carrier, self.options
+        manifest = {
+            "origin": carrier.backend.origin,
+            "version": _core.__version__,
+            "title": carrier.title,
+            **carrier.described,
+            "seed": options.seed,
+            **this_computer(),
+        }
+        jobs = options.jobs or min(available_cores(), carrier.backend.jobs_most)
+        folder = TemporaryDirectory(prefix="pcielab-") if output is None else None
+        path = Path(folder.name) / "run.db" if folder is not None else Path(str(output))
+        with kept_when_interrupted(output):
+            _core.run(path, carrier.backend, carrier.tests, options.to_json(jobs), json.dumps(manifest), progress)
+        store = open_store(path)
+        if folder is not None:
+            weakref.finalize(store, folder.cleanup)
+        return store
+
+
+def run(
+    work: Work | str,
+    device: str | _core.Backend = "sim",
+    output: Path | str | None = None,
+    *,
+    profile: Any = None,
+    sets: Sequence[str] = (),
+    options: RunOptions | None = None,
+    progress: Progress = no_progress,
+) -> Store:
+    """Run work on a device, and open the store of it.
+
+    Args:
+        work: A suite (`load_suite`, `load_message_suite`, `single_test`) or its name, `Frames`, or `fabric.Flows`.
+        device: As `--device` takes it, or a back end (`devices.bridged`, `devices.open_kind`).
+        output: Path of the store; without it, one that is removed with the last reference to what is returned.
+        profile: What the device is on: a system (`load_system`) or its name; of messages, a profile of them; of a
+            device that exists, its options as nested tables, or a file of them.
+        sets: Changes to that, as `host.iommu.walk_ns=300`.
+        options: How; `RunOptions()` unless given.
+        progress: Called after every test and every tenth of a second; an exception stops the run.
+
+    Raises:
+        InputError: The device does not take the work or an option, one of them cannot be, or the output exists or
+            cannot be written.
+        RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
+    """
+    return open_work(work, device, profile=profile, sets=sets, options=options).run(output, progress)
+
+
+def simulate(
+    system: Any,
+    suite: Work | str,
+    output: Path | str | None = None,
+    *,
+    progress: Progress = no_progress,
+    **how: Any,
+) -> Store:
+    """Run a suite on a simulated system; see `run`.
+
+    Args:
+        system: What to simulate, or its name; see `pcielab.load_system`.
+        suite: Which tests, or the name of a suite.
+        output: Path of the store; without it, one that is removed with the last reference to what is returned.
+        progress: Called after every test and every tenth of a second; an exception stops the run.
+        how: As of `RunOptions`.
+    """
+    return run(suite, output=output, profile=system, options=RunOptions(**how), progress=progress)
+
+
+def open_work(
+    work: Work | str,
+    device: str | _core.Backend = "sim",
+    *,
+    profile: Any = None,
+    sets: Sequence[str] = (),
+    options: RunOptions | None = None,
+) -> Opened:
+    """Work on a device, ready to be run; arguments and errors as of `run`."""
+    work = load_work(work) if isinstance(work, str) else work
+    options = options or RunOptions()
+    if isinstance(device, str):
+        kind, address = kind_of(device)
+    else:
+        kind, device, address = _kind_of_backend(device), device.kind, None
+    asked = Asked(device, kind, address, profile, sets, options)
+    carrier = _taken(asked, work.kind).carrier(asked, work)
+    most = carrier.backend.jobs_most
+    if not 0 <= options.jobs <= most:
+        many = f"1 to {most}" if most > 1 else f"1: {carrier.backend.kind} does one test at a time"
+        raise InputError(f"--jobs {options.jobs}: give {many}, or 0 for as many as there can be")
+    return Opened(carrier, options)
+
+
+def _kind_of_backend(backend: _core.Backend) -> Kind:
+    """A back end that was made already as a kind of its own."""
+    work: WorkKind = backend.takes
+    takes = Takes(by_options, OF_TRANSFERS & {"samples"} if work == "transfers" else frozenset())
+    return Kind(backend.kind, "", Part, lambda _options, _address: backend, lambda: [], {work: takes})
+
+
+def _taken(asked: Asked, work: WorkKind) -> Takes:
+    """How a device takes a kind of work, if it takes it with the options that were given."""
+    kind = asked.kind
+    if work not in kind.takes:
+        own = ", or ".join(ASKED_BY[one] for one in kind.takes)
+        others = _either([other.as_written for other in kinds().values() if work in other.takes])
+        raise InputError(
+            f"--device {asked.device}: takes {' and '.join(kind.takes)}, not {work}: give it {own}; "
+            f"or give --device {others}"
+        )
+    takes = kind.takes[work]
+    for option, value in asked.given.items():
+        if option not in takes.options:
+            raise InputError(f"--{option} {value}: {_where_taken(option, kind, work)}")
+    return takes
+
+
+def _where_taken(option: Option, kind: Kind, work: WorkKind) -> str:
+    """Which work on which devices an option is for, that this work on this device does not take."""
+    taken = [
+        (other, one) for other in kinds().values() for one, how in other.takes.items() if option in how.options
+    ]
+    devices = _either([other.as_written for other, one in taken if one == work])
+    if devices:
+        return f"is for --device {devices}: leave it out with --device {kind.name}"
+    works = _either(dict.fromkeys(one for other, one in taken if other.name == kind.name))
+    if works:
+        return f"is for {works}: leave it out with {work}"
+    pairs = _either([f"{one} on --device {other.as_written}" for other, one in taken])
+    return f"is for {pairs}: leave it out with {work} on --device {kind.name}"
+
+
+def _either(names: Any) -> str:
+    """Names with commas, and `or` before the last."""
+    *most, last = [*names] or [""]
+    return f"{', '.join(most)} or {last}" if most else last

@@ -1,0 +1,114 @@
+"""`sim`: the simulator. It takes every kind of work.
+
+Transfers, messages and frames run on a system, which `--profile` names; flows bring their fabric.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pcielab import _core
+from pcielab.devices.kind import OF_DEVICES, OF_TRANSFERS, Asked, Carrier, Takes
+from pcielab.errors import InputError, found_in
+from pcielab.library import shipped
+from pcielab.library.profiles import ResolvedSystem, resolve
+from pcielab.library.profiles.read import parse_sets
+from pcielab.library.profiles.system import changed_name, changed_title
+from pcielab.work.options import WorkKind
+
+if TYPE_CHECKING:
+    from pcielab.fabric import Flows
+    from pcielab.library.suites import MessageSuite, Suite
+    from pcielab.work.frames import Frames
+
+TITLE = "The simulator, on a system: pcielab run --profile SYSTEM"
+SYSTEM = "hsw2620"
+"""The system where none is named."""
+_MESSAGES = "kpio-2012"
+"""The core and device of messages where none is named."""
+PORT = "direct-dma"
+"""The card whose port and tags a NIC has, unless another is set: one that does not limit the NIC."""
+
+
+def system_of(asked: Asked, *sets: str) -> ResolvedSystem:
+    """The system that is asked for, with changes of ours before those that are asked for."""
+    changes = [*sets, *asked.sets]
+    if isinstance(asked.profile, ResolvedSystem):
+        return asked.profile.with_(parse_sets(changes)) if changes else asked.profile
+    return resolve(asked.profile or SYSTEM, changes)
+
+
+def described(system: ResolvedSystem) -> dict[str, Any]:
+    """What a manifest says of a system."""
+    return {"system": json.loads(system.to_json()), "overrides": system.overrides}
+
+
+def _transfers(asked: Asked, suite: "Suite") -> Carrier:
+    system, options = system_of(asked), asked.options
+    samples, engine = options.samples or "adaptive", options.engine or "fast"
+    backend = _core.Backend.simulated(system.to_json(), samples=samples, engine=engine)
+    title = f"{system.title}, suite {suite.name}"
+    return Carrier(backend, suite.to_json(), title, system.system.name, system.title, described(system))
+
+
+def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
+    from pcielab.library.message_profiles import MessageProfile, load_message_profile
+
+    asked_for = asked.profile or _MESSAGES
+    profile = asked_for if isinstance(asked_for, MessageProfile) else load_message_profile(asked_for)
+    system, question = resolve(profile.system, asked.sets), profile.as_question()
+    backend = _core.Backend.messages(system.to_json(), json.dumps(question), seed=asked.options.seed)
+    title = changed_title(profile.system, profile.title, system.overrides)
+    # In this order, so that exports of equal runs are equal bytes across versions.
+    entries = {**described(system), "seed": asked.options.seed, "messages": question}
+    return Carrier(backend, suite.to_json(), f"{title}, suite {suite.name}", profile.name, title, entries)
+
+
+def _frames(asked: Asked, frames: "Frames") -> Carrier:
+    system, question = system_of(asked, f"device={PORT}"), frames.nic.as_question()
+    backend, tests = _core.Backend.nic(system.to_json(), json.dumps(question)), frames.to_json()
+    with _queues_named(frames.source or frames.name):
+        backend.check(tests, seed=asked.options.seed)
+    own = {key: value for key, value in system.overrides.items() if (key, value) != ("device", PORT)}
+    name = changed_name(system.system.name, own)
+    title = f"{frames.name} on {name}, {frames.ethernet.line_gbps:g} Gb/s line"
+    entries = {**described(system), "overrides": own, "nic": question}
+    on = asked.profile if isinstance(asked.profile, str) else system.system.name
+    return Carrier(backend, tests, title, on, title, entries)
+
+
+@contextmanager
+def _queues_named(nic: str) -> Iterator[None]:
+    """Lead what is wrong with a NIC's queues, for these frames on this system, with the NIC."""
+    try:
+        yield
+    except InputError as error:
+        if not str(error).startswith("queues"):
+            raise
+        with found_in(nic):
+            raise
+
+
+def _flows(asked: Asked, flows: "Flows") -> Carrier:
+    fabric, entries = flows.fabric, flows.manifest()
+    backend, title = flows.backend(asked.options.seed), str(entries["title"])
+    return Carrier(backend, flows.to_json(), title, fabric.name, title, entries)
+
+
+TAKES: dict[WorkKind, Takes] = {
+    "transfers": Takes(_transfers, OF_TRANSFERS | {"engine"}),
+    "messages": Takes(_messages, OF_DEVICES),
+    "frames": Takes(_frames, OF_DEVICES),
+    "flows": Takes(_flows, frozenset()),
+}
+
+
+def present() -> list[tuple[str, str]]:
+    """The simulated cards, none of which lacks anything."""
+    return [(name, "") for name in shipped.profile_files("device")]
+
+
+def titled(card: str) -> str:
+    """One line about a simulated card."""
+    return shipped.title(shipped.profile_files("device")[card])

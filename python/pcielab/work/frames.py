@@ -1,0 +1,72 @@
+"""Frames through a NIC as work: a test for each of their sizes.
+
+A NIC is the same TOML file that `pcielab model nic` takes; its `[queues]` say how much is under way.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from pcielab.errors import InputError
+from pcielab.library.nics import NicProfile
+from pcielab.library.validation import suggestion
+from pcielab.model.link import Ethernet
+from pcielab.wording import shown
+from pcielab.work.nic_test import Direction, NicTest
+
+PACKETS = 20_000
+"""Packets that count, of each size."""
+_WARM_UP_MOST = 200_000
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Ethernet frames of some sizes, which come from the line at full rate.
+
+    Attributes:
+        nic: What the NIC and its driver do for each packet; see `pcielab.model.load_nic`.
+        frames_bytes: Sizes, FCS included: a test each.
+        ethernet: The line.
+        direction: `tx` sends, `rx` receives, `both` receives and sends what it received.
+        packets: How many count, after those that fill queues and caches.
+        source: What messages call the NIC: a name or a file.
+
+    Raises:
+        InputError: There is no such direction.
+    """
+
+    kind: ClassVar[Literal["frames"]] = "frames"
+
+    nic: NicProfile
+    frames_bytes: Sequence[int]
+    ethernet: Ethernet = Ethernet()  # noqa: RUF009 - it is frozen
+    direction: Direction = "both"
+    packets: int = PACKETS
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        known = get_args(Direction)
+        if self.direction not in known:
+            raise InputError(f"--direction: {shown(self.direction)}: {suggestion(self.direction, known)}")
+
+    @property
+    def name(self) -> str:
+        """Short name."""
+        return self.nic.name
+
+    def to_json(self) -> str:
+        """The tests, as the compiled half takes them."""
+        return json.dumps([self._test(size) for size in self.frames_bytes])
+
+    def _test(self, size: int) -> NicTest:
+        """A test: the packets before those that count fill any queue that can be filled."""
+        line, queues = self.ethernet, self.nic.queues
+        queued = queues.receive_fifo_bytes // max(size, 64) + queues.ring_descriptors
+        return {
+            "ethernet": {"line_gbps": line.line_gbps, "vlan": line.vlan, "gap": line.gap},
+            "frame_bytes": size,
+            "direction": self.direction,
+            "warm_up_packets": min(4 * queued, _WARM_UP_MOST),
+            "packets": self.packets,
+        }

@@ -1,0 +1,81 @@
+"""Runs of frames through a NIC as rows: what was simulated beside the closed form, and what binds."""
+
+from typing import TYPE_CHECKING
+
+from pcielab import model
+from pcielab.model.addresses import low_share, with_addresses
+from pcielab.model.link import Ethernet
+from pcielab.store.manifest import nic_of, system_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pcielab.model import Answer
+    from pcielab.store import Store
+
+
+def nic_rows(store: "Store") -> "pd.DataFrame":
+    """A row for each size of frames: what was simulated, what binds, and the closed form beside it (`model_gbps`).
+
+    The closed form is that of the bare link under the accounting `spec`; `link_bandwidth` is that of the simulated
+    ports, which lose a little more.
+
+    Raises:
+        InputError: The store is not a run of a NIC.
+    """
+    store.require_kind("frames", "what a NIC came to")
+    rows = store.scalars[store.scalars["status"] == "ok"].copy()
+    numbers = store.scalar_rows
+    binds = numbers[numbers["metric"] == "binds"].set_index("test")["subject"]
+    rows["binds"] = rows["id"].map(binds)
+    modelled: dict[int, float] = {}
+    for (line, direction), some in rows.groupby(["line_gbps", "direction"]):
+        sizes = [int(size) for size in some["frame_bytes"]]
+        answers = _closed_form(store, sizes, float(str(line)), str(direction))
+        modelled |= {test: answer.gbps for test, answer in zip(some["id"], answers, strict=True)}
+    rows["model_gbps"] = rows["id"].map(modelled)
+    return rows.assign(interrupts_per_s=_interrupts(store, rows), **_packet_reads(store, rows))
+
+
+def _interrupts(store: "Store", rows: "pd.DataFrame") -> "pd.Series[float] | None":
+    """Interrupts of both directions in a second; None for a NIC that has none, or a store that does not say."""
+    subjects = {f"{one.path}: {one.what}" for one in nic_of(store.manifest, store.path).step if one.kind == "msi"}
+    numbers = store.scalar_rows
+    rates = numbers[(numbers["metric"] == "rate") & numbers["subject"].isin(subjects)]
+    return None if rates.empty else rows["id"].map(rates.groupby("test")["value"].sum())
+
+
+def _packet_reads(store: "Store", rows: "pd.DataFrame") -> dict[str, "pd.Series[float]"]:
+    """How long the NIC waits for a packet that it sends, and how many it waits for: simulated, and by formula.
+
+    The formula is that of section 7 of the paper: so many packets come on a full line while one is waited for.
+    """
+    steps = nic_of(store.manifest, store.path).step
+    sending = [one for one in steps if one.path == "tx" and one.bytes == "packet"]
+    if not sending or set(rows["direction"]) == {"rx"}:
+        return {}
+    numbers = store.scalar_rows.set_index(["subject", "metric", "test"])["value"].sort_index()
+    subject = f"tx: {sending[0].what}"
+    if not all((subject, metric) in numbers.index for metric in ("average", "in_flight")):
+        return {}
+    took, in_flight = (rows["id"].map(numbers[subject, metric]) for metric in ("average", "in_flight"))
+    interval_ns = 1e9 / rows["line_rate"]
+    return {
+        "packet_read_ns": took,
+        "packet_reads_in_flight": in_flight,
+        "packet_reads_by_formula": took / interval_ns,
+    }
+
+
+def _closed_form(store: "Store", frames_bytes: list[int], line_gbps: float, direction: str) -> "list[Answer]":
+    """What the bare link lets through, with headers as long as the addresses of the buffer need."""
+    device, system = nic_of(store.manifest, store.path), system_of(store.manifest, store.path)
+    ethernet = Ethernet(line_gbps=line_gbps)
+    chosen = {"both": "bi", "tx": "tx", "rx": "rx"}[direction]
+
+    def ask(link: model.Link) -> "list[Answer]":
+        return [getattr(one, chosen) for one in model.nic(device, link, frames_bytes, ethernet=ethernet)]
+
+    keys = {"generation", "lanes", "mps_bytes", "mrrs_bytes", "rcb_bytes", "ecrc"}
+    link = model.Link(**system.link.model_dump(include=keys))
+    return with_addresses(link, low_share(system.chunk_addresses, system.chunk_bytes), ask)
