@@ -129,7 +129,7 @@ def test_what_a_core_cannot_do_is_refused_by_its_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--engine", "fast"), "--engine fast: is for --device sim"),
+        (("--engine", "fast"), "--engine fast: is for transfers on --device sim: leave it out"),
         (("--jobs", "4"), "--jobs 4: give 1: cpu does one test at a time"),
         (("--profile", "snb"), "--profile snb: names a system for --device sim"),
         (("--set", "host.page_bytes=1G"), "host.buffer_bytes = 8388608: give a multiple of the page size"),

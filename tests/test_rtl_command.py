@@ -13,6 +13,7 @@ import pytest
 import pcielab as pcielab_api
 from patience import HANGS_AFTER_SECONDS
 from pcielab.devices import rtl
+from pcielab.devices.running import open_work
 
 PCIELAB = Path(sys.executable).with_name("pcielab")
 BUILT = pytest.mark.skipif(rtl.missing() != "", reason=rtl.missing())
@@ -174,4 +175,5 @@ def test_what_the_rtl_decides_is_refused_and_what_the_link_has_is_not(tmp_path: 
         assert f"--set {change.partition('=')[0]}" in done.stderr, done.stderr
         assert "given twice" not in done.stderr
     for change in ("link.tags=64", "device.uplink_gap_bytes=8"):
-        assert rtl._plugged_into("snb", [change]).overrides
+        opened = open_work("quick", "rtl", pcielab_api.RunOptions(), profile="snb", sets=[change])
+        assert change.partition("=")[0] in opened.described["overrides"]

@@ -8,7 +8,7 @@ use crate::outcome::Outcome;
 use crate::pulse::Pulse;
 use crate::stop::Stop;
 use pcie_store::Origin;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -45,7 +45,8 @@ pub trait Work: Send + Sync {
 }
 
 /// A test as the store knows it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Asked {
     /// The family of the suite.
     pub family: String,

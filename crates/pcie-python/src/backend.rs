@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pcie_bench::contract::{check, check_messages};
+use pcie_bench::contract::check;
 use pcie_bench::{Backend as Inner, Benchmarks, Faulty, MessageDevice, Messages, Samples, Traced, Work};
 use pcie_bench_sim::{Simulated, SimulatedMessages, SimulatedNic};
 use pcie_host::Cpu;
@@ -47,7 +47,34 @@ enum Takes {
     Flows(Experimenter),
 }
 
+/// What a back end is.
+struct Facts<'a> {
+    kind: &'a str,
+    takes: &'static str,
+    origin: Origin,
+    jobs_most: usize,
+}
+
+impl<'a> Facts<'a> {
+    fn of<B>(inner: &'a dyn Inner<B>, takes: &'static str) -> Self {
+        Self { kind: inner.kind(), takes, origin: inner.origin(), jobs_most: inner.jobs_most() }
+    }
+
+    fn simulated(takes: &'static str, jobs_most: usize) -> Self {
+        Self { kind: "sim", takes, origin: Origin::Simulated, jobs_most }
+    }
+}
+
 impl Backend {
+    fn facts(&self) -> Facts<'_> {
+        match &self.inner {
+            Takes::Transfers(inner) => Facts::of(&**inner, "transfers"),
+            Takes::Messages(inner) => Facts::of(&**inner, "messages"),
+            Takes::Frames(_) => Facts::simulated("frames", SimulatedNic::JOBS_MOST),
+            Takes::Flows(_) => Facts::simulated("flows", 1),
+        }
+    }
+
     fn of(inner: impl Inner + 'static) -> Self {
         Self { inner: Takes::Transfers(Arc::new(inner)) }
     }
@@ -149,7 +176,7 @@ impl Backend {
     fn traced(&self, path: PathBuf) -> Result<Self> {
         match &self.inner {
             Takes::Transfers(inner) => Ok(Self::of(Traced::new(Arc::clone(inner), path))),
-            _ => Err(refused("traced: only transfers have slices: give a back end for transfers")),
+            _ => Err(refused("traced: give a back end for transfers")),
         }
     }
 
@@ -158,8 +185,7 @@ impl Backend {
         let faults = parse("faults", faults)?;
         match &self.inner {
             Takes::Transfers(inner) => Ok(Self::of(Faulty::new(Arc::clone(inner), faults))),
-            Takes::Messages(inner) => Ok(Self::of_messages(Faulty::new(Arc::clone(inner), faults))),
-            _ => Err(refused("faults: only devices fail: give a back end for transfers or messages")),
+            _ => Err(refused("faults: give a back end for transfers")),
         }
     }
 
@@ -170,31 +196,7 @@ impl Backend {
                 let trial = parse("trial", trial)?;
                 Ok(py.detach(|| check(&**inner, &trial)))
             }
-            Takes::Messages(inner) => {
-                let trial = parse("trial", trial)?;
-                Ok(py.detach(|| check_messages(&**inner, &trial)))
-            }
-            _ => Err(refused("contract: it is one of devices: give a back end for transfers or messages")),
-        }
-    }
-
-    #[getter]
-    fn kind(&self) -> &str {
-        match &self.inner {
-            Takes::Transfers(inner) => inner.kind(),
-            Takes::Messages(inner) => inner.kind(),
-            Takes::Frames(_) | Takes::Flows(_) => "sim",
-        }
-    }
-
-    /// The kind of work that it takes.
-    #[getter]
-    fn takes(&self) -> &'static str {
-        match &self.inner {
-            Takes::Transfers(_) => "transfers",
-            Takes::Messages(_) => "messages",
-            Takes::Frames(_) => "frames",
-            Takes::Flows(_) => "flows",
+            _ => Err(refused("contract: give a back end for transfers")),
         }
     }
 
@@ -205,23 +207,24 @@ impl Backend {
     }
 
     #[getter]
+    fn kind(&self) -> &str {
+        self.facts().kind
+    }
+
+    /// The kind of work that it takes.
+    #[getter]
+    fn takes(&self) -> &'static str {
+        self.facts().takes
+    }
+
+    #[getter]
     fn origin(&self) -> &'static str {
-        let origin = match &self.inner {
-            Takes::Transfers(inner) => inner.origin(),
-            Takes::Messages(inner) => inner.origin(),
-            Takes::Frames(_) | Takes::Flows(_) => Origin::Simulated,
-        };
-        origin.as_str()
+        self.facts().origin.as_str()
     }
 
     #[getter]
     fn jobs_most(&self) -> usize {
-        match &self.inner {
-            Takes::Transfers(inner) => inner.jobs_most(),
-            Takes::Messages(inner) => inner.jobs_most(),
-            Takes::Frames(_) => SimulatedNic::JOBS_MOST,
-            Takes::Flows(_) => 1,
-        }
+        self.facts().jobs_most
     }
 }
 

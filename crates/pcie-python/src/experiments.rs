@@ -17,15 +17,7 @@ use crate::stop::Stop;
 #[serde(deny_unknown_fields)]
 struct AskedInPython {
     suite: String,
-    tests: Vec<TestInPython>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TestInPython {
-    family: String,
-    name: String,
-    parameters: Value,
+    tests: Vec<Asked>,
 }
 
 /// What carries the tests out: a function that is called with the place of each and a stop, and returns its numbers as JSON.
@@ -44,8 +36,6 @@ impl Experimenter {
     /// Tests, JSON of a `suite` and its `tests` with `family`, `name` and `parameters`, ready to be run.
     pub(crate) fn experiments(&self, asked: &str) -> Returned<impl Work + use<>> {
         let AskedInPython { suite, tests } = parse("work", asked)?;
-        let asked = |TestInPython { family, name, parameters }| Asked { family, name, parameters };
-        let tests = tests.into_iter().map(asked).collect();
         Ok(Experiments { suite, tests, experimenter: self.clone() })
     }
 }

@@ -45,14 +45,11 @@ fn check_message_suite(suite: &str) -> Result<()> {
 
 /// How work is run: `pcielab.RunOptions`, with everything decided that people may leave open.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct RunOptions {
     seed: u64,
     samples: Samples,
-    jobs: usize,
-    resume: bool,
-    repeat_damaged: bool,
-    overwrite: bool,
+    #[serde(flatten)]
+    whole: Options,
 }
 
 /// Runs work, JSON of the kind that the back end takes, into a store. `progress` is called with the tests done, their total,
@@ -67,9 +64,8 @@ fn run_work(
     manifest: &str,
     progress: Py<PyAny>,
 ) -> Result<()> {
-    let RunOptions { seed, samples, jobs, resume, repeat_damaged, overwrite } = parse("options", options)?;
-    let work = backend.get().work(work, samples, seed)?;
-    let options = Options { jobs, resume, repeat_damaged, overwrite };
+    let options: RunOptions = parse("options", options)?;
+    let work = backend.get().work(work, options.samples, options.seed)?;
     let manifest = Manifest::from_entries(parse("manifest", manifest)?)?;
     let mut watched = Watched::new();
     let result: std::result::Result<(), RunError> = py.detach(|| {
@@ -77,7 +73,7 @@ fn run_work(
             let (family, name) = state.last.clone().unwrap_or_default();
             watched.tell(&progress, (state.done, state.total, family, name))
         };
-        run(work, options, &path, manifest, &mut report)
+        run(work, options.whole, &path, manifest, &mut report)
     });
     watched.result(result)
 }

@@ -1,7 +1,8 @@
 """`pcielab devices`: what tests can run on."""
 
 import json
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +10,9 @@ from pcielab.cli.completion import profile_names
 from pcielab.cli.output import Cell, Format, print_data, print_rows
 from pcielab.cli.profiles import print_listing
 from pcielab.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 app = typer.Typer()
 
@@ -97,14 +101,13 @@ def show(
     `pcielab devices show nfp6000`
     """
     from pcielab.devices import kinds
-    from pcielab.devices.options import option_rows
     from pcielab.library.profiles.listing import listing
 
     kind = kinds().get(card)
     if kind is None:
         print_listing(listing("device", card), output_format)
     else:
-        print_rows([*option_rows(kind.options)], output_format, f"{kind.title}: what --set takes")
+        print_rows([*_rows(kind.options)], output_format, f"{kind.title}: what --set takes")
 
 
 @app.command()
@@ -133,3 +136,16 @@ def _kinds() -> list[str]:
     from pcielab.devices import kinds
 
     return [*kinds()]
+
+
+def _rows(model: "type[BaseModel]", prefix: str = "") -> Iterator[dict[str, Cell]]:
+    """Dotted key, default and meaning of every option of a kind."""
+    from pcielab.library.validation import submodel
+
+    for name, field in model.model_fields.items():
+        inner = submodel(field.annotation)
+        if inner is not None:
+            yield from _rows(inner, f"{prefix}{name}.")
+        else:
+            default = "" if field.is_required() else str(field.default)
+            yield {"key": prefix + name, "default": default, "meaning": field.description or ""}

@@ -3,7 +3,9 @@
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
+
+import typer
 
 Command: TypeAlias = Callable[..., None]
 
@@ -37,6 +39,12 @@ def takes(
     return with_options
 
 
-def option(name: str, annotation: Any, default: object) -> inspect.Parameter:
-    """An option of a group, annotated as Typer reads it."""
-    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+def option(name: str, kind: Any, default: object, meaning: str, **more: Any) -> inspect.Parameter:
+    """An option of a group: `--name`, with what Typer is to know besides."""
+    return annotated(name, kind, default, typer.Option(f"--{name.replace('_', '-')}", help=meaning, **more))
+
+
+def annotated(name: str, kind: Any, default: object, option: Any) -> inspect.Parameter:
+    """An option of a group, as Typer describes it."""
+    place = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, place, default=default, annotation=Annotated[kind, option])

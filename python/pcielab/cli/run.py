@@ -141,6 +141,6 @@ def run(
     """
     given = {"suite": suite, "family": families, "test": test, "nic": nic, "frames": frames, "line": line}
     way, work = asked({**given, "direction": direction, **single})
-    opened, store = carry_out(work, device, output, options, profile, sets)
-    way.show(store, opened, output_format)
-    tell(store, opened.carrier.name)
+    carrier, store = carry_out(work, device, output, options, profile, sets or ())
+    way.show(store, carrier, output_format)
+    tell(store, carrier.name)

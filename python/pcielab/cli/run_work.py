@@ -12,7 +12,7 @@ from pcielab.errors import InputError
 from pcielab.library.suites.parameters import PARAMETERS
 
 if TYPE_CHECKING:
-    from pcielab.devices.running import Opened
+    from pcielab.devices import Carrier
     from pcielab.store import Store
     from pcielab.work.options import Work
 
@@ -33,7 +33,7 @@ class Way:
     more: tuple[str, ...]
     what: str
     load: Callable[[Mapping[str, Any]], "Work"]
-    show: Callable[["Store", "Opened", Format], None] = lambda *_: None
+    show: Callable[["Store", "Carrier", Format], None] = lambda *_: None
 
 
 def _suite(given: Mapping[str, Any]) -> "Work":
@@ -49,10 +49,10 @@ def _single(given: Mapping[str, Any]) -> "Work":
     return single_test(given["test"], **{word: given[word] for word in _WORDS if given[word] is not None})
 
 
-def _show_single(store: "Store", opened: "Opened", output_format: Format) -> None:
+def _show_single(store: "Store", carrier: "Carrier", output_format: Format) -> None:
     from pcielab.cli.outcome import print_single
 
-    print_single(store, opened.carrier.heading, output_format)
+    print_single(store, carrier.heading, output_format)
 
 
 def _frames(given: Mapping[str, Any]) -> "Work":
@@ -61,7 +61,7 @@ def _frames(given: Mapping[str, Any]) -> "Work":
     return frames(given["nic"], given["frames"], given["line"], given["direction"])
 
 
-def _show_frames(store: "Store", _opened: "Opened", output_format: Format) -> None:
+def _show_frames(store: "Store", _carrier: "Carrier", output_format: Format) -> None:
     from pcielab.cli.run_nic import print_frames
 
     print_frames(store, output_format)

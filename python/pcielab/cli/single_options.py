@@ -1,12 +1,12 @@
 """The options of a single test, from the table of parameters: what each is called, what it takes, and its help."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from pcielab.cli.completion import choice
-from pcielab.cli.option_groups import option, takes
+from pcielab.cli.option_groups import annotated, takes
 from pcielab.library.suites.parameter import Parameter
 from pcielab.library.suites.parameters import PARAMETERS
 
@@ -26,16 +26,8 @@ def _option(parameter: Parameter) -> Any:
     return typer.Option(parameter.option, help=f"{meaning}{', such as 4K' if parameter.kind == 'size' else ''}.")
 
 
-takes_test_options = takes(
-    "single",
-    [
-        option(
-            parameter.word,
-            Annotated[_TYPES[parameter.kind], _option(parameter)],
-            False if parameter.kind == "switch" else None,
-        )
-        for parameter in _ASKED
-    ],
-    _given,
-)
+_OPTIONS = [
+    annotated(one.word, _TYPES[one.kind], False if one.kind == "switch" else None, _option(one)) for one in _ASKED
+]
+takes_test_options = takes("single", _OPTIONS, _given)
 """Gives a command the options of a single test, by their words, as its parameter `single`."""

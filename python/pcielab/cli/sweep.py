@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pcielab.cli.output import Format, say
-from pcielab.cli.run_options import Samples
+from pcielab.work.options import Samples
 
 if TYPE_CHECKING:
     from pcielab.sweeps import Results
@@ -23,7 +23,7 @@ def sweep(
     seed: Annotated[int, typer.Option("--seed", help="Decides the addresses that tests visit.")] = 1,
     samples: Annotated[
         Samples, typer.Option("--samples", help="All transactions of each test, or enough of them.")
-    ] = Samples.ADAPTIVE,
+    ] = "adaptive",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a folder that is there.")] = False,
     output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
 ) -> None:
@@ -48,7 +48,7 @@ def sweep(
     from pcielab.sweeps.journal import NAME
 
     plan = load_sweep(spec)
-    work = Work(jobs=jobs, dask=dask, samples=samples.value, seed=seed)
+    work = Work(jobs=jobs, dask=dask, samples=samples, seed=seed)
     with Bar() as bar:
         results = carry_out(plan, output, work=work, resume=resume, progress=bar.update)
     if plan.ranges and plan.draws.method == "sobol":

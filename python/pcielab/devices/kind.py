@@ -87,13 +87,9 @@ class Takes:
 
 def by_options(asked: Asked, work: Work) -> Carrier:
     """Work on a device that is made from its options and its address."""
-    return Carrier(
-        asked.kind.backend(asked.device, asked.address, _options_file(asked), parse_sets(asked.sets)),
-        work.to_json(),
-        f"{asked.device}, suite {work.name}",
-        asked.device,
-        asked.device,
-    )
+    device = asked.device
+    backend = asked.kind.backend(device, asked.address, _options_file(asked), parse_sets(asked.sets))
+    return Carrier(backend, work.to_json(), f"{device}, suite {work.name}", device, device)
 
 
 def messages_by_options(asked: Asked, suite: Any) -> Carrier:
@@ -155,14 +151,14 @@ class Kind:
 def _options_file(asked: Asked) -> Mapping[str, Any]:
     """The options of a device: what was loaded of them, or those in a file."""
     profile = asked.profile
-    if not isinstance(profile, str):
+    if profile is None or isinstance(profile, Mapping):
         return profile or {}
-    if not profile.endswith(".toml"):
+    if not str(profile).endswith(".toml"):
         raise InputError(
             f"--profile {profile}: names a system for --device sim: give {asked.device} a file of its options "
             "(*.toml), or --set device.KEY=VALUE and --set host.KEY=VALUE"
         )
-    return read_toml(given_path(profile))
+    return read_toml(given_path(str(profile)))
 
 
 def _with_changes(content: Mapping[str, Any], changes: Mapping[str, object]) -> dict[str, Any]:

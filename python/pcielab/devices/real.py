@@ -150,26 +150,6 @@ def release(address: str, *, root: Path = HERE) -> None:
     _core.release_device(root, address)
 
 
-def make_nvme(options: NvmeOptions, address: str) -> _core.Backend:
-    """The back end for a drive."""
-    return _core.Backend.nvme(address, options.device.model_dump_json(), options.host.model_dump_json())
-
-
-def make_nic(options: NicOptions, address: str) -> _core.Backend:
-    """The back end for a NIC in loopback."""
-    return _core.Backend.e1000e(address, options.host.model_dump_json())
-
-
-def make_board(options: BoardOptions, address: str) -> _core.Backend:
-    """The back end for the FPGA core on a board."""
-    return _core.Backend.fpga(address, options.host.model_dump_json())
-
-
-def make_pio(options: PioOptions, address: str) -> _core.Backend:
-    """The back end for stores into a BAR."""
-    return _core.Backend.pio(address, options.device.model_dump_json(), options.host.model_dump_json())
-
-
 def present_boards() -> list[tuple[str, str]]:
     """The core is known by its registers alone, which are not read here."""
     return [

@@ -5,7 +5,6 @@ that people write, and whose value is a `Kind`, or a function that makes one.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -27,9 +26,16 @@ _FPGA_TITLE = "The FPGA core on a board, by its PCI address"
 _STORES: dict[WorkKind, Takes] = {"messages": Takes(messages_by_options, OF_DEVICES)}
 
 
-def _at_address(name: str, title: str, options: type[Part], make: Callable[[Any, str], _core.Backend]) -> Kind:
-    """A device at a PCI address, known by its class."""
-    return Kind(name, title, options, make, lambda: real.present(name), needs_address=True)
+def _at_address(
+    name: str, title: str, options: type[Part], constructor: Callable[..., _core.Backend], **more: Any
+) -> Kind:
+    """A device at a PCI address, made from that and each table of its options."""
+
+    def make(chosen: Part, address: str) -> _core.Backend:
+        return constructor(address, *(table.model_dump_json() for _, table in chosen))
+
+    present = more.pop("present", lambda: real.present(name))
+    return Kind(name, title, options, make, present, needs_address=True, **more)
 
 
 _SHIPPED = {
@@ -37,12 +43,12 @@ _SHIPPED = {
     for kind in (
         Kind("sim", sim.TITLE, System, None, sim.present, sim.TAKES, titled=sim.titled),
         Kind("cpu", _CPU_TITLE, cpu.CpuOptions, cpu.make, cpu.present),
-        _at_address("nvme", real.NVME_TITLE, real.NvmeOptions, real.make_nvme),
-        _at_address("e1000e", real.E1000E_TITLE, real.NicOptions, real.make_nic),
-        replace(_at_address("pio", real.PIO_TITLE, real.PioOptions, real.make_pio), takes=_STORES),
+        _at_address("nvme", real.NVME_TITLE, real.NvmeOptions, _core.Backend.nvme),
+        _at_address("e1000e", real.E1000E_TITLE, real.NicOptions, _core.Backend.e1000e),
+        _at_address("pio", real.PIO_TITLE, real.PioOptions, _core.Backend.pio, takes=_STORES),
         Kind("cuda", cuda.TITLE, CudaOptions, cuda.make, cuda.present),
         Kind("rtl", rtl.TITLE, System, None, rtl.present, rtl.TAKES),
-        Kind("fpga", _FPGA_TITLE, real.BoardOptions, real.make_board, real.present_boards, needs_address=True),
+        _at_address("fpga", _FPGA_TITLE, real.BoardOptions, _core.Backend.fpga, present=real.present_boards),
     )
 }
 
@@ -100,7 +106,8 @@ def kind_of(device: str) -> tuple[Kind, str | None]:
     # Other packages are looked for only where a name is none of ours.
     known = _SHIPPED if name in _SHIPPED else kinds()
     if name not in known:
-        raise InputError(f"--device {name}: unknown: {suggestion(name, known)}")
+        systems_first = sorted(known, key=lambda one: known[one].make is not None)
+        raise InputError(f"--device {name}: unknown: {suggestion(name, systems_first)}")
     kind = known[name]
     if address and kind.make is None:
         raise InputError(

@@ -7,13 +7,22 @@ declaration, before anything is written.
 import json
 import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from pcielab import _core
-from pcielab.devices.kind import OF_TRANSFERS, Asked, Carrier, Kind, Option, Takes, by_options
+from pcielab.devices.kind import (
+    OF_DEVICES,
+    OF_TRANSFERS,
+    Asked,
+    Carrier,
+    Kind,
+    Option,
+    Takes,
+    by_options,
+    messages_by_options,
+)
 from pcielab.devices.registry import kind_of, kinds
 from pcielab.errors import InputError
 from pcielab.library.catalog import load_work
@@ -27,40 +36,6 @@ from pcielab.work.running import (
     no_progress,
     this_computer,
 )
-
-
-@dataclass(frozen=True)
-class Opened:
-    """Work on a device that takes it, ready to be run.
-
-    Attributes:
-        carrier: What carries it out.
-        options: How.
-    """
-
-    carrier: Carrier
-    options: RunOptions
-
-    def run(self, output: Path | str | None = None, progress: Progress = no_progress) -> Store:
-        """Run it into a store, and open that; see `pcielab.run`."""
-        carrier, options = self.carrier, self.options
-        manifest = {
-            "origin": carrier.backend.origin,
-            "version": _core.__version__,
-            "title": carrier.title,
-            **carrier.described,
-            "seed": options.seed,
-            **this_computer(),
-        }
-        jobs = options.jobs or min(available_cores(), carrier.backend.jobs_most)
-        folder = TemporaryDirectory(prefix="pcielab-") if output is None else None
-        path = Path(folder.name) / "run.db" if folder is not None else Path(str(output))
-        with kept_when_interrupted(output):
-            _core.run(path, carrier.backend, carrier.tests, options.to_json(jobs), json.dumps(manifest), progress)
-        store = open_store(path)
-        if folder is not None:
-            weakref.finalize(store, folder.cleanup)
-        return store
 
 
 def run(
@@ -90,7 +65,9 @@ def run(
             cannot be written.
         RunError: The run failed, or was stopped (`StoppedError`); what was finished is in the store.
     """
-    return open_work(work, device, profile=profile, sets=sets, options=options).run(output, progress)
+    options = options or RunOptions()
+    carrier = open_work(work, device, options, profile=profile, sets=sets)
+    return carry_out(carrier, options, output, progress)
 
 
 def simulate(
@@ -101,29 +78,44 @@ def simulate(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Store:
-    """Run a suite on a simulated system; see `run`.
-
-    Args:
-        system: What to simulate, or its name; see `pcielab.load_system`.
-        suite: Which tests, or the name of a suite.
-        output: Path of the store; without it, one that is removed with the last reference to what is returned.
-        progress: Called after every test and every tenth of a second; an exception stops the run.
-        how: As of `RunOptions`.
-    """
+    """Run a suite on a simulated system, of which there is the name or all; see `run`. `how`: see `RunOptions`."""
     return run(suite, output=output, profile=system, options=RunOptions(**how), progress=progress)
+
+
+def carry_out(
+    carrier: Carrier, options: RunOptions, output: Path | str | None = None, progress: Progress = no_progress
+) -> Store:
+    """Run what `open_work` has opened; arguments and errors as of `run`."""
+    backend = carrier.backend
+    manifest = {
+        "origin": backend.origin,
+        "version": _core.__version__,
+        "title": carrier.title,
+        **carrier.described,
+        "seed": options.seed,
+        **this_computer(),
+    }
+    how = options.to_json(options.jobs or min(available_cores(), backend.jobs_most))
+    folder = TemporaryDirectory(prefix="pcielab-") if output is None else None
+    path = Path(folder.name) / "run.db" if folder is not None else Path(str(output))
+    with kept_when_interrupted(output):
+        _core.run(path, backend, carrier.tests, how, json.dumps(manifest), progress)
+    store = open_store(path)
+    if folder is not None:
+        weakref.finalize(store, folder.cleanup)
+    return store
 
 
 def open_work(
     work: Work | str,
-    device: str | _core.Backend = "sim",
+    device: str | _core.Backend,
+    options: RunOptions,
     *,
     profile: Any = None,
     sets: Sequence[str] = (),
-    options: RunOptions | None = None,
-) -> Opened:
-    """Work on a device, ready to be run; arguments and errors as of `run`."""
+) -> Carrier:
+    """What carries work out on a device, ready to be run; arguments and errors as of `run`."""
     work = load_work(work) if isinstance(work, str) else work
-    options = options or RunOptions()
     if isinstance(device, str):
         kind, address = kind_of(device)
     else:
@@ -134,13 +126,15 @@ def open_work(
     if not 0 <= options.jobs <= most:
         many = f"1 to {most}" if most > 1 else f"1: {carrier.backend.kind} does one test at a time"
         raise InputError(f"--jobs {options.jobs}: give {many}, or 0 for as many as there can be")
-    return Opened(carrier, options)
+    return carrier
 
 
 def _kind_of_backend(backend: _core.Backend) -> Kind:
     """A back end that was made already as a kind of its own."""
     work: WorkKind = backend.takes
-    takes = Takes(by_options, OF_TRANSFERS & {"samples"} if work == "transfers" else frozenset())
+    is_real = work == "messages" and backend.origin != "simulated"
+    options = OF_TRANSFERS - OF_DEVICES if work == "transfers" else frozenset()
+    takes = Takes(messages_by_options if is_real else by_options, options)
     return Kind(backend.kind, "", Part, lambda _options, _address: backend, lambda: [], {work: takes})
 
 
@@ -157,23 +151,15 @@ def _taken(asked: Asked, work: WorkKind) -> Takes:
     takes = kind.takes[work]
     for option, value in asked.given.items():
         if option not in takes.options:
-            raise InputError(f"--{option} {value}: {_where_taken(option, kind, work)}")
+            raise InputError(f"--{option} {value}: {_where_taken(option)}")
     return takes
 
 
-def _where_taken(option: Option, kind: Kind, work: WorkKind) -> str:
-    """Which work on which devices an option is for, that this work on this device does not take."""
-    taken = [
-        (other, one) for other in kinds().values() for one, how in other.takes.items() if option in how.options
-    ]
-    devices = _either([other.as_written for other, one in taken if one == work])
-    if devices:
-        return f"is for --device {devices}: leave it out with --device {kind.name}"
-    works = _either(dict.fromkeys(one for other, one in taken if other.name == kind.name))
-    if works:
-        return f"is for {works}: leave it out with {work}"
-    pairs = _either([f"{one} on --device {other.as_written}" for other, one in taken])
-    return f"is for {pairs}: leave it out with {work} on --device {kind.name}"
+def _where_taken(option: Option) -> str:
+    """Which work on which devices an option is for."""
+    taken = [(one, work) for one in kinds().values() for work, how in one.takes.items() if option in how.options]
+    works, devices = dict.fromkeys(work for _, work in taken), dict.fromkeys(one.as_written for one, _ in taken)
+    return f"is for {_either(works)} on --device {_either(devices)}: leave it out"
 
 
 def _either(names: Any) -> str:

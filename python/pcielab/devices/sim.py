@@ -36,7 +36,7 @@ def system_of(asked: Asked, *sets: str) -> ResolvedSystem:
     changes = [*sets, *asked.sets]
     if isinstance(asked.profile, ResolvedSystem):
         return asked.profile.with_(parse_sets(changes)) if changes else asked.profile
-    return resolve(asked.profile or SYSTEM, changes)
+    return resolve(str(asked.profile or SYSTEM), changes)
 
 
 def described(system: ResolvedSystem) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _messages(asked: Asked, suite: "MessageSuite") -> Carrier:
     from pcielab.library.message_profiles import MessageProfile, load_message_profile
 
     asked_for = asked.profile or _MESSAGES
-    profile = asked_for if isinstance(asked_for, MessageProfile) else load_message_profile(asked_for)
+    profile = asked_for if isinstance(asked_for, MessageProfile) else load_message_profile(str(asked_for))
     system, question = resolve(profile.system, asked.sets), profile.as_question()
     backend = _core.Backend.messages(system.to_json(), json.dumps(question), seed=asked.options.seed)
     title = changed_title(profile.system, profile.title, system.overrides)
@@ -74,7 +74,7 @@ def _frames(asked: Asked, frames: "Frames") -> Carrier:
     name = changed_name(system.system.name, own)
     title = f"{frames.name} on {name}, {frames.ethernet.line_gbps:g} Gb/s line"
     entries = {**described(system), "overrides": own, "nic": question}
-    on = asked.profile if isinstance(asked.profile, str) else system.system.name
+    on = system.system.name if isinstance(asked.profile, ResolvedSystem) else str(asked.profile or SYSTEM)
     return Carrier(backend, tests, title, on, title, entries)
 
 
@@ -91,7 +91,10 @@ def _queues_named(nic: str) -> Iterator[None]:
 
 
 def _flows(asked: Asked, flows: "Flows") -> Carrier:
-    fabric, entries = flows.fabric, flows.manifest()
+    from pcielab.fabric.run import manifest_of
+
+    fabric = flows.fabric
+    entries = manifest_of(fabric, flows.name, len(flows.points))
     backend, title = flows.backend(asked.options.seed), str(entries["title"])
     return Carrier(backend, flows.to_json(), title, fabric.name, title, entries)
 

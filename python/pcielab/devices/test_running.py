@@ -8,8 +8,8 @@ import pytest
 import pcielab
 from pcielab import InputError, RunOptions, devices, fabric, load_message_suite, load_suite, model
 from pcielab.devices import registry
-from pcielab.devices.kind import Kind, Option, Takes, messages_by_options
-from pcielab.devices.running import Opened, open_work
+from pcielab.devices.kind import Carrier, Kind, Option, Takes, messages_by_options
+from pcielab.devices.running import open_work
 from pcielab.library.profiles.part import Part
 from pcielab.work.options import ASKED_BY, Work, WorkKind
 
@@ -48,10 +48,10 @@ def pairs() -> list[tuple[Kind, Work]]:
     return [(kind, work) for kind in devices.kinds().values() for work in WORKS.values()]
 
 
-def opened(kind: Kind, work: Work, **given: Any) -> Opened | str:
-    """Work on a device, or why it is refused."""
+def opened(kind: Kind, work: Work, options: RunOptions | None = None, **given: Any) -> Carrier | str:
+    """What carries work out on a device, or why it is refused."""
     try:
-        return open_work(work, as_asked(kind), **given)
+        return open_work(work, as_asked(kind), options or RunOptions(), **given)
     except InputError as error:
         return str(error)
 
@@ -70,7 +70,7 @@ def test_a_kind_takes_the_work_that_it_declares_and_names_a_remedy_for_the_rest(
             assert kind.needs_address, found
             assert f"{NOWHERE}: there is no such PCI function" in found
         else:
-            assert found.carrier.backend.takes == work.kind
+            assert found.backend.takes == work.kind
         return
     assert isinstance(found, str)
     assert found.startswith(
@@ -85,7 +85,7 @@ def test_a_kind_takes_the_work_that_it_declares_and_names_a_remedy_for_the_rest(
 def test_an_option_without_effect_is_refused_with_what_it_is_for(kind: Kind, work: Work) -> None:
     for option, given in GIVEN.items():
         found = opened(kind, work, **given)
-        refused = isinstance(found, str) and found.startswith(f"--{option} ") and ": leave it out with " in found
+        refused = isinstance(found, str) and found.startswith(f"--{option} ") and found.endswith(": leave it out")
         expected = work.kind in kind.takes and option not in kind.takes[work.kind].options
         assert refused == expected, f"--{option}: {found}"
 
@@ -93,8 +93,8 @@ def test_an_option_without_effect_is_refused_with_what_it_is_for(kind: Kind, wor
 @pytest.mark.parametrize(("kind", "work"), pairs(), ids=lambda one: getattr(one, "kind", None) or one.name)
 def test_more_jobs_than_there_can_be_are_refused_by_their_number(kind: Kind, work: Work) -> None:
     found = opened(kind, work)
-    if isinstance(found, Opened):
-        many = found.carrier.backend.jobs_most + 1
+    if isinstance(found, Carrier):
+        many = found.backend.jobs_most + 1
         assert f"--jobs {many}: give 1" in str(opened(kind, work, options=RunOptions(jobs=many)))
 
 
@@ -109,18 +109,18 @@ def test_a_package_brings_a_kind_that_takes_messages(monkeypatch: pytest.MonkeyP
     with pytest.raises(
         InputError, match="--device radio: takes messages, not transfers: give it a suite of messages"
     ):
-        open_work("quick", "radio")
+        open_work("quick", "radio", RunOptions())
     with pytest.raises(
         InputError, match=r"--device cpu: takes transfers, not messages: .*sim, pio:ADDRESS or radio"
     ):
-        open_work(small, "cpu")
+        open_work(small, "cpu", RunOptions())
 
 
 def test_a_back_end_made_already_is_held_to_the_work_that_it_takes(tmp_path: Path) -> None:
     backend = devices.open_kind("cpu", sets={"host.buffer_bytes": "4M"})
     with pytest.raises(InputError, match="--device cpu: takes transfers, not messages"):
         devices.run(backend, WORKS["messages"], tmp_path / "run.db")
-    with pytest.raises(InputError, match="--engine fast: is for --device sim: leave it out with --device cpu"):
+    with pytest.raises(InputError, match="--engine fast: is for transfers on --device sim: leave it out"):
         devices.run(backend, "quick", tmp_path / "run.db", engine="fast")
     assert not any(tmp_path.iterdir())
 

@@ -40,10 +40,6 @@ class Flows:
         """The tests, as the compiled half takes them."""
         return json.dumps({"suite": self.name, "tests": [_test(point) for point in self.points]})
 
-    def manifest(self) -> dict[str, Any]:
-        """What a store says of them, all but the seed."""
-        return manifest_of(self.fabric, self.name, len(self.points))
-
     def backend(self, seed: int) -> _core.Backend:
         """What simulates them; `seed` names the draws of random arrivals.
 

@@ -1,7 +1,7 @@
 """What a run carries out, and how: what all kinds of work and of devices share."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from pcielab.errors import InputError
@@ -70,15 +70,7 @@ class RunOptions:
 
     def to_json(self, jobs: int) -> str:
         """The options as the compiled half takes them, with everything decided."""
-        content = {
-            "seed": self.seed,
-            "samples": self.samples or "adaptive",
-            "jobs": jobs,
-            "resume": self.resume,
-            "repeat_damaged": self.repeat_damaged,
-            "overwrite": self.overwrite,
-        }
-        return json.dumps(content)
+        return json.dumps({**asdict(self), "samples": self.samples or "adaptive", "jobs": jobs})
 
 
 def check_seed(seed: int) -> None:

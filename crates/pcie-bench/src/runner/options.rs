@@ -1,12 +1,13 @@
 //! How a suite is run, and how far it is.
 
+use serde::Deserialize;
 use std::time::Duration;
 
 /// How often progress is told, and stops and deadlines are looked at.
 pub(super) const TICK: Duration = Duration::from_millis(50);
 
 /// How a suite is run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Options {
     /// Tests carried out side by side.
     pub jobs: usize,

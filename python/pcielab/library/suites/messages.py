@@ -242,14 +242,7 @@ class MessageSuite:
         return [test for group in self.groups for test in group.unfold(simulated=True)]
 
     def only(self, families: Sequence[str]) -> "MessageSuite":
-        """The tests of some families, in the suite's order.
-
-        Args:
-            families: Their names; `*` and `?` stand for any letters.
-
-        Raises:
-            InputError: The suite has no family that is called so.
-        """
+        """The tests of some families, in the suite's order; arguments and errors as of `Suite.only`."""
         chosen = families_called(families, (group.family for group in self.groups), self.name)
         groups = tuple(group for group in self.groups if group.family in chosen)
         return replace(self, name=f"{self.name} ({', '.join(families)})", groups=groups)
