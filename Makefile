@@ -68,7 +68,7 @@ $(VENV)/.rtl-installed: $(VENV)/.installed pyproject.toml
 	$(BIN)/python -m pip install --quiet --group rtl
 	touch $@
 
-RTL_SOURCES := $(wildcard rtl/src/*.sv rtl/src/*.svh rtl/native/*)
+RTL_SOURCES := $(wildcard rtl/src/*.sv rtl/native/*)
 
 target/rtl/pcielab-rtl: $(VENV)/.rtl-installed $(RTL_SOURCES)
 	$(BIN)/python rtl/native/build.py

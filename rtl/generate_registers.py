@@ -1,6 +1,6 @@
 """Makes everything that says where a register is from ``registers.rdl``.
 
-The addresses for SystemVerilog, the C header, the constants for Python and Rust, and the reference page. With
+The package for SystemVerilog, the C header, the constants for Python and Rust, and the reference page. With
 ``--check`` nothing is written, and the exit code is 1 if a file is not what it should be.
 """
 
@@ -13,47 +13,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from systemrdl import RDLCompiler
 from systemrdl.node import AddrmapNode, FieldNode, MemNode, RegNode
 
-ROOT = Path(__file__).resolve().parent.parent
-DESCRIPTION = ROOT / "rtl" / "registers.rdl"
-NOTE = "Made by rtl/generate_registers.py from rtl/registers.rdl."
-
-
-def address_map() -> AddrmapNode:
-    """The elaborated description."""
-    compiler = RDLCompiler()
-    compiler.compile_file(str(DESCRIPTION))
-    return compiler.elaborate().top
-
-
-def registers(top: AddrmapNode) -> Iterator[RegNode]:
-    """The registers, by address."""
-    return (node for node in top.children() if isinstance(node, RegNode))
-
-
-def memories(top: AddrmapNode) -> Iterator[MemNode]:
-    """The memories, by address."""
-    return (node for node in top.children() if isinstance(node, MemNode))
-
-
-def named_fields(register: RegNode) -> Iterator[FieldNode]:
-    """The fields of a register that is more than a number."""
-    return (field for field in register.fields() if field.inst_name != "value")
-
-
-def codes(top: AddrmapNode) -> dict[str, list[tuple[str, int, str]]]:
-    """The enumerations: by the name of the field, each code's name, value and meaning."""
-    found = {}
-    for register in registers(top):
-        for field in register.fields():
-            encoding = field.get_property("encode")
-            if encoding is not None:
-                found[field.inst_name] = [
-                    (member.name, member.value, member.rdl_desc or "") for member in encoding
-                ]
-    return found
+from description import DESCRIPTION, NOTE, ROOT, address_map, codes, memories, named_fields, registers
+from register_package import package
 
 
 def constants(top: AddrmapNode) -> Iterator[tuple[str, int, str]]:
@@ -76,16 +39,6 @@ def one_line(node: RegNode | MemNode) -> str:
     """Name and description of a node, as sentences."""
     description = node.get_property("desc")
     return f"{node.get_property('name')}. {description}" if description else f"{node.get_property('name')}."
-
-
-def system_verilog(top: AddrmapNode) -> str:
-    """Addresses as local parameters, to be included in a module."""
-    lines = [f"// {NOTE}"]
-    lines += [
-        f"localparam logic [16:0] {node.inst_name}_ADDRESS = 17'h{node.address_offset:05x};"
-        for node in [*registers(top), *memories(top)]
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def rust(top: AddrmapNode) -> str:
@@ -172,7 +125,7 @@ def page(top: AddrmapNode) -> str:
 
 
 OUTPUTS = {
-    "rtl/src/registers.svh": system_verilog,
+    "rtl/src/registers_pkg.sv": package,
     "rtl/pcielab_registers.h": c_header,
     "rtl/tb/registers.py": python,
     "crates/pcie-driver/src/registers.rs": rust,

@@ -42,7 +42,7 @@ def gate(data_width: int) -> list[str]:
     """What tells Yosys to read the design, and to fail where it is no hardware that anybody meant."""
     files = " ".join(str(path.relative_to(ROOT)) for path in sources())
     return [
-        f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} -I rtl/src {files}",
+        f"read_slang --threads 1 --top {TOP} -G DATA_WIDTH={data_width} {files}",
         "proc",
         "select -assert-none t:$dlatch t:$adlatch t:$dlatchsr",
         "check -assert",

@@ -53,7 +53,7 @@ def main() -> int:
     command += ["--top-module", "pcielab_core", "--Mdir", str(directory), "-o", str(chosen.output.resolve())]
     command += [f"-G{key}={value}" for key, value in built.items()]
     flags = " ".join(["-std=c++17", "-O2", *(f"-D{key}={value}" for key, value in told.items())])
-    command += ["-CFLAGS", flags, f"-I{HERE.parent / 'src'}", *map(str, sources()), str(HERE / "main.cpp")]
+    command += ["-CFLAGS", flags, *map(str, sources()), str(HERE / "main.cpp")]
     log = directory / "build.log"
     with log.open("w") as text:
         done = subprocess.run(command, stdout=text, stderr=subprocess.STDOUT, env=os.environ, check=False)

@@ -7,7 +7,7 @@ module address_generator (
     input  logic clk,
     input  logic rst,
     input  logic start,
-    input  pcielab_pkg::address_list_t list,
+    input  registers_pkg::settings_t settings,
     input  logic unit_write,
     input  logic [5:0] unit_address,
     input  logic [5:0] unit_data,
@@ -21,6 +21,7 @@ module address_generator (
     output logic out_in_buffer
 );
     import pcielab_pkg::*;
+    import registers_pkg::*;
 
     localparam DRAW_CLOCKS = 19;
     localparam UNIT_CLOCKS = 5;
@@ -42,18 +43,20 @@ module address_generator (
     assign step = running && spoken_for != COUNT_WIDTH'(DEPTH);
     assign arrives = under_way[CLOCKS-1];
 
-    list_walk walk (.clk, .list, .start, .step, .place, .nth(in_order));
-    draw_below #(.LATENCY(DRAW_CLOCKS)) random (.clk, .key(list.key), .index(place), .bound(list.usable), .draw(drawn));
+    list_walk walk (.clk, .settings, .start, .step, .place, .nth(in_order));
+    draw_below #(.LATENCY(DRAW_CLOCKS)) random (.clk, .key(settings.key), .index(place), .bound(settings.usable), .draw(drawn));
     delay #(.WIDTH(UNIT_WIDTH), .CLOCKS(DRAW_CLOCKS)) beside_draw (.clk, .in(in_order), .out(in_order_late));
 
-    always_ff @(posedge clk) nth <= list.pattern == RANDOM ? drawn : list.pattern == FIXED ? '0 : in_order_late;
+    always_ff @(posedge clk)
+        nth <= settings.operation.pattern == RANDOM ? drawn : settings.operation.pattern == FIXED ? '0 : in_order_late;
 
     unit_place #(.LATENCY(UNIT_CLOCKS)) units (
-        .clk, .list, .table_write(unit_write), .table_address(unit_address), .table_data(unit_data), .nth, .offset
+        .clk, .settings, .table_write(unit_write), .table_address(unit_address), .table_data(unit_data), .nth, .offset
     );
     piece_table table_of_pieces (
         .clk, .table_write(piece_write), .table_address(piece_address), .table_data(piece_data),
-        .pieces(list.pieces), .piece_shift(list.piece_shift), .offset, .length(list.size), .address, .in_buffer
+        .pieces(settings.pieces.count), .piece_shift(settings.pieces.bytes_log2), .offset, .length(settings.size), .address,
+        .in_buffer
     );
     delay #(.WIDTH(OFFSET_WIDTH), .CLOCKS(1)) beside_table (.clk, .in(offset), .out(offset_late));
 

@@ -8,32 +8,15 @@ module completer #(
     input  logic clk,
     input  logic rst,
 
-    input  logic host_valid,
-    output logic host_ready,
-    input  logic host_sop,
-    input  logic host_eop,
-    input  pcielab_pkg::host_request_t host_request,
-    input  logic [DATA_WIDTH-1:0] host_data,
-
+    host_stream.sink host,
     // Writes to BAR 2, as they come.
-    output logic store_valid,
-    input  logic store_ready,
-    output logic store_sop,
-    output logic store_eop,
-    output pcielab_pkg::host_request_t store,
-    output logic [DATA_WIDTH-1:0] store_data,
+    host_stream.source store,
 
     output logic answer_valid,
     input  logic answer_ready,
     output pcielab_pkg::host_answer_t answer,
 
-    output logic reg_valid,
-    input  logic reg_ready,
-    output logic reg_write,
-    output logic [16:0] reg_address,
-    output logic [31:0] reg_data,
-    input  logic reg_response_valid,
-    input  logic [31:0] reg_response_data
+    register_access.source access
 );
     import pcielab_pkg::*;
 
@@ -47,23 +30,20 @@ module completer #(
     logic is_read, is_register, is_whole;
     logic [1:0] lead, behind;
 
-    assign is_read = host_request.kind == HOST_READ;
-    assign is_register = host_request.bar == 3'd0 && host_request.dwords <= 11'd2 && host_request.dwords != '0;
-    assign is_whole = host_request.first_be == 4'b1111 && (host_request.dwords == 11'd1 || host_request.last_be == 4'b1111);
+    assign is_read = host.header.kind == HOST_READ;
+    assign is_register = host.header.bar == 3'd0 && host.header.dwords <= 11'd2 && host.header.dwords != '0;
+    assign is_whole = host.header.first_be == 4'b1111 && (host.header.dwords == 11'd1 || host.header.last_be == 4'b1111);
 
     // The beats of a store go the way of its first.
     logic is_store, store_begun;
-    assign is_store = host_sop ? host_request.kind == HOST_WRITE && host_request.bar == 3'd2 : store_begun;
-    assign store_valid = host_valid && is_store && step == TAKE;
-    assign store_sop = host_sop;
-    assign store_eop = host_eop;
-    assign store = host_request;
-    assign store_data = host_data;
-    assign host_ready = step == TAKE && (!is_store || store_ready);
-    assign reg_valid = step == ACCESS;
-    assign reg_write = held.kind == HOST_WRITE;
-    assign reg_address = held.address[16:0] + {14'b0, second, 2'b00};
-    assign reg_data = data[32*second +: 32];
+    assign is_store = host.sop ? host.header.kind == HOST_WRITE && host.header.bar == 3'd2 : store_begun;
+    assign store.valid = host.valid && is_store && step == TAKE;
+    assign {store.sop, store.eop, store.header, store.data} = {host.sop, host.eop, host.header, host.data};
+    assign host.ready = step == TAKE && (!is_store || store.ready);
+    assign access.valid = step == ACCESS;
+    assign access.write = held.kind == HOST_WRITE;
+    assign access.address = held.address[16:0] + {14'b0, second, 2'b00};
+    assign access.data = data[32*second +: 32];
 
     // Bytes of the first and the last double word that are not asked for. A read of no bytes is answered as one of one byte.
     assign lead = held.first_be[0] || held.first_be == '0 ? 2'd0 : held.first_be[1] ? 2'd1 : held.first_be[2] ? 2'd2 : 2'd3;
@@ -82,25 +62,25 @@ module completer #(
     end
 
     always_ff @(posedge clk) begin
-        if (host_valid && host_ready) store_begun <= is_store && !host_eop;
+        if (host.valid && host.ready) store_begun <= is_store && !host.eop;
         unique case (step)
-            TAKE: if (host_valid && host_sop) begin
-                held <= host_request;
-                data <= host_data[63:0];
+            TAKE: if (host.valid && host.sop) begin
+                held <= host.header;
+                data <= host.data[63:0];
                 second <= 1'b0;
-                if (is_register && (is_read || (host_request.kind == HOST_WRITE && is_whole))) step <= ACCESS;
-                else if (is_read || host_request.kind == HOST_OTHER_READ) begin
+                if (is_register && (is_read || (host.header.kind == HOST_WRITE && is_whole))) step <= ACCESS;
+                else if (is_read || host.header.kind == HOST_OTHER_READ) begin
                     held.kind <= HOST_OTHER_READ;
                     step <= ANSWER;
                 end
             end
-            ACCESS: if (reg_ready) begin
-                if (!reg_write) step <= RESPONSE;
+            ACCESS: if (access.ready) begin
+                if (!access.write) step <= RESPONSE;
                 else if (second || held.dwords == 11'd1) step <= TAKE;
                 else second <= 1'b1;
             end
-            RESPONSE: if (reg_response_valid) begin
-                data[32*second +: 32] <= reg_response_data;
+            RESPONSE: if (access.response_valid) begin
+                data[32*second +: 32] <= access.response_data;
                 second <= 1'b1;
                 step <= second || held.dwords == 11'd1 ? ANSWER : ACCESS;
             end

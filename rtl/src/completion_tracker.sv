@@ -22,16 +22,7 @@ module completion_tracker #(
     input  logic [pcielab_pkg::OFFSET_WIDTH-1:0] issue_offset,
     input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] issue_length,
 
-    input  logic rx_valid,
-    input  logic rx_sop,
-    input  logic rx_eop,
-    input  logic [pcielab_pkg::TAG_WIDTH-1:0] rx_tag,
-    input  logic [2:0] rx_status,
-    // Beside any beat.
-    input  logic rx_poisoned,
-    input  logic [12:0] rx_byte_count,
-    input  logic [6:0] rx_lower_address,
-    input  logic [10:0] rx_dwords,
+    completion_stream.sink rx,
 
     output logic free_tag,
     output logic [ID_WIDTH-1:0] freed_tag,
@@ -47,13 +38,14 @@ module completion_tracker #(
     output logic [pcielab_pkg::LENGTH_WIDTH-1:0] expected_bytes,
 
     output logic fault,
-    output pcielab_pkg::result_t fault_kind,
+    output registers_pkg::result_t fault_kind,
     output logic timed_out,
     // Nothing is in flight but for what was retired.
     output logic quiet,
     output logic [ID_WIDTH:0] retired_count
 );
     import pcielab_pkg::*;
+    import registers_pkg::*;
 
     localparam LANES = DATA_WIDTH / 32;
 
@@ -112,32 +104,32 @@ module completion_tracker #(
     );
 
     // ---- the header against the request
-    assign tag = rx_sop ? rx_tag[ID_WIDTH-1:0] : held_tag;
+    assign tag = rx.sop ? rx.header.tag[ID_WIDTH-1:0] : held_tag;
     assign remaining = request.length - received;
     assign lower_address = 7'(request.offset[6:0] + received[6:0]);
     // Bytes that so many double words hold from this lower address on.
-    assign carried = LENGTH_WIDTH'({rx_dwords, 2'b00}) - LENGTH_WIDTH'(rx_lower_address[1:0]);
-    assign is_last_completion = rx_byte_count <= carried;
-    assign header_malformed = rx_byte_count != remaining
-        || rx_lower_address != lower_address
-        || rx_dwords == '0
+    assign carried = LENGTH_WIDTH'({rx.header.dwords, 2'b00}) - LENGTH_WIDTH'(rx.header.lower_address[1:0]);
+    assign is_last_completion = rx.header.byte_count <= carried;
+    assign header_malformed = rx.header.byte_count != remaining
+        || rx.header.lower_address != lower_address
+        || rx.header.dwords == '0
         || (is_last_completion
-            ? rx_dwords != dwords_of(rx_lower_address[1:0], rx_byte_count)
+            ? rx.header.dwords != dwords_of(rx.header.lower_address[1:0], rx.header.byte_count)
             // All but the last end at a read completion boundary, of which 64 bytes is the smallest.
-            : 6'(rx_lower_address[5:0] + carried[5:0]) != '0);
+            : 6'(rx.header.lower_address[5:0] + carried[5:0]) != '0);
 
-    assign known = rx_sop
-        ? (TAGS == 2 ** TAG_WIDTH || rx_tag < TAG_WIDTH'(TAGS)) && in_flight[tag] && !retired[tag]
+    assign known = rx.sop
+        ? (TAGS == 2 ** TAG_WIDTH || rx.header.tag < TAG_WIDTH'(TAGS)) && in_flight[tag] && !retired[tag]
         : held_known;
-    assign is_error = rx_sop ? rx_status != 3'b000 : held_is_error;
-    assign poisoned = rx_poisoned || (!rx_sop && held_poisoned);
-    assign dwords_left = rx_sop ? rx_dwords : held_dwords_left;
-    assign payload = rx_sop ? (is_last_completion ? rx_byte_count : carried) : held_payload;
-    assign beat_malformed = (dwords_left <= 11'(LANES)) != rx_eop && !is_error;
-    assign malformed = (rx_sop ? header_malformed && !is_error : held_malformed) || beat_malformed;
+    assign is_error = rx.sop ? rx.header.status != 3'b000 : held_is_error;
+    assign poisoned = rx.poisoned || (!rx.sop && held_poisoned);
+    assign dwords_left = rx.sop ? rx.header.dwords : held_dwords_left;
+    assign payload = rx.sop ? (is_last_completion ? rx.header.byte_count : carried) : held_payload;
+    assign beat_malformed = (dwords_left <= 11'(LANES)) != rx.eop && !is_error;
+    assign malformed = (rx.sop ? header_malformed && !is_error : held_malformed) || beat_malformed;
 
     // ---- what follows from it
-    assign ends = rx_valid && rx_eop && known;
+    assign ends = rx.valid && rx.eop && known;
     assign request_done = ends && !malformed && (is_error || received + payload == request.length);
     assign retire_now = ends && malformed;
     assign free_tag = request_done;
@@ -147,19 +139,19 @@ module completion_tracker #(
     assign transfer_done = free_slot;
     assign received_bytes = ends && !malformed && !is_error ? payload : '0;
 
-    assign fault = rx_valid && rx_eop && (!known || malformed || is_error || poisoned);
+    assign fault = rx.valid && rx.eop && (!known || malformed || is_error || poisoned);
     assign fault_kind = !known ? UNKNOWN_TAG : malformed ? WRONG_LENGTH : is_error ? ERROR_STATUS : POISONED;
 
     // ---- the data that should be there: from the held place on
     logic [OFFSET_WIDTH-1:0] held_offset;
     logic [LENGTH_WIDTH-1:0] held_bytes;
-    assign expected_offset = rx_sop ? request.offset + OFFSET_WIDTH'(received) : held_offset;
-    assign expected_bytes = rx_sop ? payload : held_bytes;
-    assign expected_data = rx_valid && known && !is_error && !malformed && !poisoned;
+    assign expected_offset = rx.sop ? request.offset + OFFSET_WIDTH'(received) : held_offset;
+    assign expected_bytes = rx.sop ? payload : held_bytes;
+    assign expected_data = rx.valid && known && !is_error && !malformed && !poisoned;
 
     // ---- time-outs: a tag is looked at each clock
     assign timed_out = in_flight[looked_at] && !retired[looked_at] && !sweeping
-        && !(rx_valid && tag == looked_at) && !(issue && issue_tag == looked_at)
+        && !(rx.valid && tag == looked_at) && !(issue && issue_tag == looked_at)
         && clock - issued_at > timeout;
 
     assign quiet = open_count == '0;
@@ -168,7 +160,7 @@ module completion_tracker #(
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
         looked_at <= looked_at + 1'b1;
-        if (rx_valid) begin
+        if (rx.valid) begin
             held_tag <= tag;
             held_known <= known;
             held_is_error <= is_error;

@@ -4,11 +4,11 @@ module fault_counters (
     input  logic clk,
     input  logic rst,
     input  logic completion_fault,
-    input  pcielab_pkg::result_t completion_kind,
+    input  registers_pkg::result_t completion_kind,
     input  logic timed_out,
     input  logic mismatch,
     output logic fault,
-    output pcielab_pkg::result_t kind,
+    output registers_pkg::result_t kind,
     output logic [31:0] error_status_count,
     output logic [31:0] poisoned_count,
     output logic [31:0] wrong_length_count,
@@ -16,7 +16,7 @@ module fault_counters (
     output logic [31:0] timed_out_count,
     output logic [31:0] data_mismatch_count
 );
-    import pcielab_pkg::*;
+    import registers_pkg::*;
 
     assign fault = completion_fault || timed_out || mismatch;
     assign kind = completion_fault ? completion_kind : timed_out ? TIMED_OUT : DATA_MISMATCH;

@@ -6,7 +6,7 @@
 // the usable units, so that no division is left.
 module list_walk (
     input  logic clk,
-    input  pcielab_pkg::address_list_t list,
+    input  registers_pkg::settings_t settings,
     input  logic start,
     input  logic step,
     output logic [pcielab_pkg::PLACE_WIDTH-1:0] place,
@@ -18,22 +18,22 @@ module list_walk (
     logic [UNIT_WIDTH:0] up, down;
     logic at_end;
 
-    assign at_end = list.backwards ? place == '0 : &place;
-    assign up = {1'b0, nth} + {1'b0, list.step};
-    assign down = {1'b0, nth} - {1'b0, list.step};
+    assign at_end = settings.operation.backwards ? place == '0 : &place;
+    assign up = {1'b0, nth} + {1'b0, settings.step};
+    assign down = {1'b0, nth} - {1'b0, settings.step};
 
     always_ff @(posedge clk) begin
         if (start) begin
-            place <= list.place;
-            nth <= list.nth;
-            repeat_place <= list.first_twice;
+            place <= settings.place;
+            nth <= settings.nth;
+            repeat_place <= settings.operation.first_twice;
         end else if (step && repeat_place) begin
             repeat_place <= 1'b0;
         end else if (step) begin
-            place <= list.backwards ? place - 1'b1 : place + 1'b1;
-            if (at_end) nth <= list.nth_wrap;
-            else if (list.backwards) nth <= UNIT_WIDTH'(down[UNIT_WIDTH] ? down + {1'b0, list.usable} : down);
-            else nth <= UNIT_WIDTH'(up >= {1'b0, list.usable} ? up - {1'b0, list.usable} : up);
+            place <= settings.operation.backwards ? place - 1'b1 : place + 1'b1;
+            if (at_end) nth <= settings.nth_wrap;
+            else if (settings.operation.backwards) nth <= UNIT_WIDTH'(down[UNIT_WIDTH] ? down + {1'b0, settings.usable} : down);
+            else nth <= UNIT_WIDTH'(up >= {1'b0, settings.usable} ? up - {1'b0, settings.usable} : up);
         end
     end
 endmodule

@@ -7,31 +7,12 @@ module message_receiver #(
 ) (
     input  logic clk,
     input  logic rst,
-    // While unset, stores are lost, and everything is forgotten.
-    input  logic enable,
-    input  logic stuffed,
-    input  logic [31:0] timeout,
-    input  logic [63:0] data_address,
-    input  logic [4:0] data_log2,
-    input  logic [63:0] records_address,
-    input  logic [4:0] records_log2,
+    input  registers_pkg::settings_t settings,
     input  logic [QUEUES-1:0][31:0] data_taken,
-    input  logic [31:0] records_taken,
     input  logic bus_master,
 
-    input  logic store_valid,
-    output logic store_ready,
-    input  logic store_sop,
-    input  logic store_eop,
-    input  pcielab_pkg::host_request_t store,
-    input  logic [DATA_WIDTH-1:0] store_data,
-
-    output logic out_valid,
-    input  logic out_ready,
-    output logic out_sop,
-    output logic out_eop,
-    output pcielab_pkg::request_t out_request,
-    output logic [DATA_WIDTH-1:0] out_data,
+    host_stream.sink store,
+    request_stream.source tx,
 
     output logic [QUEUES-1:0][31:0] heads,
     output logic [31:0] messages,
@@ -41,7 +22,7 @@ module message_receiver #(
 );
     localparam QUEUE_WIDTH = $clog2(QUEUES);
 
-    logic line_valid, line_ready, slots_line_ready, bad, lost, slots_ready, take, engine_rst, idle;
+    logic enable, line_valid, line_ready, slots_line_ready, bad, lost, slots_ready, take, engine_rst, idle;
     logic [15:0] line_buffer;
     logic [7:0] line_words, look_words;
     logic [511:0] line_data, look_data, part_data;
@@ -50,30 +31,30 @@ module message_receiver #(
     logic [6:0] part_bytes;
     logic [31:0] part_length;
 
+    // While unset, stores are lost, and everything is forgotten.
+    assign enable = settings.messages.enable;
     // A request that has been offered leaves whole before anything is forgotten.
-    assign engine_rst = rst || (!enable && !out_valid);
+    assign engine_rst = rst || (!enable && !tx.valid);
     // While nothing is ready for them, stores are lost.
     assign idle = !enable || !slots_ready;
     assign line_ready = idle || slots_line_ready;
 
     store_line #(.DATA_WIDTH(DATA_WIDTH)) line (
-        .clk, .rst, .store_valid, .store_ready, .store_sop, .store_eop, .store, .store_data, .line_valid, .line_ready,
-        .line_buffer, .line_words, .line_data, .bad
+        .clk, .rst, .store, .line_valid, .line_ready, .line_buffer, .line_words, .line_data, .bad
     );
     store_slots #(.QUEUES(QUEUES), .SLOTS(SLOTS)) slots (
-        .clk, .rst(engine_rst), .timeout, .ready(slots_ready), .line_valid(line_valid && !idle),
+        .clk, .rst(engine_rst), .timeout(settings.timeout), .ready(slots_ready), .line_valid(line_valid && !idle),
         .line_ready(slots_line_ready), .line_buffer, .line_words, .line_data, .look_queue, .look_words, .look_data, .take,
         .take_queue(part_queue), .heads, .lost
     );
     message_filter #(.QUEUES(QUEUES)) filter (
-        .clk, .rst(engine_rst || !slots_ready), .stuffed, .look_queue, .look_words, .look_data, .take, .part_valid,
-        .part_ready, .part_queue, .part_data, .part_bytes, .part_first, .part_last, .part_length, .part_intact
+        .clk, .rst(engine_rst || !slots_ready), .stuffed(settings.messages.stuffed), .look_queue, .look_words,
+        .look_data, .take, .part_valid, .part_ready, .part_queue, .part_data, .part_bytes, .part_first, .part_last,
+        .part_length, .part_intact
     );
     message_writer #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES)) writer (
-        .clk, .rst(engine_rst), .data_address, .data_log2, .records_address, .records_log2, .data_taken, .records_taken,
-        .heads, .bus_master(bus_master && enable), .part_valid, .part_ready, .part_queue, .part_data, .part_bytes, .part_first,
-        .part_last, .part_length, .part_intact, .out_valid, .out_ready, .out_sop, .out_eop, .out_request, .out_data,
-        .messages, .dropped
+        .clk, .rst(engine_rst), .settings, .data_taken, .heads, .bus_master(bus_master && enable), .part_valid, .part_ready,
+        .part_queue, .part_data, .part_bytes, .part_first, .part_last, .part_length, .part_intact, .tx, .messages, .dropped
     );
 
     always_ff @(posedge clk) begin

@@ -9,14 +9,9 @@ module message_writer #(
 ) (
     input  logic clk,
     input  logic rst,
-    // Where the rings lie, and 2 to which power: of a ring, its parts of 64 bytes; of the records, their number.
-    input  logic [63:0] data_address,
-    input  logic [4:0] data_log2,
-    input  logic [63:0] records_address,
-    input  logic [4:0] records_log2,
-    // How many software has read: parts of each queue, and records.
+    input  registers_pkg::settings_t settings,
+    // Parts of each queue that software has read.
     input  logic [QUEUES-1:0][31:0] data_taken,
-    input  logic [31:0] records_taken,
     // Buffers that each queue has given out.
     input  logic [QUEUES-1:0][31:0] heads,
     input  logic bus_master,
@@ -31,12 +26,7 @@ module message_writer #(
     input  logic [31:0] part_length,
     input  logic part_intact,
 
-    output logic out_valid,
-    input  logic out_ready,
-    output logic out_sop,
-    output logic out_eop,
-    output pcielab_pkg::request_t out_request,
-    output logic [DATA_WIDTH-1:0] out_data,
+    request_stream.source tx,
 
     output logic [31:0] messages,
     output logic [31:0] dropped
@@ -52,8 +42,8 @@ module message_writer #(
     logic second, has_data, fits, has_room, has_record_room, overlong;
     logic [511:0] record;
 
-    assign data_parts = 32'd1 << data_log2;
-    assign record_count = 32'd1 << records_log2;
+    assign data_parts = 32'd1 << settings.message_rings.data_log2;
+    assign record_count = 32'd1 << settings.message_rings.records_log2;
     assign start = part_first ? written[part_queue] : starts[part_queue];
     assign place = written[part_queue];
     assign in_ring = place & (data_parts - 1'b1);
@@ -62,7 +52,7 @@ module message_writer #(
     assign fits = place - start < data_parts;
     assign has_data = part_bytes != '0 && fits;
     assign has_room = place - data_taken[part_queue] < data_parts;
-    assign has_record_room = number - records_taken < record_count;
+    assign has_record_room = number - settings.message_records_taken < record_count;
     assign overlong = 38'(part_length) > {data_parts, 6'b0};
 
     // The queue's head as it is once this buffer is given back.
@@ -72,27 +62,28 @@ module message_writer #(
     };
 
     always_comb begin
-        out_request = '0;
-        out_request.write = 1'b1;
-        out_request.first_be = 4'b1111;
-        out_request.last_be = 4'b1111;
+        tx.header = '0;
+        tx.header.write = 1'b1;
+        tx.header.first_be = 4'b1111;
+        tx.header.last_be = 4'b1111;
         if (step == RECORD) begin
-            out_request.address = records_address + 64'({in_records, 5'b0});
-            out_request.dwords = 11'd8;
-            out_data = record[DATA_WIDTH-1:0];
-            out_eop = 1'b1;
+            tx.header.address = {settings.message_records, 12'b0} + 64'({in_records, 5'b0});
+            tx.header.dwords = 11'd8;
+            tx.data = record[DATA_WIDTH-1:0];
+            tx.eop = 1'b1;
         end else begin
-            out_request.address = data_address + 64'({(38'(part_queue) << data_log2) + 38'(in_ring), 6'b0});
-            out_request.dwords = 11'd16;
-            out_data = part_data[DATA_WIDTH*32'(second) +: DATA_WIDTH];
-            out_eop = BEATS == 1 || second;
+            tx.header.address = {settings.message_data, 12'b0}
+                + 64'({(38'(part_queue) << settings.message_rings.data_log2) + 38'(in_ring), 6'b0});
+            tx.header.dwords = 11'd16;
+            tx.data = part_data[DATA_WIDTH*32'(second) +: DATA_WIDTH];
+            tx.eop = BEATS == 1 || second;
         end
     end
-    assign out_valid = step != LOOK;
-    assign out_sop = !second;
+    assign tx.valid = step != LOOK;
+    assign tx.sop = !second;
     assign part_ready = part_valid && (part_last
-        ? step == RECORD && out_ready
-        : has_data ? step == DATA && out_ready && out_eop : step == LOOK && bus_master);
+        ? step == RECORD && tx.ready
+        : has_data ? step == DATA && tx.ready && tx.eop : step == LOOK && bus_master);
 
     always_ff @(posedge clk) begin
         clock <= clock + 1'b1;
@@ -102,14 +93,14 @@ module message_writer #(
                 else if (!has_data && part_last && has_record_room) step <= RECORD;
                 starts[part_queue] <= start;
             end
-            DATA: if (out_ready) begin
+            DATA: if (tx.ready) begin
                 second <= BEATS == 2 && !second;
-                if (out_eop) begin
+                if (tx.eop) begin
                     written[part_queue] <= place + 1'b1;
                     step <= part_last ? RECORD : LOOK;
                 end
             end
-            RECORD: if (out_ready) begin
+            RECORD: if (tx.ready) begin
                 number <= number + 1'b1;
                 messages <= messages + 1'b1;
                 dropped <= dropped + 32'(!part_intact);

@@ -1,6 +1,4 @@
-// Widths and codes that the modules of the core share.
-//
-// Codes that software sees are described in rtl/registers.rdl; the test bench of the register file holds them to that.
+// Widths, headers and functions that the modules of the core share. What software sees is in registers_pkg.
 package pcielab_pkg;
     // A buffer has at most 1,024 pieces of 4 GiB.
     localparam int OFFSET_WIDTH = 42;
@@ -14,65 +12,6 @@ package pcielab_pkg;
     // Tags on the wire; a core uses the lowest TAGS of them.
     localparam int TAG_WIDTH = 8;
     localparam int CLOCKS_WIDTH = 48;
-
-    typedef enum logic [2:0] {
-        LAT_RD = 3'd0,
-        LAT_WRRD = 3'd1,
-        BW_RD = 3'd2,
-        BW_WR = 3'd3,
-        BW_RDWR = 3'd4
-    } operation_t;
-
-    typedef enum logic [1:0] {
-        FIXED = 2'd0,
-        SEQUENTIAL = 2'd1,
-        STRIDED = 2'd2,
-        RANDOM = 2'd3
-    } pattern_t;
-
-    typedef enum logic [2:0] {
-        IDLE = 3'd0,
-        PREPARE = 3'd1,
-        RUN = 3'd2,
-        DRAIN = 3'd3
-    } state_t;
-
-    typedef enum logic [3:0] {
-        NONE = 4'd0,
-        COMPLETE = 4'd1,
-        STOPPED = 4'd2,
-        BAD_PARAMETER = 4'd3,
-        ERROR_STATUS = 4'd4,
-        POISONED = 4'd5,
-        WRONG_LENGTH = 4'd6,
-        UNKNOWN_TAG = 4'd7,
-        TIMED_OUT = 4'd8,
-        DATA_MISMATCH = 4'd9,
-        BUS_MASTER_OFF = 4'd10,
-        OUT_OF_BUFFER = 4'd11
-    } result_t;
-
-    // What the address list of a test is made from; rtl/registers.rdl says what each means.
-    typedef struct packed {
-        pattern_t pattern;
-        logic backwards;
-        logic first_twice;
-        logic [63:0] key;
-        logic [PLACE_WIDTH-1:0] place;
-        logic [UNIT_WIDTH-1:0] usable;
-        logic [UNIT_WIDTH-1:0] nth;
-        logic [UNIT_WIDTH-1:0] nth_wrap;
-        logic [UNIT_WIDTH-1:0] step;
-        logic all_usable;
-        logic [6:0] usable_in_period;
-        logic [6:0] period;
-        logic [31:0] reciprocal;
-        logic [LENGTH_WIDTH-1:0] unit_bytes;
-        logic [11:0] host_offset;
-        logic [LENGTH_WIDTH-1:0] size;
-        logic [10:0] pieces;
-        logic [5:0] piece_shift;
-    } address_list_t;
 
     // A transfer, or a part of one that fits a TLP.
     typedef struct packed {
@@ -93,6 +32,15 @@ package pcielab_pkg;
         logic [3:0] last_be;
         logic [TAG_WIDTH-1:0] tag;
     } request_t;
+
+    // What a completion says of its request.
+    typedef struct packed {
+        logic [TAG_WIDTH-1:0] tag;
+        logic [2:0] status;
+        logic [12:0] byte_count;
+        logic [6:0] lower_address;
+        logic [10:0] dwords;
+    } completion_t;
 
     // What the host wants of the function.
     typedef enum logic [1:0] {

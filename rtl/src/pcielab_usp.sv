@@ -52,61 +52,37 @@ module pcielab_usp #(
     input  logic [3:0] cfg_interrupt_msix_enable,
     input  logic [3:0] cfg_interrupt_msix_mask
 );
-    import pcielab_pkg::*;
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) tx ();
+    completion_stream #(.DATA_WIDTH(DATA_WIDTH)) rx ();
+    host_stream #(.DATA_WIDTH(DATA_WIDTH)) host (), store ();
+    register_access access ();
+    logic answer_valid, answer_ready;
+    pcielab_pkg::host_answer_t answer;
 
-    logic tx_valid, tx_ready, tx_sop, tx_eop, tx_write;
-    logic [63:0] tx_address;
-    logic [10:0] tx_dwords, rx_dwords;
-    logic [3:0] tx_first_be, tx_last_be;
-    logic [TAG_WIDTH-1:0] tx_tag, rx_tag;
-    logic [DATA_WIDTH-1:0] tx_data, rx_data, host_data;
-    logic rx_valid, rx_sop, rx_eop, rx_poisoned;
-    logic [2:0] rx_status;
-    logic [12:0] rx_byte_count;
-    logic [6:0] rx_lower_address;
-    logic host_valid, host_ready, host_sop, host_eop, answer_valid, answer_ready;
-    host_request_t host_request;
-    host_answer_t answer;
-    logic store_valid, store_ready, store_sop, store_eop;
-    host_request_t store;
-    logic [DATA_WIDTH-1:0] store_data;
-    logic reg_valid, reg_ready, reg_write, reg_response_valid;
-    logic [16:0] reg_address;
-    logic [31:0] reg_data, reg_response_data;
-
-    pcielab_core #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) core (
+    benchmark_core #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS), .RECORDS(RECORDS), .CLOCK_PS(CLOCK_PS)) core (
         .clk(user_clk), .rst(user_reset), .max_payload({1'b0, cfg_max_payload}), .max_read_request(cfg_max_read_req),
         .bus_master(cfg_function_status[2]), .function_reset(cfg_flr_in_process[0]),
         .function_reset_done(cfg_flr_done[0]), .msix_enable(cfg_interrupt_msix_enable[0]),
-        .msix_mask(cfg_interrupt_msix_mask[0]),
-        .tx_valid, .tx_ready, .tx_sop, .tx_eop, .tx_write, .tx_address, .tx_dwords, .tx_first_be, .tx_last_be, .tx_tag,
-        .tx_data, .rx_valid, .rx_sop, .rx_eop, .rx_tag, .rx_status, .rx_poisoned, .rx_byte_count, .rx_lower_address,
-        .rx_dwords, .rx_data, .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data, .reg_response_valid,
-        .reg_response_data, .store_valid, .store_ready, .store_sop, .store_eop, .store, .store_data, .test_ended()
+        .msix_mask(cfg_interrupt_msix_mask[0]), .tx, .rx, .access, .store, .test_ended()
     );
     assign cfg_flr_done[3:1] = '0;
     // The completer takes requests that must be answered as fast as it can.
     assign pcie_cq_np_req = 2'b11;
 
     usp_rq #(.DATA_WIDTH(DATA_WIDTH)) requests (
-        .clk(user_clk), .rst(user_reset), .tx_valid, .tx_ready, .tx_sop, .tx_eop, .tx_write, .tx_address, .tx_dwords,
-        .tx_first_be, .tx_last_be, .tx_tag, .tx_data, .s_axis_rq_tdata, .s_axis_rq_tkeep, .s_axis_rq_tlast,
-        .s_axis_rq_tready, .s_axis_rq_tuser, .s_axis_rq_tvalid
+        .clk(user_clk), .rst(user_reset), .tx, .s_axis_rq_tdata, .s_axis_rq_tkeep, .s_axis_rq_tlast, .s_axis_rq_tready,
+        .s_axis_rq_tuser, .s_axis_rq_tvalid
     );
     usp_rc #(.DATA_WIDTH(DATA_WIDTH)) completions (
         .clk(user_clk), .rst(user_reset), .m_axis_rc_tdata, .m_axis_rc_tkeep, .m_axis_rc_tlast, .m_axis_rc_tready,
-        .m_axis_rc_tuser, .m_axis_rc_tvalid, .rx_valid, .rx_sop, .rx_eop, .rx_tag, .rx_status, .rx_poisoned,
-        .rx_byte_count, .rx_lower_address, .rx_dwords, .rx_data
+        .m_axis_rc_tuser, .m_axis_rc_tvalid, .rx
     );
     usp_cq #(.DATA_WIDTH(DATA_WIDTH)) host_requests (
         .clk(user_clk), .rst(user_reset), .m_axis_cq_tdata, .m_axis_cq_tkeep, .m_axis_cq_tlast, .m_axis_cq_tready,
-        .m_axis_cq_tuser, .m_axis_cq_tvalid, .host_valid, .host_ready, .host_sop, .host_eop, .host_request, .host_data
+        .m_axis_cq_tuser, .m_axis_cq_tvalid, .host
     );
     completer #(.DATA_WIDTH(DATA_WIDTH)) host_side (
-        .clk(user_clk), .rst(user_reset), .host_valid, .host_ready, .host_sop, .host_eop, .host_request, .host_data,
-        .store_valid, .store_ready, .store_sop, .store_eop, .store, .store_data,
-        .answer_valid, .answer_ready, .answer, .reg_valid, .reg_ready, .reg_write, .reg_address, .reg_data,
-        .reg_response_valid, .reg_response_data
+        .clk(user_clk), .rst(user_reset), .host, .store, .answer_valid, .answer_ready, .answer, .access
     );
     usp_cc #(.DATA_WIDTH(DATA_WIDTH)) answers (
         .answer_valid, .answer_ready, .answer, .s_axis_cc_tdata, .s_axis_cc_tkeep, .s_axis_cc_tlast, .s_axis_cc_tready,

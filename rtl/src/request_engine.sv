@@ -25,17 +25,7 @@ module request_engine #(
     output logic issue_first,
     output logic [ID_WIDTH-1:0] issue_slot,
 
-    output logic tx_valid,
-    input  logic tx_ready,
-    output logic tx_sop,
-    output logic tx_eop,
-    output logic tx_write,
-    output logic [63:0] tx_address,
-    output logic [10:0] tx_dwords,
-    output logic [3:0] tx_first_be,
-    output logic [3:0] tx_last_be,
-    output logic [pcielab_pkg::TAG_WIDTH-1:0] tx_tag,
-    output logic [DATA_WIDTH-1:0] tx_data,
+    request_stream.source tx,
     // Beside a beat: whether it is the first of its transfer, and how many bytes it ends the write of.
     output logic tx_starts_transfer,
     output logic tx_ends_transfer,
@@ -58,44 +48,44 @@ module request_engine #(
 
     assign can_issue = part.write || (tag_valid && (!part_first || slot_valid));
     // A beat is followed by another of its write, or by the next request.
-    assign next_beat = tx_valid && tx_ready && !tx_eop;
-    assign load = part_valid && can_issue && (!tx_valid || (tx_ready && tx_eop));
-    assign part_ready = can_issue && (!tx_valid || (tx_ready && tx_eop));
+    assign next_beat = tx.valid && tx.ready && !tx.eop;
+    assign load = part_valid && can_issue && (!tx.valid || (tx.ready && tx.eop));
+    assign part_ready = can_issue && (!tx.valid || (tx.ready && tx.eop));
 
     assign issue = load && !part.write;
     assign issue_first = part_first;
     assign issue_slot = part_first ? slot : slot_of_transfer;
 
     assign data_offset = load ? {part.offset[OFFSET_WIDTH-1:2], 2'b00} : beat_offset;
-    assign tx_ends_transfer = ends_transfer && tx_eop;
+    assign tx_ends_transfer = ends_transfer && tx.eop;
 
     always_ff @(posedge clk) begin
         if (load) begin
-            tx_sop <= 1'b1;
-            tx_eop <= !part.write || dwords <= 11'(LANES);
-            tx_write <= part.write;
-            tx_address <= {part.address[63:2], 2'b00};
-            tx_dwords <= dwords;
-            tx_first_be <= enables_from(lead) & (dwords == 11'd1 ? enables_to(last_place) : 4'b1111);
-            tx_last_be <= dwords == 11'd1 ? 4'b0000 : enables_to(last_place);
-            tx_tag <= part.write ? '0 : TAG_WIDTH'(tag);
+            tx.sop <= 1'b1;
+            tx.eop <= !part.write || dwords <= 11'(LANES);
+            tx.header.write <= part.write;
+            tx.header.address <= {part.address[63:2], 2'b00};
+            tx.header.dwords <= dwords;
+            tx.header.first_be <= enables_from(lead) & (dwords == 11'd1 ? enables_to(last_place) : 4'b1111);
+            tx.header.last_be <= dwords == 11'd1 ? 4'b0000 : enables_to(last_place);
+            tx.header.tag <= part.write ? '0 : TAG_WIDTH'(tag);
             tx_starts_transfer <= part_first;
             tx_bytes <= part.length;
             ends_transfer <= part_last;
             dwords_left <= dwords - 11'(LANES);
             slot_of_transfer <= issue_slot;
         end else if (next_beat) begin
-            tx_sop <= 1'b0;
+            tx.sop <= 1'b0;
             tx_starts_transfer <= 1'b0;
-            tx_eop <= dwords_left <= 11'(LANES);
+            tx.eop <= dwords_left <= 11'(LANES);
             dwords_left <= dwords_left - 11'(LANES);
         end
         if (load || next_beat) begin
             beat_offset <= data_offset + OFFSET_WIDTH'(LANES * 4);
             for (int lane = 0; lane < LANES; lane++)
-                tx_data[32*lane +: 32] <= pattern_at(data_offset + OFFSET_WIDTH'(4 * lane), data_key);
+                tx.data[32*lane +: 32] <= pattern_at(data_offset + OFFSET_WIDTH'(4 * lane), data_key);
         end
-        tx_valid <= load || (tx_valid && !(tx_ready && tx_eop));
-        if (rst) tx_valid <= 1'b0;
+        tx.valid <= load || (tx.valid && !(tx.ready && tx.eop));
+        if (rst) tx.valid <= 1'b0;
     end
 endmodule

@@ -5,12 +5,7 @@ module store_line #(
 ) (
     input  logic clk,
     input  logic rst,
-    input  logic store_valid,
-    output logic store_ready,
-    input  logic store_sop,
-    input  logic store_eop,
-    input  pcielab_pkg::host_request_t store,
-    input  logic [DATA_WIDTH-1:0] store_data,
+    host_stream.sink store,
     output logic line_valid,
     input  logic line_ready,
     // The buffer of 64 bytes, counted from the start of the window.
@@ -27,14 +22,15 @@ module store_line #(
     logic [3:0] done, words_done;
     logic good, held_good, taken;
 
-    assign store_ready = !line_valid || line_ready;
-    assign taken = store_valid && store_ready;
-    assign first = store_sop ? store.address[5:3] : held_first;
-    assign count = store_sop ? 4'(store.dwords[4:1]) : held_count;
-    assign done = store_sop ? 4'd0 : words_done;
-    assign good = store_sop
-        ? store.address[2:0] == '0 && store.dwords[0] == 1'b0 && store.dwords != '0 && store.first_be == 4'b1111
-            && store.last_be == 4'b1111 && store.dwords <= 11'd16 - {7'b0, store.address[5:3], 1'b0}
+    assign store.ready = !line_valid || line_ready;
+    assign taken = store.valid && store.ready;
+    assign first = store.sop ? store.header.address[5:3] : held_first;
+    assign count = store.sop ? 4'(store.header.dwords[4:1]) : held_count;
+    assign done = store.sop ? 4'd0 : words_done;
+    assign good = store.sop
+        ? store.header.address[2:0] == '0 && store.header.dwords[0] == 1'b0 && store.header.dwords != '0
+            && store.header.first_be == 4'b1111 && store.header.last_be == 4'b1111
+            && store.header.dwords <= 11'd16 - {7'b0, store.header.address[5:3], 1'b0}
         : held_good;
 
     always_ff @(posedge clk) begin
@@ -43,20 +39,20 @@ module store_line #(
                 automatic logic [3:0] place = 4'(word) - 4'(first);
                 // A place below the first wraps around, and lies behind all.
                 if (place >= done && place < done + 4'(WORDS) && place < count) begin
-                    line_data[64*word +: 64] <= store_data[64*32'(place - done) +: 64];
+                    line_data[64*word +: 64] <= store.data[64*32'(place - done) +: 64];
                     line_words[word] <= 1'b1;
-                end else if (store_sop) begin
+                end else if (store.sop) begin
                     line_words[word] <= 1'b0;
                 end
             end
-            if (store_sop) line_buffer <= store.address[21:6];
+            if (store.sop) line_buffer <= store.header.address[21:6];
             held_first <= first;
             held_count <= count;
             held_good <= good;
             words_done <= done + 4'(WORDS);
         end
-        line_valid <= (taken && store_eop && good) || (line_valid && !line_ready);
-        bad <= taken && store_eop && !good;
+        line_valid <= (taken && store.eop && good) || (line_valid && !line_ready);
+        bad <= taken && store.eop && !good;
         if (rst) begin
             line_valid <= 1'b0;
             bad <= 1'b0;

@@ -7,14 +7,9 @@
 module test_sequencer (
     input  logic clk,
     input  logic rst,
-    input  logic start,
-    input  logic stop,
+    input  registers_pkg::settings_t settings,
     input  logic parameters_good,
     input  logic bus_master,
-    input  logic [2:0] operation,
-    input  logic first_writes,
-    input  logic [31:0] count,
-    input  logic [pcielab_pkg::LENGTH_WIDTH-1:0] size,
 
     // Everything that has to be cleared before a test has been.
     input  logic prepared,
@@ -35,22 +30,28 @@ module test_sequencer (
     // No request and no completion is under way.
     input  logic quiet,
     input  logic fault,
-    input  pcielab_pkg::result_t fault_kind,
+    input  registers_pkg::result_t fault_kind,
 
-    output pcielab_pkg::state_t state,
-    output pcielab_pkg::result_t result,
+    output registers_pkg::state_t state,
+    output registers_pkg::result_t result,
     // Requests that have not left are thrown away.
     output logic drop,
     output logic ended
 );
     import pcielab_pkg::*;
+    import registers_pkg::*;
 
+    operation_t operation;
+    logic start, stop;
     logic [31:0] left;
     logic writes, alone, in_flight, behind_write, go_on;
     result_t reason;
     logic [1:0] settle;
     logic is_pair, outside;
 
+    assign operation = settings.operation.operation;
+    assign start = settings.control.start;
+    assign stop = settings.control.stop;
     assign alone = operation == LAT_RD || operation == LAT_WRRD;
     assign is_pair = operation == LAT_WRRD;
     assign outside = left != '0 && address_valid && !address_in_buffer;
@@ -61,7 +62,7 @@ module test_sequencer (
         transfer.write = writes && !behind_write;
         transfer.address = address;
         transfer.offset = offset;
-        transfer.length = size;
+        transfer.length = settings.size;
     end
     // The address of a pair serves twice.
     assign address_ready = go_on && transfer_ready && !(is_pair && !behind_write);
@@ -75,8 +76,9 @@ module test_sequencer (
                 result <= parameters_good ? NONE : BAD_PARAMETER;
                 reason <= COMPLETE;
                 state <= parameters_good ? PREPARE : IDLE;
-                left <= count;
-                writes <= operation == LAT_WRRD || operation == BW_WR || (operation == BW_RDWR && first_writes);
+                left <= settings.count;
+                writes <= operation == LAT_WRRD || operation == BW_WR
+                    || (operation == BW_RDWR && settings.operation.first_writes);
                 behind_write <= 1'b0;
                 in_flight <= 1'b0;
             end

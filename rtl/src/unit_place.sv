@@ -6,7 +6,7 @@ module unit_place #(
     parameter LATENCY = 5
 ) (
     input  logic clk,
-    input  pcielab_pkg::address_list_t list,
+    input  registers_pkg::settings_t settings,
     input  logic table_write,
     input  logic [5:0] table_address,
     input  logic [5:0] table_data,
@@ -26,17 +26,18 @@ module unit_place #(
 
     always_ff @(posedge clk) begin
         // The reciprocal is 2^31 / usable_in_period, rounded up: exact for numbers below 2^25.
-        scaled <= nth * (UNIT_WIDTH + 32)'(list.reciprocal);
+        scaled <= nth * (UNIT_WIDTH + 32)'(settings.reciprocal);
         nth_1 <= nth;
 
         periods <= UNIT_WIDTH'(scaled >> 31);
-        in_period_2 <= 6'(nth_1 - UNIT_WIDTH'(scaled >> 31) * UNIT_WIDTH'(list.usable_in_period));
+        in_period_2 <= 6'(nth_1 - UNIT_WIDTH'(scaled >> 31) * UNIT_WIDTH'(settings.period.usable));
         nth_2 <= nth_1;
 
-        first_of_period <= list.all_usable ? nth_2 : periods * UNIT_WIDTH'(list.period) + UNIT_WIDTH'(in_period);
+        first_of_period <= settings.period.all_usable ? nth_2
+            : periods * UNIT_WIDTH'(settings.period.length) + UNIT_WIDTH'(in_period);
         unit <= first_of_period;
 
-        offset <= OFFSET_WIDTH'(unit) * OFFSET_WIDTH'(list.unit_bytes) + OFFSET_WIDTH'(list.host_offset);
+        offset <= OFFSET_WIDTH'(unit) * OFFSET_WIDTH'(settings.unit_bytes) + OFFSET_WIDTH'(settings.host_offset);
     end
 
     initial if (LATENCY != 5) $error("a unit takes 5 clocks from number to offset");

@@ -15,12 +15,7 @@ module usp_cq #(
     input  logic [USER_WIDTH-1:0] m_axis_cq_tuser,
     input  logic m_axis_cq_tvalid,
 
-    output logic host_valid,
-    input  logic host_ready,
-    output logic host_sop,
-    output logic host_eop,
-    output pcielab_pkg::host_request_t host_request,
-    output logic [DATA_WIDTH-1:0] host_data
+    host_stream.source host
 );
     import pcielab_pkg::*;
 
@@ -33,23 +28,23 @@ module usp_cq #(
     strip_header #(.DATA_WIDTH(DATA_WIDTH), .HEADER_DWORDS(4)) packet (
         .clk, .rst, .in_valid(m_axis_cq_tvalid), .in_ready(m_axis_cq_tready), .in_last(m_axis_cq_tlast),
         .in_beyond(m_axis_cq_tkeep[4]), .in_damaged(1'b0), .in_data(m_axis_cq_tdata),
-        .out_valid(host_valid), .out_ready(host_ready), .out_sop(host_sop), .out_eop(host_eop), .out_header(descriptor),
-        .out_damaged(), .out_data(host_data)
+        .out_valid(host.valid), .out_ready(host.ready), .out_sop(host.sop), .out_eop(host.eop), .out_header(descriptor),
+        .out_damaged(), .out_data(host.data)
     );
 
     assign kind = descriptor[78:75];
     always_comb begin
         // Requests of the types 11xx are messages, which nobody answers; all others beside memory writes are answered.
-        host_request.kind = kind == 4'b0000 ? HOST_READ : kind == 4'b0001 ? HOST_WRITE
+        host.header.kind = kind == 4'b0000 ? HOST_READ : kind == 4'b0001 ? HOST_WRITE
             : kind[3:2] == 2'b11 ? HOST_OTHER : HOST_OTHER_READ;
-        host_request.bar = descriptor[114:112];
-        host_request.address = {descriptor[63:2], 2'b00};
-        host_request.dwords = descriptor[74:64];
-        {host_request.last_be, host_request.first_be} = byte_enables;
-        host_request.requester.id = descriptor[95:80];
-        host_request.requester.tag = descriptor[103:96];
-        host_request.requester.traffic_class = descriptor[123:121];
-        host_request.requester.attributes = descriptor[126:124];
+        host.header.bar = descriptor[114:112];
+        host.header.address = {descriptor[63:2], 2'b00};
+        host.header.dwords = descriptor[74:64];
+        {host.header.last_be, host.header.first_be} = byte_enables;
+        host.header.requester.id = descriptor[95:80];
+        host.header.requester.tag = descriptor[103:96];
+        host.header.requester.traffic_class = descriptor[123:121];
+        host.header.requester.attributes = descriptor[126:124];
     end
 
     // They stand beside the first beat that goes in, which is held while it comes out.

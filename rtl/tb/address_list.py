@@ -99,24 +99,24 @@ class AddressList:
         return (periods * self.period + self.usable_in_period[rest]) * self.unit_bytes + self.host_offset
 
     def settings(self, first: int = 0) -> dict[str, int]:
-        """What the registers hold when the first transaction is ``first``; keys as in ``address_list_t``."""
+        """What the registers hold when the first transaction is ``first``; keys as in ``settings_t``."""
         place = self.place(first)
         step = {"sequential": 1, "strided": self.stride}.get(self.pattern, 0)
         wraps_to = 0 if self.is_latency else LIST_LENGTH - 1
         all_usable = len(self.usable_in_period) == self.period
         return {
-            "pattern": PATTERNS.index(self.pattern),
-            "backwards": int(not self.is_latency),
-            "first_twice": int(self.is_latency and first == 0),
+            "operation.pattern": PATTERNS.index(self.pattern),
+            "operation.backwards": int(not self.is_latency),
+            "operation.first_twice": int(self.is_latency and first == 0),
             "key": self.key,
             "place": place,
             "usable": self.usable,
             "nth": place * step % self.usable,
             "nth_wrap": wraps_to * step % self.usable,
             "step": step % self.usable,
-            "all_usable": int(all_usable),
-            "usable_in_period": len(self.usable_in_period),
-            "period": self.period,
+            "period.all_usable": int(all_usable),
+            "period.usable": len(self.usable_in_period),
+            "period.length": self.period,
             "reciprocal": -(-(1 << 31) // len(self.usable_in_period)) & 0xFFFFFFFF,
             "unit_bytes": self.unit_bytes,
             "host_offset": self.host_offset,

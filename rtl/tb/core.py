@@ -71,16 +71,16 @@ class Core:
         write_first = (wanted.transactions - first) % 2 == 1
         what = (
             OPERATIONS[operation] << r.OPERATION_OPERATION_SHIFT
-            | s["pattern"] << r.OPERATION_PATTERN_SHIFT
-            | s["backwards"] << r.OPERATION_BACKWARDS_SHIFT
-            | s["first_twice"] << r.OPERATION_FIRST_TWICE_SHIFT
+            | s["operation.pattern"] << r.OPERATION_PATTERN_SHIFT
+            | s["operation.backwards"] << r.OPERATION_BACKWARDS_SHIFT
+            | s["operation.first_twice"] << r.OPERATION_FIRST_TWICE_SHIFT
             | write_first << r.OPERATION_FIRST_WRITES_SHIFT
             | check_data << r.OPERATION_CHECK_DATA_SHIFT
         )
         period = (
-            s["usable_in_period"]
-            | s["period"] << r.PERIOD_LENGTH_SHIFT
-            | s["all_usable"] << r.PERIOD_ALL_USABLE_SHIFT
+            s["period.usable"]
+            | s["period.length"] << r.PERIOD_LENGTH_SHIFT
+            | s["period.all_usable"] << r.PERIOD_ALL_USABLE_SHIFT
         )
         pieces = len(host.pieces) | (host.piece_bytes.bit_length() - 1) << r.PIECES_BYTES_LOG2_SHIFT
         for address, value in (

@@ -31,7 +31,13 @@ PARAMETERS = {
     "request_arbiter": {"DATA_WIDTH": 256, "SOURCES": 3},
     CORE: {"DATA_WIDTH": 256, "TAGS": 64},
 }
-TOPS = {"headers": "header_pair"}
+TOPS = {
+    "headers": "header_pair",
+    "request_engine": "flat_request_engine",
+    "request_arbiter": "flat_request_arbiter",
+    "completion_tracker": "flat_completion_tracker",
+    "message_receiver": "flat_message_receiver",
+}
 CHOICE = """// Which change is made: that of +mutant=NUMBER, or none.
 package pcielab_mutant;
     function automatic int chosen();

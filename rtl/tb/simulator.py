@@ -49,9 +49,8 @@ def use_verilator() -> None:
 
 
 def sources(directory: Path = SOURCES) -> list[Path]:
-    """The SystemVerilog files, the package first."""
-    package = directory / "pcielab_pkg.sv"
-    return [package, *sorted(path for path in directory.glob("*.sv") if path != package)]
+    """The SystemVerilog files, packages first."""
+    return sorted(directory.glob("*.sv"), key=lambda path: (not path.stem.endswith("_pkg"), path))
 
 
 def seed() -> int:
@@ -82,7 +81,6 @@ def run_bench(
     share_runtime(RUNTIME, build)
     runner.build(
         sources=[*sources(design.sources), *sorted(HERE.glob("*.sv"))],
-        includes=[design.sources],
         hdl_toplevel=top,
         parameters=chosen,
         build_dir=build,

@@ -9,23 +9,8 @@ from cocotb.triggers import FallingEdge
 
 from address_list import LIST_LENGTH, PATTERNS, AddressList
 from clocking import clocks, start
+from settings import packed
 from simulator import run_bench
-
-WIDTHS = {
-    "pattern": 2, "backwards": 1, "first_twice": 1, "key": 64, "place": 20, "usable": 26, "nth": 26,
-    "nth_wrap": 26, "step": 26, "all_usable": 1, "usable_in_period": 7, "period": 7, "reciprocal": 32,
-    "unit_bytes": 13, "host_offset": 12, "size": 13, "pieces": 11, "piece_shift": 6,
-}  # fmt: skip
-"""The fields of ``address_list_t``, the uppermost first."""
-
-
-def packed(settings: dict[str, int]) -> int:
-    """An ``address_list_t``."""
-    bits = 0
-    for name, width in WIDTHS.items():
-        assert settings[name] < 1 << width, name
-        bits = bits << width | settings[name]
-    return bits
 
 
 async def write_tables(dut: Any, units: list[int], pieces: list[int]) -> None:
@@ -60,7 +45,8 @@ async def check(dut: Any, wanted: AddressList, first: int, count: int, ready_in_
     shift = random.randint(20, 24)
     pieces = [random.getrandbits(40) << 20 for _ in range(-(-wanted.window >> shift) or 1)]
     await write_tables(dut, wanted.usable_in_period, pieces)
-    dut.list.value = packed({**wanted.settings(first), "pieces": len(pieces), "piece_shift": shift})
+    pieces_of = {"pieces.count": len(pieces), "pieces.bytes_log2": shift}
+    dut.settings.value = packed({**wanted.settings(first), **pieces_of})
     dut.start.value = 1
     await FallingEdge(dut.clk)
     dut.start.value = 0
@@ -71,7 +57,7 @@ async def check(dut: Any, wanted: AddressList, first: int, count: int, ready_in_
     assert await taken(dut, count, ready_in_percent) == expected, wanted
 
 
-IDLE = {"start": 0, "list": 0, "unit_write": 0, "piece_write": 0, "out_ready": 0}
+IDLE = {"start": 0, "settings": 0, "unit_write": 0, "piece_write": 0, "out_ready": 0}
 
 
 @cocotb.test()
@@ -121,9 +107,9 @@ async def addresses_outside_the_buffer_are_told(dut: Any) -> None:
     await start(dut, **IDLE)
     wanted = AddressList(size=64, window=1 << 22, pattern="sequential", is_latency=True)
     await write_tables(dut, [0], [0, 0])
-    settings = {**wanted.settings((1 << 15) - 1), "pieces": 2, "piece_shift": 20}
+    settings = {**wanted.settings((1 << 15) - 1), "pieces.count": 2, "pieces.bytes_log2": 20}
     for changed, inside in (({}, [1, 1, 0, 0]), ({"host_offset": 1}, [1, 0, 0, 0])):
-        dut.list.value = packed({**settings, **changed})
+        dut.settings.value = packed({**settings, **changed})
         dut.start.value = 1
         await FallingEdge(dut.clk)
         dut.start.value = 0

@@ -225,4 +225,4 @@ async def a_request_without_an_answer_times_out(dut: Any) -> None:
 
 @pytest.mark.slow
 def test_completion_tracker() -> None:
-    run_bench("completion_tracker", "test_completion_tracker", {"DATA_WIDTH": 256, "TAGS": TAGS})
+    run_bench("flat_completion_tracker", "test_completion_tracker", {"DATA_WIDTH": 256, "TAGS": TAGS})

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from simulator import SOURCES, sources, use_verilator
+from simulator import sources, use_verilator
 
 
 @pytest.mark.parametrize("data_width", [256, 512])
@@ -16,7 +16,6 @@ def test_lint(data_width: int) -> None:
         "--top-module",
         "pcielab_usp",
         f"-GDATA_WIDTH={data_width}",
-        f"-I{SOURCES}",
     ]
     done = subprocess.run([*command, *map(str, sources())], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

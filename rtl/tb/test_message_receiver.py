@@ -289,5 +289,7 @@ async def taking_can_be_ended_and_begun_anew(dut: Any) -> None:
 @pytest.mark.parametrize("data_width", [256, 512])
 def test_message_receiver(data_width: int) -> None:
     run_bench(
-        "message_receiver", "test_message_receiver", {"DATA_WIDTH": data_width, "QUEUES": QUEUES, "SLOTS": SLOTS}
+        "flat_message_receiver",
+        "test_message_receiver",
+        {"DATA_WIDTH": data_width, "QUEUES": QUEUES, "SLOTS": SLOTS},
     )

@@ -66,4 +66,4 @@ async def requests_leave_whole_and_by_turns(dut: Any) -> None:
 
 @pytest.mark.slow
 def test_request_arbiter() -> None:
-    run_bench("request_arbiter", "test_request_arbiter", {"DATA_WIDTH": 256, "SOURCES": SOURCES})
+    run_bench("flat_request_arbiter", "test_request_arbiter", {"DATA_WIDTH": 256, "SOURCES": SOURCES})

@@ -126,4 +126,4 @@ async def a_read_leaves_every_clock(dut: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("data_width", [256, 512])
 def test_request_engine(data_width: int) -> None:
-    run_bench("request_engine", "test_request_engine", {"DATA_WIDTH": data_width, "TAGS": 64})
+    run_bench("flat_request_engine", "test_request_engine", {"DATA_WIDTH": data_width, "TAGS": 64})

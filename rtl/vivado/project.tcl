@@ -25,7 +25,6 @@ set here [file dirname [file normalize [info script]]]
 create_project pcielab $directory -part $part
 add_files [glob $here/../src/*.sv]
 add_files -norecurse $here/board_top.sv
-set_property include_dirs [list $here/../src] [current_fileset]
 set_property generic "DATA_WIDTH=$width LANES=$lanes" [current_fileset]
 set_property top board_top [current_fileset]
 add_files -fileset constrs_1 $here/timing.xdc

@@ -1,0 +1,211 @@
+"""Writes ``src/registers_pkg.sv``: addresses, codes and structures of the registers, how to read and write them.
+
+``settings_t`` holds what software writes, ``status_t`` what it reads and the core sets. A number is a member of
+its register's name; ``X_LO`` and ``X_HI`` are one member ``x``; a register with fields is a structure in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from systemrdl.node import AddrmapNode, FieldNode, RegNode
+
+from description import NOTE, codes, memories, registers
+
+HALF_BITS = 32
+
+
+@dataclass(frozen=True)
+class Part:
+    """A field of a register, and the bits of a structure's member that it holds."""
+
+    register: RegNode
+    field: FieldNode
+    member: str
+    """The member of ``settings_t`` or ``status_t``."""
+    shift: int
+    """32 for the upper half of a member of two registers, else 0."""
+
+    @property
+    def path(self) -> str:
+        """The member, and its field where it is a structure."""
+        name = self.field.inst_name
+        return self.member if name == "value" else f"{self.member}.{name}"
+
+    @property
+    def structure(self) -> str | None:
+        """The structure that has the member; none for a constant."""
+        if self.field.is_sw_writable:
+            return "settings"
+        return "status" if self.field.is_hw_writable else None
+
+    @property
+    def high(self) -> int:
+        """The uppermost bit of the member that the field holds."""
+        return int(self.field.high) + self.shift
+
+    @property
+    def low(self) -> int:
+        """The lowest bit of the member that the field holds."""
+        return int(self.field.low) + self.shift
+
+    @property
+    def reset(self) -> int:
+        """The value after reset; 0 where the description has none."""
+        return int(self.field.get_property("reset") or 0)
+
+    @property
+    def value(self) -> str:
+        """The field as an expression, in ``settings`` or ``status``."""
+        if self.structure is None:
+            return f"{self.field.width}'h{self.reset:x}"
+        numbered = self.field.inst_name == "value" and self.high > 0
+        return f"{self.structure}.{self.path}" + (f"[{self.high}:{self.low}]" if numbered else "")
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What a structure holds: an integer or a code."""
+
+    path: str
+    type: str
+    high: int
+    low: int
+    reset: int
+
+    @property
+    def width(self) -> int:
+        """Bits."""
+        return self.high - self.low + 1
+
+
+def parts(top: AddrmapNode) -> Iterator[Part]:
+    """Every field of every register."""
+    for register in registers(top):
+        name = register.inst_name
+        member = name.removesuffix("_LO").removesuffix("_HI").lower()
+        for field in register.fields():
+            yield Part(register, field, member, HALF_BITS if name.endswith("_HI") else 0)
+
+
+def leaves(top: AddrmapNode, structure: str) -> list[Leaf]:
+    """What ``settings`` or ``status`` holds, the uppermost first."""
+    found = []
+    held = (part for part in parts(top) if part.structure == structure)
+    for path, group in groupby(held, key=lambda part: part.path):
+        halves = list(group)
+        # A number keeps the places of its bits ([63:12] of an address), a field starts at 0.
+        shift = halves[0].low if halves[0].field.inst_name != "value" else 0
+        high, low = halves[-1].high - shift, halves[0].low - shift
+        reset = sum(half.reset << half.low - shift for half in halves) >> low
+        code = halves[0].field.get_property("encode") is not None
+        bits = f"logic [{high}:{low}]" if high else "logic"
+        found.append(Leaf(path, f"{halves[0].field.inst_name}_t" if code else bits, high, low, reset))
+    # Whole words stand lowest, where they begin at multiples of 32 bits: simulators are faster so.
+    return sorted(found, key=lambda leaf: leaf.width % HALF_BITS == 0)
+
+
+def package(top: AddrmapNode) -> str:
+    """The whole file."""
+    lines = [f"// {NOTE}", "package registers_pkg;"]
+    lines += [
+        f"    localparam logic [16:0] {node.inst_name}_ADDRESS = 17'h{node.address_offset:05x};"
+        for node in [*registers(top), *memories(top)]
+    ]
+    for name, members in codes(top).items():
+        width = next(part.field.width for part in parts(top) if part.field.inst_name == name)
+        lines += ["", f"    typedef enum logic [{width - 1}:0] {{"]
+        lines += [f"        {code.upper()} = {width}'d{value}," for code, value, _ in members]
+        lines[-1] = lines[-1].removesuffix(",")
+        lines += [f"    }} {name}_t;"]
+    lines += ["", "    // Written by software.", *declaration(top, "settings")]
+    lines += ["", "    // Set by the core, read by software.", *declaration(top, "status")]
+    lines += ["", *reset_value(top), "", *write_function(top), "", *read_function(top), "endpackage"]
+    return "\n".join(lines) + "\n"
+
+
+def by_member(found: list[Leaf]) -> Iterator[tuple[str, list[Leaf]]]:
+    """The leaves of each member."""
+    for member, group in groupby(found, key=lambda leaf: leaf.path.partition(".")[0]):
+        yield member, list(group)
+
+
+def declaration(top: AddrmapNode, structure: str) -> Iterator[str]:
+    """``settings_t`` or ``status_t``."""
+    yield "    typedef struct packed {"
+    for member, group in by_member(leaves(top, structure)):
+        if group[0].path == member:
+            yield f"        {group[0].type} {member};"
+            continue
+        yield "        struct packed {"
+        yield from (f"            {leaf.type} {leaf.path.partition('.')[2]};" for leaf in group)
+        yield f"        }} {member};"
+    yield f"    }} {structure}_t;"
+
+
+def reset_value(top: AddrmapNode) -> Iterator[str]:
+    """The settings after reset."""
+    yield "    function automatic settings_t settings_reset();"
+    for leaf in leaves(top, "settings"):
+        value = f"{leaf.width}'h{leaf.reset:x}"
+        value = f"{leaf.type}'({value})" if leaf.type.endswith("_t") else value
+        yield f"        settings_reset.{leaf.path} = {value};"
+    yield "    endfunction"
+
+
+def write_function(top: AddrmapNode) -> Iterator[str]:
+    """The settings after a write. Pulses of the write before it end."""
+    yield "    // The settings once software has written a register. Other addresses change nothing."
+    arguments = "settings_t settings, logic [16:0] address, logic [31:0] data"
+    yield f"    function automatic settings_t written({arguments});"
+    pulses = {part.member for part in parts(top) if part.field.get_property("singlepulse")}
+    yield from (f"        settings.{member} = '0;" for member in sorted(pulses))
+    yield "        case (address)"
+    held = (part for part in parts(top) if part.structure == "settings")
+    for name, group in groupby(held, key=lambda part: part.register.inst_name):
+        assignments = [f"{part.value} = {taken(part)};" for part in group]
+        if len(assignments) == 1:
+            yield f"            {name}_ADDRESS: {assignments[0]}"
+            continue
+        yield f"            {name}_ADDRESS: begin"
+        yield from (f"                {assignment}" for assignment in assignments)
+        yield "            end"
+    yield "            default: ;"
+    yield "        endcase"
+    yield "        return settings;"
+    yield "    endfunction"
+
+
+def taken(part: Part) -> str:
+    """What a write puts into a field."""
+    field = part.field
+    bits = f"data[{field.high}:{field.low}]" if field.width > 1 else f"data[{field.low}]"
+    return f"{field.inst_name}_t'({bits})" if field.get_property("encode") is not None else bits
+
+
+def read_function(top: AddrmapNode) -> Iterator[str]:
+    """What a register reads as."""
+    yield "    // What software reads. Other addresses read as 0."
+    arguments = "settings_t settings, status_t status, logic [16:0] address"
+    yield f"    function automatic logic [31:0] read({arguments});"
+    yield "        case (address)"
+    for name, group in groupby(parts(top), key=lambda part: part.register.inst_name):
+        fields = [part for part in group if part.field.is_sw_readable]
+        if fields:
+            yield f"            {name}_ADDRESS: return {word(fields)};"
+    yield "            default: return '0;"
+    yield "        endcase"
+    yield "    endfunction"
+
+
+def word(fields: list[Part]) -> str:
+    """32 bits with the fields in them."""
+    texts, above = [], HALF_BITS
+    for part in sorted(fields, key=lambda part: -part.field.low):
+        texts += [f"{above - part.field.high - 1}'b0"] if part.field.high + 1 < above else []
+        texts.append(part.value)
+        above = part.field.low
+    texts += [f"{above}'b0"] if above else []
+    return f"{{{', '.join(texts)}}}" if len(texts) > 1 else texts[0]

@@ -1,0 +1,216 @@
+// pcie-bench's micro-benchmarks as a requester on PCIe, whoever makes the hard block: the core, its streams as interfaces.
+module benchmark_core #(
+    // 256 or 512.
+    parameter DATA_WIDTH = 256,
+    // Reads in flight at most: a power of two, 32 to 256.
+    parameter TAGS = 64,
+    // Latencies kept one by one: a power of two, 4,096 to 16,384.
+    parameter RECORDS = 4096,
+    // The length of a clock, as software reads it.
+    parameter CLOCK_PS = 4000
+) (
+    input  logic clk,
+    input  logic rst,
+
+    // MPS and MRRS as the device control register encodes them, the right to make requests, and function-level reset.
+    input  logic [2:0] max_payload,
+    input  logic [2:0] max_read_request,
+    input  logic bus_master,
+    input  logic function_reset,
+    // For one clock when a function-level reset is done with.
+    output logic function_reset_done,
+    // What the MSI-X capability's control register holds.
+    input  logic msix_enable,
+    input  logic msix_mask,
+
+    request_stream.source tx,
+    completion_stream.sink rx,
+    register_access.sink access,
+    // Stores to the window of messages; a full queue holds them up.
+    host_stream.sink store,
+
+    // For one clock when a test has ended.
+    output logic test_ended
+);
+    import pcielab_pkg::*;
+    import registers_pkg::*;
+
+    localparam ID_WIDTH = $clog2(TAGS);
+    // Queues for messages, and buffers of 64 bytes of each.
+    localparam QUEUES = 4;
+    localparam SLOTS = 64;
+
+    // ---- software
+    settings_t settings;
+    status_t status;
+    operation_t operation;
+    logic parameters_good, piece_write, unit_write;
+    logic [PIECE_INDEX_WIDTH:0] piece_address;
+    logic [5:0] unit_address;
+    logic [31:0] memory_data;
+    logic [QUEUES-1:0][31:0] data_taken, heads;
+    logic [11:0] bin_address;
+    logic [$clog2(RECORDS)-1:0] record_address;
+    logic [31:0] bin_count, record;
+    logic [CLOCKS_WIDTH-1:0] elapsed;
+    logic [ID_WIDTH:0] retired_count;
+    // Reserved codes are taken for the largest size there is.
+    logic [2:0] payload_code, read_request_code;
+    assign payload_code = max_payload > 3'd5 ? 3'd5 : max_payload;
+    assign read_request_code = max_read_request > 3'd5 ? 3'd5 : max_read_request;
+    assign operation = settings.operation.operation;
+
+    registers #(.TAGS(TAGS), .RECORDS(RECORDS), .QUEUES(QUEUES)) register_file (
+        .clk, .rst(rst || function_reset_done), .access, .settings, .parameters_good, .status, .piece_write, .piece_address,
+        .unit_write, .unit_address, .memory_data, .data_taken, .heads, .bin_address, .bin_count, .record_address, .record
+    );
+    assign status.parameters.data_bytes = 8'(DATA_WIDTH / 8);
+    assign status.parameters.tags = 9'(TAGS);
+    assign status.parameters.records_log2 = 5'($clog2(RECORDS));
+    assign status.clock_ps = CLOCK_PS;
+    assign status.link.max_payload = max_payload;
+    assign status.link.max_read_request = max_read_request;
+    assign status.link.bus_master = bus_master;
+    assign status.message_queues.count = 8'(QUEUES);
+    assign status.message_queues.bytes_log2 = 8'($clog2(SLOTS) + 6);
+    assign status.elapsed = 64'(elapsed);
+    assign status.retired_tags = 9'(retired_count);
+
+    // ---- resets: a request that is being sent goes out whole first
+    // Everything of the test before is forgotten when one starts.
+    logic prepare;
+    logic reset_pending, engine_rst, test_rst, function_reset_before, function_reset_pending;
+    // The sources of requests, which share tx.
+    localparam DMA = 0, VECTOR = 1, MESSAGES = 2;
+    request_stream #(.DATA_WIDTH(DATA_WIDTH)) ways [3] ();
+    assign engine_rst = rst || (reset_pending && !ways[DMA].valid);
+    assign test_rst = engine_rst || prepare;
+    always_ff @(posedge clk) begin
+        function_reset_before <= function_reset && !rst;
+        function_reset_pending <= (function_reset_pending || (function_reset && !function_reset_before)) && !engine_rst;
+        reset_pending <= (reset_pending || settings.control.reset || (function_reset && !function_reset_before)) && !engine_rst;
+        function_reset_done <= function_reset_pending && engine_rst;
+    end
+
+    // ---- addresses to transfers to parts
+    logic pools_ready, recorder_ready;
+    logic address_valid, address_ready, address_in_buffer;
+    logic [63:0] address;
+    logic [OFFSET_WIDTH-1:0] offset;
+    logic transfer_valid, transfer_ready;
+    transfer_t transfer, part;
+    logic split_valid, part_valid, engine_ready, part_first, part_last;
+    logic [5:0] parts;
+    logic drop, quiet, tracker_quiet;
+    logic read_done, fault;
+    result_t fault_kind;
+
+    address_generator addresses (
+        .clk, .rst(engine_rst), .start(prepare), .settings, .unit_write, .unit_address, .unit_data(memory_data[5:0]),
+        .piece_write, .piece_address, .piece_data(memory_data),
+        .out_valid(address_valid), .out_ready(address_ready), .out_address(address), .out_offset(offset),
+        .out_in_buffer(address_in_buffer)
+    );
+    test_sequencer sequencer (
+        .clk, .rst(engine_rst), .settings, .parameters_good, .bus_master, .prepared(pools_ready && recorder_ready),
+        .prepare, .address_valid, .address_ready, .address, .offset, .address_in_buffer, .transfer_valid, .transfer_ready,
+        .transfer, .read_done, .quiet, .fault, .fault_kind, .state(status.status.state), .result(status.status.result),
+        .drop, .ended(test_ended)
+    );
+    splitter split (
+        .clk, .rst(test_rst), .max_payload(payload_code), .max_read_request(read_request_code),
+        .in_valid(transfer_valid), .in_ready(transfer_ready), .in_transfer(transfer),
+        .out_valid(split_valid), .out_ready(engine_ready || drop), .out_part(part), .out_first(part_first),
+        .out_last(part_last), .out_parts(parts)
+    );
+    assign part_valid = split_valid && !drop && !reset_pending;
+    assign quiet = !split_valid && !ways[DMA].valid && tracker_quiet;
+
+    // ---- requests and completions
+    logic tag_valid, slot_valid, issue, issue_first, free_tag, free_slot, tags_filled, slots_filled, tracker_ready;
+    logic [ID_WIDTH-1:0] tag, slot, issue_slot, freed_tag, freed_slot;
+    logic [LENGTH_WIDTH-1:0] dma_bytes, received_bytes, expected_bytes;
+    logic dma_starts_transfer, dma_ends_transfer, dma_taken, write_taken, write_done;
+    logic [OFFSET_WIDTH-1:0] expected_offset;
+    logic expected_data, completion_fault, timed_out, mismatch;
+    result_t completion_kind;
+
+    // Without extended tags a requester uses the first 32.
+    logic [ID_WIDTH:0] tag_count;
+    assign tag_count = settings.link_tags == '0 ? (ID_WIDTH + 1)'(TAGS) : (ID_WIDTH + 1)'(settings.link_tags);
+
+    id_pool #(.COUNT(TAGS)) tags (
+        .clk, .rst(test_rst), .size(tag_count), .limit(tag_count), .filled(tags_filled), .valid(tag_valid), .id(tag),
+        .take(issue), .give_back(free_tag), .given_back(freed_tag)
+    );
+    id_pool #(.COUNT(TAGS)) slots (
+        .clk, .rst(test_rst), .size((ID_WIDTH + 1)'(TAGS)), .limit((ID_WIDTH + 1)'(settings.outstanding)),
+        .filled(slots_filled), .valid(slot_valid), .id(slot), .take(issue && issue_first), .give_back(free_slot),
+        .given_back(freed_slot)
+    );
+    assign pools_ready = tags_filled && slots_filled && tracker_ready;
+
+    request_engine #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) requester (
+        .clk, .rst(engine_rst), .data_key(settings.data_key), .part_valid, .part_ready(engine_ready), .part, .part_first,
+        .part_last, .tag_valid, .tag, .slot_valid, .slot, .issue, .issue_first, .issue_slot, .tx(ways[DMA]),
+        .tx_starts_transfer(dma_starts_transfer), .tx_ends_transfer(dma_ends_transfer), .tx_bytes(dma_bytes)
+    );
+    interrupter interrupt (
+        .clk, .rst, .clear(function_reset_done), .event_happened(test_ended), .enable(msix_enable),
+        .function_mask(msix_mask || !bus_master), .vector_mask(settings.vector_control.mask),
+        .address({settings.vector_address, 2'b00}), .pending(status.vector_pending), .request_valid(ways[VECTOR].valid),
+        .request_ready(ways[VECTOR].ready), .request(ways[VECTOR].header)
+    );
+    assign ways[VECTOR].sop = 1'b1;
+    assign ways[VECTOR].eop = 1'b1;
+    assign ways[VECTOR].data = DATA_WIDTH'(settings.vector_data);
+    request_arbiter #(.DATA_WIDTH(DATA_WIDTH), .SOURCES(3)) way_out (.clk, .rst, .in(ways), .out(tx));
+    assign dma_taken = ways[DMA].valid && ways[DMA].ready;
+    assign write_taken = dma_taken && ways[DMA].header.write;
+    assign write_done = write_taken && dma_ends_transfer;
+
+    completion_tracker #(.DATA_WIDTH(DATA_WIDTH), .TAGS(TAGS)) tracker (
+        .clk, .rst(test_rst), .ready(tracker_ready), .timeout(settings.timeout), .issue, .issue_tag(tag), .issue_slot,
+        .issue_parts(parts), .issue_offset(part.offset), .issue_length(part.length), .rx, .free_tag, .freed_tag, .free_slot,
+        .freed_slot, .transfer_done(read_done), .received_bytes, .expected_offset, .expected_data, .expected_bytes,
+        .fault(completion_fault), .fault_kind(completion_kind), .timed_out, .quiet(tracker_quiet), .retired_count
+    );
+    data_checker #(.DATA_WIDTH(DATA_WIDTH)) data_check (
+        .clk, .data_key(settings.data_key), .valid(expected_data && settings.operation.check_data),
+        .offset(expected_offset), .bytes(expected_bytes), .data(rx.data), .mismatch
+    );
+    fault_counters faults (
+        .clk, .rst(engine_rst), .completion_fault, .completion_kind, .timed_out, .mismatch, .fault, .kind(fault_kind),
+        .error_status_count(status.error_status_count), .poisoned_count(status.poisoned_count),
+        .wrong_length_count(status.wrong_length_count), .unknown_tag_count(status.unknown_tag_count),
+        .timed_out_count(status.timed_out_count), .data_mismatch_count(status.data_mismatch_count)
+    );
+
+    // ---- messages
+    message_receiver #(.DATA_WIDTH(DATA_WIDTH), .QUEUES(QUEUES), .SLOTS(SLOTS)) receiver (
+        .clk, .rst, .settings, .data_taken, .bus_master, .store, .tx(ways[MESSAGES]), .heads,
+        .messages(status.messages_left), .dropped(status.messages_dropped), .stores_lost(status.stores_lost),
+        .stores_bad(status.stores_bad)
+    );
+
+    // ---- time, by the one clock that everything is stamped with
+    logic [31:0] latency;
+    logic is_latency, starts;
+    assign is_latency = operation == LAT_RD || operation == LAT_WRRD;
+    // A pair counts from its write on.
+    assign starts = dma_taken && dma_starts_transfer && (operation != LAT_WRRD || write_taken);
+    always_ff @(posedge clk) latency <= starts ? 32'd1 : latency + 32'd1;
+
+    latency_recorder #(.RECORDS(RECORDS)) recorder (
+        .clk, .rst(engine_rst), .clear(prepare), .ready(recorder_ready), .bin_shift(settings.bin_shift),
+        .sample_valid(read_done && is_latency && status.status.state != IDLE), .sample(latency), .record_address, .record,
+        .bin_address, .bin_count, .samples(status.samples), .minimum(status.latency_min), .maximum(status.latency_max),
+        .sum(status.latency_sum)
+    );
+    bandwidth_counters counters (
+        .clk, .rst(engine_rst), .clear(prepare), .latch(settings.control.latch || test_ended),
+        .request_starts(dma_taken && ways[DMA].sop), .read_done, .write_done(write_done && operation != LAT_WRRD),
+        .read_bytes(received_bytes), .written_bytes(write_taken && ways[DMA].eop ? dma_bytes : '0),
+        .transactions(status.transactions), .elapsed, .bytes_read(status.bytes_read), .bytes_written(status.bytes_written)
+    );
+endmodule
