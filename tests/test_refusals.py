@@ -67,7 +67,8 @@ def test_a_flow_that_goes_nowhere() -> None:
 
 def test_a_suite_that_cannot_be_carried_out() -> None:
     found = parts_of(lambda: _core.check_suite(wrong_suite()))
-    assert found == ("suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)", "transactions", "0", "give at least 1")
+    about = "suite quick: test 2 (lat_cmd_sizes, LAT_CMD_WRRD)"
+    assert found == (about, "transactions", "0", "give 1 to 4294967295")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use pcie_refusal::Refusal;
+use pcie_schema::Fitting;
 
 use crate::error::{Result, refused};
 
@@ -16,6 +17,12 @@ pub(crate) fn parse<T: DeserializeOwned>(what: &str, json: &str) -> Result<T> {
         let refusal = Refusal::new(error.inner()).key(error.path().to_string());
         if what.is_empty() { refusal.into() } else { refusal.about(what).into() }
     })
+}
+
+/// Reads JSON that has to fit the schema of its type; `what` leads the message.
+pub(crate) fn fitting<T: Fitting>(what: &str, json: &str) -> Result<T> {
+    let value = serde_json::from_str(json).map_err(|error| refused(format!("{what}: {error}")))?;
+    Ok(T::read(value).map_err(|refusal| refusal.about(what))?)
 }
 
 /// A word for one of several choices.

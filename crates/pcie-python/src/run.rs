@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::json::{parse, text, word};
+use crate::json::{fitting, parse, text, word};
 use crate::progress::Watched;
 use crate::stop::Stop;
 
@@ -25,7 +25,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Refuses the parameters of a test that no machine could carry out.
 #[pyfunction]
 fn check_test(parameters: &str) -> Result<()> {
-    let test: Test = parse("test", parameters)?;
+    let test: Test = fitting("test", parameters)?;
     Ok(test.validate()?)
 }
 

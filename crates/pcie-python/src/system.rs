@@ -1,11 +1,13 @@
 //! Simulated systems, which come as JSON.
 
+use pcie_schema::Fitting as _;
 use pcie_sim::Machine;
 use pcie_sim::profile::{
     Card, DataEngine, IdleStates, LastLevelCache, Link, Placement, Ruled, Stalls, System, Timer, WakeCluster,
 };
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::error::{Result, refused};
 use crate::json::parse;
@@ -33,8 +35,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 pub(crate) fn machine(system: &str) -> Result<Machine> {
-    let system: System = parse("system", system)?;
-    Ok(Machine::new(system)?)
+    Ok(Machine::new(read_system(system)?)?)
 }
 
 /// Names of the parts of a system that have rules across their keys.
@@ -57,6 +58,12 @@ fn keeps_to_rules<T: Ruled + DeserializeOwned>(part: &str) -> Result<()> {
 /// Refuses a system that cannot be simulated.
 #[pyfunction]
 fn check_system(system: &str) -> Result<()> {
-    let system: System = parse("system", system)?;
-    Ok(Machine::check(&system)?)
+    Ok(Machine::check(&read_system(system)?)?)
+}
+
+fn read_system(system: &str) -> Result<System> {
+    let content: Value = parse("system", system)?;
+    let name = content["name"].as_str().unwrap_or_default();
+    let subject = format!("system {name}").trim_end().to_owned();
+    Ok(System::read(content).map_err(|refusal| refusal.about(subject))?)
 }

@@ -7,4 +7,4 @@
 pub mod quantity;
 mod shape;
 
-pub use shape::Shape;
+pub use shape::{Fitting, Shape};

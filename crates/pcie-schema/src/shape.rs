@@ -3,7 +3,23 @@
 use pcie_refusal::Refusal;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+/// A type whose values are checked by its schema before they are read.
+pub trait Fitting: DeserializeOwned + JsonSchema {
+    /// What its values may be.
+    fn shape() -> &'static Shape;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// The first key that does not fit, with what would be right.
+    fn read(value: Value) -> Result<Self, Refusal> {
+        Self::shape().check_json(&value)?;
+        serde_json::from_value(value).map_err(Refusal::new)
+    }
+}
 
 /// What values of a type may be.
 #[derive(Clone, Debug)]

@@ -2,10 +2,13 @@
 
 use crate::TestRecord;
 use pcie_refusal::Refusal;
+use pcie_schema::{Fitting, Shape};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 /// A suite, as it is handed to the runner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suite {
     /// Its name.
@@ -14,6 +17,13 @@ pub struct Suite {
     pub title: String,
     /// Its tests. The order matters: caches and TLBs carry state from one to the next.
     pub tests: Vec<TestRecord>,
+}
+
+impl Fitting for Suite {
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Suite>);
+        &SHAPE
+    }
 }
 
 impl Suite {

@@ -1,7 +1,7 @@
 //! One test: what a row of the suite asks for.
 
 use pcie_refusal::Refusal;
-use pcie_schema::Shape;
+use pcie_schema::{Fitting, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
@@ -142,7 +142,7 @@ pub struct Test {
 }
 
 /// A test as it stands in a suite: with its family and its published name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestRecord {
     /// The family, which is the stem of the published file.
@@ -173,7 +173,7 @@ impl Test {
     /// # Errors
     /// The first thing that is wrong.
     pub fn validate(&self) -> Result<(), Refusal> {
-        SHAPE.check(self)?;
+        Self::shape().check(self)?;
         self.validate_extent()?;
         self.validate_units()?;
         if self.details && !self.operation.is_latency() {
@@ -222,7 +222,12 @@ impl Test {
     }
 }
 
-static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Test>);
+impl Fitting for Test {
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Test>);
+        &SHAPE
+    }
+}
 
 #[cfg(test)]
 pub(crate) mod tests {

@@ -1,21 +1,17 @@
 //! What a suite runs on, as JSON: a device by its kind, or the resolved profile of a system to simulate.
 
 use crate::failure::Failure;
-use crate::input::read;
+use crate::input::{read, read_fitting};
 use pcie_bench::{Backend, MessageDevice, Samples};
 use pcie_bench_sim::Simulated;
 use pcie_host::{Cpu, HostOptions};
-use pcie_refusal::Refusal;
-use pcie_schema::Shape;
 use pcie_sim::profile::System;
 use pcie_sim::{Engine, Machine};
 use pcie_vfio::{Address, E1000e, Fpga, Nvme, NvmeOptions, Pio, PioHostOptions, PioOptions, VfioHostOptions};
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
-
-static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<System>);
+use std::sync::Arc;
 
 /// A device that is asked for.
 #[derive(Deserialize)]
@@ -65,10 +61,8 @@ pub(crate) enum Opened {
 pub(crate) fn opened(path: &Path, samples: Samples) -> Result<(Opened, Option<Value>), Failure> {
     let content: Value = read(path)?;
     if content.get("kind").is_none() {
-        let of_file = |refusal: Refusal| refusal.about(path.display().to_string());
-        SHAPE.check_json(&content).map_err(of_file)?;
-        let system: System = read(path)?;
-        let machine = Machine::new(system).map_err(of_file)?;
+        let system: System = read_fitting(path)?;
+        let machine = Machine::new(system).map_err(|refusal| refusal.about(path.display().to_string()))?;
         return Ok((
             Opened::Transfers(Arc::new(Simulated::new(machine, samples, Engine::Fast))),
             Some(content),

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use pcie_refusal::Refusal;
+use pcie_schema::Fitting;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -18,6 +19,11 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
             key => refusal.key(key).into(),
         }
     })
+}
+
+/// What a file holds, once it fits the schema of its type: kinds, ranges and keys are refused with what would be right.
+pub(crate) fn read_fitting<T: Fitting>(path: &Path) -> Result<T, Failure> {
+    Ok(T::read(read(path)?).map_err(|refusal| refusal.about(path.display().to_string()))?)
 }
 
 /// A value for people and programs.

@@ -2,7 +2,7 @@
 
 use crate::bench::{Opened, opened};
 use crate::failure::{Failure, printable};
-use crate::input::read;
+use crate::input::{read, read_fitting};
 use clap::Args;
 use pcie_bench::contract::{MessageTrial, Trial, check, check_messages};
 use pcie_bench::{
@@ -29,8 +29,11 @@ pub(crate) struct RunArguments {
     /// Which tests, as JSON.
     suite: PathBuf,
     /// Store to write.
-    #[arg(short, long)]
-    output: PathBuf,
+    #[arg(short, long, required_unless_present = "check")]
+    output: Option<PathBuf>,
+    /// Only look whether the run would be refused; nothing is written.
+    #[arg(long, conflicts_with = "output")]
+    check: bool,
     /// Names the run.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -55,7 +58,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let (opened, system) = opened(&arguments.bench, samples)?;
     let (work, suite): (Arc<dyn Work>, String) = match opened {
         Opened::Transfers(backend) => {
-            let suite: Suite = read(&arguments.suite)?;
+            let suite: Suite = read_fitting(&arguments.suite)?;
             let name = suite.name.clone();
             let work = Benchmarks::new(suite, samples, arguments.seed, backend)?;
             (Arc::new(work), name)
@@ -66,6 +69,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             (Arc::new(Messages::new(suite, backend)?), name)
         }
     };
+    let Some(output) = &arguments.output else { return Ok(()) };
     let manifest = manifest(&*work, &suite, arguments.seed, system, started(SystemTime::now())?);
     let stopped = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -77,7 +81,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         tell(state, &mut told);
         if stopped.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    Ok(carry_out(work, options(arguments), &arguments.output, manifest, &mut progress)?)
+    Ok(carry_out(work, options(arguments), output, manifest, &mut progress)?)
 }
 
 fn options(arguments: &RunArguments) -> Options {

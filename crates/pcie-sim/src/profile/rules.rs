@@ -4,7 +4,7 @@
 
 use super::{Card, DataEngine, IdleStates, LastLevelCache, Link, Memory, Stalls, System, Timer, WakeCluster};
 use pcie_refusal::Refusal;
-use pcie_schema::Shape;
+use pcie_schema::{Fitting, Shape};
 use pcie_workload::{LINE_BYTES, PAGE_BYTES};
 use serde::Deserialize;
 use std::sync::LazyLock;
@@ -20,8 +20,6 @@ const FLIT_GENERATION: u32 = 6;
 const STALLED_MAX: f64 = 1000.0;
 /// Bytes that one posted data credit is for (PCI Express Base Specification, section 2.6.1).
 const CREDIT_BYTES: u32 = 16;
-
-static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<System>);
 
 /// What a check lets pass, or refuses.
 type Checked = Result<(), Refusal>;
@@ -156,10 +154,17 @@ impl Ruled for Placement {
     }
 }
 
+impl Fitting for System {
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<System>);
+        &SHAPE
+    }
+}
+
 impl Ruled for System {
     fn check(&self) -> Checked {
         // Whatever the ranges are for, such as a list that is short enough, holds for the rules.
-        SHAPE.check(self)?;
+        Self::shape().check(self)?;
         chunks(self.chunk_bytes, &self.chunk_addresses)?;
         sockets(self)?;
         data_credits(self)?;
@@ -232,8 +237,9 @@ fn sockets(system: &System) -> Checked {
 #[cfg(test)]
 mod tests {
     use crate::Machine;
-    use crate::profile::Credits;
+    use crate::profile::{Credits, System};
     use crate::test_systems::snb;
+    use pcie_schema::Fitting as _;
 
     fn refused(change: impl Fn(&mut crate::profile::System)) -> String {
         let mut system = snb().system().clone();
@@ -324,7 +330,7 @@ mod tests {
         keys.retain(|key| {
             let mut changed = system.clone();
             *changed.pointer_mut(key).unwrap() = wrong.clone();
-            match super::SHAPE.check_json(&changed) {
+            match System::shape().check_json(&changed) {
                 Ok(()) => true,
                 Err(unfit) => {
                     assert_eq!(unfit.key, Some(key[1..].replace('/', ".")));

@@ -3,7 +3,6 @@
 from typing import Any
 
 from pcielab.errors import InputError
-from pcielab.library.profiles.part import MOST_COUNT
 from pcielab.library.quantities import parse_bytes
 from pcielab.library.suites.benchmark import BENCHMARKS, Test, impossible, published_name, published_transactions
 from pcielab.library.suites.load import Suite
@@ -45,8 +44,8 @@ def single_test(operation: str, **asked: Any) -> Suite:
     parameters = Parameters(**values)
     problem = impossible(parameters)
     if problem is not None:
-        option = next(parameter.option for parameter in PARAMETERS if parameter.key == problem.key)
-        raise InputError(f"{option} {problem.value}: {problem.remedy}")
+        asked_wrongly = next(parameter for parameter in PARAMETERS if parameter.key == problem.key)
+        raise _refused(asked_wrongly, problem.value, problem.remedy or str(problem))
     name = published_name(parameters.operation, parameters.path)
     return Suite("single", f"One test: {name}", (Test("single", name, parameters),))
 
@@ -54,9 +53,9 @@ def single_test(operation: str, **asked: Any) -> Suite:
 def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.kind == "word":
         return _one_of(parameter, value)
-    if parameter.kind == "size":
+    if parameter.kind == "size" and not isinstance(value, int):
         return parse_bytes(str(value), parameter.option)
-    return value if parameter.kind == "switch" else _within(parameter, value)
+    return value
 
 
 def _one_of(parameter: Parameter, word: str) -> Any:
@@ -71,8 +70,8 @@ def _one_of(parameter: Parameter, word: str) -> Any:
     raise InputError(f"{parameter.option} {named(word)}: unknown: {hint}")
 
 
-def _within(parameter: Parameter, value: int) -> int:
-    least, most = parameter.least or 0, parameter.most or MOST_COUNT
-    if not least <= value <= most:
-        raise InputError(f"{parameter.option} {value}: give {least} to {most}")
-    return value
+def _refused(parameter: Parameter, value: object, remedy: str) -> InputError:
+    """Of a parameter, by its option; its parts name the key."""
+    error = InputError(f"{parameter.option} {value}: {remedy}")
+    error.key, error.value, error.remedy = parameter.key, str(value), remedy
+    return error
