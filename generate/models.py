@@ -212,7 +212,7 @@ class Models:
         return self._fitting(f"list[{inner}]", {"type": "array", **limits}) if limits else f"list[{inner}]"
 
     def _number(self, key: str, described: Mapping[str, Any]) -> str:
-        limits = _limits(described, "minimum", "exclusiveMinimum", "maximum")
+        limits = _limits(described, "minimum", "exclusiveMinimum", "maximum", "multipleOf")
         if "maximum" not in limits:
             raise ValueError(f"{key}: give it a range in Rust, by a quantity or schemars(range(min, max))")
         kind = plain_type(described)

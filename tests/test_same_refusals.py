@@ -76,7 +76,9 @@ def changed(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any
     table: Any = content
     for step in parents:
         table = table[step]
-    value = draw.choice([*VALUES, None])
+    # Files of people may say sizes as texts, such as "4K"; what pcielab-run reads has numbers.
+    texts = "_bytes" in str(last)
+    value = draw.choice([value for value in (*VALUES, None) if not (texts and isinstance(value, str))])
     if value is None and isinstance(last, str):
         del table[last]
     else:

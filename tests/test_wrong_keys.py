@@ -33,7 +33,7 @@ CASES: list[tuple[Loader, Path, str, str, tuple[str, str, str]]] = [
         shipped.profile_files("messages")["kpio-2012"],
         'capacity_bytes = "4K"',
         "capacity_bytes = 100",
-        ("queue.capacity_bytes", "100", "give a multiple of 64 above 0"),
+        ("queue.capacity_bytes", "100", "give a multiple of 64, 64 to 67108864"),
     ),
     (
         model.load_message_profile,

@@ -1,8 +1,10 @@
 //! A device as data: what it and its driver do over PCIe for each packet.
 
-use pcie_refusal::{Refusal, in_range};
+use pcie_refusal::Refusal;
+use pcie_schema::{Fitting, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 use crate::checks::no_steps;
 
@@ -78,21 +80,6 @@ impl Queues {
         let header_bytes = u64::from(self.header_bytes);
         let received = step.path == Path::Rx && step.moves_packet();
         if received && packet_bytes > header_bytes { header_bytes } else { 0 }
-    }
-
-    fn check(&self) -> Result<(), Refusal> {
-        for (key, value, low, high) in [
-            ("queues.ring_descriptors", self.ring_descriptors, 1, 1 << 16),
-            ("queues.descriptors_held", self.descriptors_held, 1, 1 << 16),
-            ("queues.buffers", self.buffers, 1, 1 << 20),
-            ("queues.buffer_bytes", self.buffer_bytes, 64, 1 << 16),
-            ("queues.receive_fifo_bytes", self.receive_fifo_bytes, 1 << 11, 1 << 26),
-            ("queues.transmit_fifo_bytes", self.transmit_fifo_bytes, 1 << 11, 1 << 26),
-            ("queues.header_bytes", self.header_bytes, 0, 1 << 12),
-        ] {
-            in_range(key, value, low..=high, &format!("give {low} to {high}"))?;
-        }
-        Ok(())
     }
 }
 
@@ -282,6 +269,13 @@ impl Step {
     }
 }
 
+impl Fitting for Interactions {
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Interactions>);
+        &SHAPE
+    }
+}
+
 impl Interactions {
     /// Check what the types cannot say.
     ///
@@ -296,7 +290,7 @@ impl Interactions {
                 return Err(step.refused(index, problem));
             }
         }
-        self.queues.check()?;
+        Self::shape().check(self)?;
         for path in [Path::Tx, Path::Rx] {
             let steps: Vec<_> = self.steps.iter().enumerate().filter(|(_, step)| step.path == path).collect();
             let Some(packet) = steps.iter().position(|(_, step)| step.moves_packet()) else {

@@ -52,6 +52,8 @@ quantities! {
     StepTime: {"type": "number", "minimum": 0, "maximum": 1e5};
     /// A pause between transactions, or a time of idle states: at most a second.
     Nanoseconds: {"type": "number", "minimum": 0, "maximum": 1e9};
+    /// A time that something takes at least a moment of: above zero, at most a second.
+    Duration: {"type": "number", "exclusiveMinimum": 0, "maximum": 1e9};
     /// A share of a whole.
     Share: {"type": "number", "minimum": 0, "maximum": 1};
     /// A count of at least one.

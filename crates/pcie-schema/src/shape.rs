@@ -219,7 +219,7 @@ impl Range {
 
     fn words(&self, whole: bool) -> String {
         if let Some(step) = self.multiple {
-            return format!("a multiple of {step}");
+            return format!("a multiple of {step}, {}", Self { multiple: None, ..self.clone() }.words(whole));
         }
         let plain = if whole { "a whole number" } else { "a number" };
         let most = self.most.as_ref().map(shown);

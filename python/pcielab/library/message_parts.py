@@ -6,6 +6,7 @@ Written by `make generate` from `crates/pcie-model/src/pio/profile.rs`: change t
 from typing import Annotated
 
 from pcielab.library.profiles.part import Bytes, Fits, Name, Part
+from pcielab.library.profiles.quantity_types import Duration, Nanoseconds
 
 
 class Core(Part):
@@ -13,31 +14,31 @@ class Core(Part):
 
     write_combining_buffers: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
     """Write-combining buffers."""
-    fill_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    fill_ns: Duration
     """Filling one buffer of 64 B with stores."""
-    fence_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    fence_ns: Duration
     """A fence: it flushes the buffers that are not full."""
-    lock_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    lock_ns: Duration
     """Taking a lock that another core held."""
 
 
 class StoreTimes(Part):
     """When full buffers follow each other on the link."""
 
-    first_interval_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    first_interval_ns: Duration
     """From the first to the second buffer of a message sent alone."""
-    stream_interval_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    stream_interval_ns: Duration
     """From one buffer to the next in a stream."""
 
 
 class TransmitQueue(Part):
     """The transmit queue of the device, which buffers are written to."""
 
-    capacity_bytes: Annotated[Bytes, Fits(type="integer", minimum=64, maximum=67_108_864)]
+    capacity_bytes: Annotated[Bytes, Fits(type="integer", minimum=64, maximum=67_108_864, multipleOf=64)]
     """Its space, in whole buffers of 64 B."""
-    drain_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    drain_ns: Duration
     """The device takes 64 B out of it in this time."""
-    credit_return_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    credit_return_ns: Duration
     """From the space being free on the device to the core knowing it."""
 
 
@@ -58,15 +59,15 @@ class DescriptorPath(Part):
     """Messages that one interrupt is for."""
     messages_in_flight: Annotated[int, Fits(type="integer", minimum=1, maximum=4_096)]
     """Messages between their doorbell and their payload at one time."""
-    descriptor_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    descriptor_ns: Duration
     """From the doorbell to the descriptor's completion, packet start to packet start."""
-    payload_request_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    payload_request_ns: Duration
     """From the doorbell to the request of the payload."""
-    payload_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    payload_ns: Duration
     """From the doorbell to the payload's completion."""
     measured_payload_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_096)]
     """Payload of the message that these times are of."""
-    cpu_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    cpu_ns: Duration
     """What the core does for a message: the descriptor, the fence behind it, the doorbell."""
 
 
@@ -78,9 +79,9 @@ class LoopbackTimes(Part):
 
     measured_packet_bytes: Annotated[Bytes, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
     """Size of the packet measured."""
-    total_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    total_ns: Nanoseconds
     """From the first store until the packet is back in memory."""
-    pcie_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    pcie_ns: Nanoseconds
     """PCIe's part of it."""
     line_gbps: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000)]
     """The line that the packet crosses."""
@@ -89,15 +90,15 @@ class LoopbackTimes(Part):
 class Answers(Part):
     """What comes back on the link: acknowledgements, and messages by stores that the device loops back."""
 
-    store_acknowledged_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    store_acknowledged_ns: Nanoseconds
     """From the end of a store at the device that takes stores to its acknowledgement."""
-    descriptor_acknowledged_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    descriptor_acknowledged_ns: Nanoseconds
     """The same of a packet for the device that takes descriptors."""
-    request_acknowledged_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    request_acknowledged_ns: Nanoseconds
     """The same of a request at the root complex."""
-    loop_back_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    loop_back_ns: Nanoseconds
     """From a message leaving the filter to the first write of its buffers to host memory."""
-    loop_back_gap_ns: Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
+    loop_back_gap_ns: Nanoseconds
     """Between these writes, beyond what each takes on the link."""
 
 

@@ -1,12 +1,14 @@
 //! What is known of a core, a device and their link about sending messages: the resolved profile, as JSON brings it.
 
-use pcie_refusal::{Refusal, in_range};
+use pcie_refusal::Refusal;
+use pcie_schema::quantity::{Duration, Nanoseconds};
+use pcie_schema::{Fitting, Shape};
 use pcie_wire::{Accounting, LinkConfiguration, LinkParameters, Piece, TlpKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
 
 use super::WORD_BYTES;
-use crate::checks::above_zero;
 
 /// How messages go from a core to a device: by stores, and by descriptors.
 ///
@@ -47,10 +49,10 @@ pub struct LoopbackTimes {
     #[schemars(range(min = 1, max = u32::MAX))]
     pub measured_packet_bytes: u32,
     /// From the first store until the packet is back in memory.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub total_ns: f64,
     /// PCIe's part of it.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub pcie_ns: f64,
     /// The line that the packet crosses.
     #[schemars(extend("exclusiveMinimum" = 0), range(max = 1e6))]
@@ -65,13 +67,13 @@ pub struct Core {
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub write_combining_buffers: u32,
     /// Filling one buffer of 64 B with stores.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub fill_ns: f64,
     /// A fence: it flushes the buffers that are not full.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub fence_ns: f64,
     /// Taking a lock that another core held.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub lock_ns: f64,
 }
 
@@ -80,10 +82,10 @@ pub struct Core {
 #[serde(deny_unknown_fields)]
 pub struct StoreTimes {
     /// From the first to the second buffer of a message sent alone.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub first_interval_ns: f64,
     /// From one buffer to the next in a stream.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub stream_interval_ns: f64,
 }
 
@@ -92,13 +94,13 @@ pub struct StoreTimes {
 #[serde(deny_unknown_fields)]
 pub struct TransmitQueue {
     /// Its space, in whole buffers of 64 B.
-    #[schemars(range(min = super::BUFFER_BYTES, max = QUEUE_BYTES_MAX))]
+    #[schemars(range(min = super::BUFFER_BYTES, max = QUEUE_BYTES_MAX), extend("multipleOf" = super::BUFFER_BYTES))]
     pub capacity_bytes: u32,
     /// The device takes 64 B out of it in this time.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub drain_ns: f64,
     /// From the space being free on the device to the core knowing it.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub credit_return_ns: f64,
 }
 
@@ -128,19 +130,19 @@ pub struct DescriptorPath {
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub messages_in_flight: u32,
     /// From the doorbell to the descriptor's completion, packet start to packet start.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub descriptor_ns: f64,
     /// From the doorbell to the request of the payload.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub payload_request_ns: f64,
     /// From the doorbell to the payload's completion.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub payload_ns: f64,
     /// Payload of the message that these times are of.
     #[schemars(range(min = 1, max = COUNT_MAX))]
     pub measured_payload_bytes: u32,
     /// What the core does for a message: the descriptor, the fence behind it, the doorbell.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Duration")]
     pub cpu_ns: f64,
 }
 
@@ -149,19 +151,19 @@ pub struct DescriptorPath {
 #[serde(deny_unknown_fields)]
 pub struct Answers {
     /// From the end of a store at the device that takes stores to its acknowledgement.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub store_acknowledged_ns: f64,
     /// The same of a packet for the device that takes descriptors.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub descriptor_acknowledged_ns: f64,
     /// The same of a request at the root complex.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub request_acknowledged_ns: f64,
     /// From a message leaving the filter to the first write of its buffers to host memory.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub loop_back_ns: f64,
     /// Between these writes, beyond what each takes on the link.
-    #[schemars(range(min = 0, max = 1000000000))]
+    #[schemars(with = "Nanoseconds")]
     pub loop_back_gap_ns: f64,
 }
 
@@ -178,6 +180,13 @@ pub struct MachineTimes {
     pub read_ns: f64,
     /// From the descriptor's arrival to the payload's request.
     pub parse_ns: f64,
+}
+
+impl Fitting for MessageProfile {
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<MessageProfile>);
+        &SHAPE
+    }
 }
 
 impl MessageProfile {
@@ -254,46 +263,12 @@ impl MessageProfile {
     }
 
     fn check(&self) -> Result<(), Refusal> {
+        Self::shape().check(self)?;
         let path = &self.descriptors;
-        for (key, value) in [
-            ("core.write_combining_buffers", self.core.write_combining_buffers),
-            ("descriptors.doorbell_bytes", path.doorbell_bytes),
-            ("descriptors.descriptor_bytes", path.descriptor_bytes),
-            ("descriptors.write_back_bytes", path.write_back_bytes),
-            ("descriptors.interrupt_bytes", path.interrupt_bytes),
-            ("descriptors.messages_per_doorbell", path.messages_per_doorbell),
-            ("descriptors.messages_per_interrupt", path.messages_per_interrupt),
-            ("descriptors.messages_in_flight", path.messages_in_flight),
-            ("descriptors.measured_payload_bytes", path.measured_payload_bytes),
-        ] {
-            in_range(key, value, 1..=COUNT_MAX, "give 1 to 4096")?;
-        }
         let batch_bytes = u64::from(path.descriptor_bytes) * u64::from(path.messages_per_doorbell);
         if batch_bytes > BATCH_BYTES_MAX {
             let (key, value) = ("descriptors.messages_per_doorbell", path.messages_per_doorbell);
             return Err(Refusal::of(key, value, "give fewer: their descriptors have 16 KiB at most"));
-        }
-        for (key, value) in [
-            ("core.fill_ns", self.core.fill_ns),
-            ("core.fence_ns", self.core.fence_ns),
-            ("core.lock_ns", self.core.lock_ns),
-            ("stores.first_interval_ns", self.stores.first_interval_ns),
-            ("stores.stream_interval_ns", self.stores.stream_interval_ns),
-            ("queue.drain_ns", self.queue.drain_ns),
-            ("queue.credit_return_ns", self.queue.credit_return_ns),
-            ("descriptors.descriptor_ns", path.descriptor_ns),
-            ("descriptors.payload_request_ns", path.payload_request_ns),
-            ("descriptors.payload_ns", path.payload_ns),
-            ("descriptors.cpu_ns", path.cpu_ns),
-        ] {
-            above_zero(key, value)?;
-        }
-        let remedy = "give 8 to 1024: a header holds at least the message's length";
-        in_range("header_bytes", u64::from(self.header_bytes), WORD_BYTES..=HEADER_BYTES_MAX, remedy)?;
-        let capacity = u64::from(self.queue.capacity_bytes);
-        if !(1..=QUEUE_BYTES_MAX).contains(&capacity) || !capacity.is_multiple_of(super::BUFFER_BYTES) {
-            let remedy = "give a multiple of 64 above 0, 64 MiB at most";
-            return Err(Refusal::of("queue.capacity_bytes", capacity, remedy));
         }
         Ok(())
     }

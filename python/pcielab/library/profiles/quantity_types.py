@@ -14,6 +14,8 @@ StepTime = Annotated[float, Fits(type="number", minimum=0, maximum=100_000)]
 numbers."""
 Nanoseconds = Annotated[float, Fits(type="number", minimum=0, maximum=1_000_000_000)]
 """A pause between transactions, or a time of idle states: at most a second."""
+Duration = Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000_000)]
+"""A time that something takes at least a moment of: above zero, at most a second."""
 Share = Annotated[float, Fits(type="number", minimum=0, maximum=1)]
 """A share of a whole."""
 Count = Annotated[int, Fits(type="integer", minimum=1, maximum=4_294_967_295)]
