@@ -116,7 +116,7 @@ def test_a_damaged_store_of_another_run_stays_as_it_is(whole: Path, tmp_path: Pa
         )
         refused = pcielab(*asked)
         assert refused.exit_code == 2, refused.stderr
-        assert "give the same, or another output" in refused.stderr
+        assert "give the same to --resume, or another output" in refused.stderr
         assert store.read_bytes() == content
 
 

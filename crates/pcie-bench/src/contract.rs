@@ -22,7 +22,7 @@ use std::time::Duration;
 /// After so much time it is told: while caches are prepared, and while it measures.
 const TOLD_AFTER: [Duration; 2] = [Duration::from_millis(4), Duration::from_millis(60)];
 /// Transactions of a test that has to be stopped.
-const ENDLESS: u64 = 1 << 33;
+const ENDLESS: u64 = u32::MAX as u64;
 const STATES: [CacheState; 4] =
     [CacheState::Cold, CacheState::DeviceThrash, CacheState::DeviceWarm, CacheState::HostWarm];
 
