@@ -188,7 +188,10 @@ fn wrong_profiles_are_refused_by_key() {
         (message(|profile| profile.descriptors.payload_ns = 1500.0), "descriptors.payload_ns is "),
         (message(|profile| profile.queue.capacity_bytes = 100), "queue.capacity_bytes is 100"),
         (message(|profile| profile.header_bytes = 4), "header_bytes is 4"),
-        (message(|profile| profile.core.fill_ns = f64::NAN), "core.fill_ns is not a number: give a number above 0"),
+        (
+            message(|profile| profile.core.fill_ns = f64::NAN),
+            "core.fill_ns is not a number: give a number above 0",
+        ),
     ] {
         assert!(found.starts_with(key), "{found}");
     }

@@ -238,7 +238,7 @@ fn wrong_profiles_and_systems_are_named() {
     let error = MessageMachine::new(Machine::new(system.clone()).unwrap(), wrong).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "profile kpio-2012: core.fill_ns is -1: give a number above 0, 1e-9 to 1e18"
+        "profile kpio-2012: core.fill_ns is -1: give a number above 0, up to 1000000000"
     );
     let small = crate::profile::System { chunk_bytes: 4096, ..system };
     let error = MessageMachine::new(Machine::new(small).unwrap(), profile()).unwrap_err();
