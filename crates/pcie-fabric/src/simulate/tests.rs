@@ -252,7 +252,9 @@ proptest! {
             })
             .collect();
         let bytes = sizes.iter().map(|(packets, outstanding, _)| packets * 64 * u64::from(*outstanding));
-        let found = steady(&traffic, 2.0 * bytes.sum::<u64>() as f64 + 200e3);
+        // The end of the run cuts off a request, which shifts an average over N of them by 1/N. A flow with one
+        // outstanding waits for the bytes of all the others, so N is the round trips of the run: about a hundred here.
+        let found = steady(&traffic, 40.0 * bytes.sum::<u64>() as f64 + 200e3);
         for (traffic, flow) in traffic.iter().zip(&found.flows) {
             let ratio = over_littles_law(traffic, flow);
             prop_assert!((ratio - 1.0).abs() < 0.02, "{ratio} of {traffic:?}");
