@@ -68,7 +68,7 @@ from typing import TypedDict
 '''
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
-_ANSWERED = ("Bandwidth", "NicThroughput", "Sizing", "Messages", "Crossings", "Loopback", "TestBounds")
+_ANSWERED = ("Bandwidth", "NicThroughput", "Sizing", "Messages", "Crossings", "Loopback", "TestBounds", "Capacities")
 
 
 def link() -> str:

@@ -36,6 +36,14 @@ def printable(text: str, *, lines: bool = False) -> str:
     )
 
 
+def byte_size(count: int) -> str:
+    """A number of bytes in the largest unit that divides it: `64 KiB`, `1536 KiB`, `777 B`."""
+    for unit, unit_bytes in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if count and not count % unit_bytes:
+            return f"{count // unit_bytes} {unit}"
+    return f"{count} B"
+
+
 def _stand_in(letter: str) -> str:
     return " " if letter.isspace() and letter not in _TERMINAL_SPACES else "?"
 

@@ -1,13 +1,13 @@
 //! A fabric as it is described from outside. [`Topology`](crate::Topology) is the validated one.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What a size may be at most: file formats and programs in other languages keep it in 64 bits with a sign.
 pub(crate) const BYTES_MAX: u64 = i64::MAX as u64;
 
 /// A fabric: its nodes, and the links that make a tree of them.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FabricParameters {
     /// Short name.
@@ -23,7 +23,7 @@ pub struct FabricParameters {
 }
 
 /// What a node is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
     /// A server: sockets, memory and root complex.
@@ -41,7 +41,7 @@ pub enum NodeKind {
 }
 
 /// A node of the tree.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeParameters {
     /// Unique name.
@@ -75,7 +75,7 @@ pub struct NodeParameters {
 }
 
 /// A kind of server.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostParameters {
     /// Processors; the fabric is attached to socket 0.
@@ -103,7 +103,7 @@ pub struct HostParameters {
 }
 
 /// A kind of card: an endpoint with memories and, for DMA, engines.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceParameters {
     /// Memories; the first one is where transfers go unless they say otherwise.
@@ -113,7 +113,7 @@ pub struct DeviceParameters {
 }
 
 /// A memory of a device.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryParameters {
     /// Name, unique on the device, such as `hbm`; flows go to the first memory unless they name another.
@@ -147,17 +147,18 @@ pub struct MemoryParameters {
 }
 
 /// The window of bus addresses under which a memory is seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BarParameters {
     /// First address.
     pub address: u64,
     /// Length, bytes.
+    #[schemars(range(min = 1))]
     pub size_bytes: u64,
 }
 
 /// The DMA engines of a device: one reads from elsewhere, one writes.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EngineParameters {
     /// Preparing, submitting and retiring a command; commands overlap in it.
@@ -195,7 +196,7 @@ const fn sixteen() -> u32 {
 }
 
 /// How fast commands follow one another: the interval, and the size over the rate.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PaceParameters {
     /// For every command.
@@ -207,7 +208,7 @@ pub struct PaceParameters {
 }
 
 /// A link between two nodes.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkParameters {
     /// The node nearer to the root.

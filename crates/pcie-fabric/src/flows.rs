@@ -173,7 +173,7 @@ pub(crate) fn same_ends(node: &str) -> Refusal {
 }
 
 /// A demand that is no number from zero on.
-pub(crate) fn no_demand(gbytes_per_s: f64) -> Refusal {
+fn no_demand(gbytes_per_s: f64) -> Refusal {
     Refusal::of("standalone_gbytes_per_s", gbytes_per_s, "give 0 or more, or leave it out")
 }
 

@@ -6,7 +6,7 @@ use pcie_fabric::simulate::{Options, Traffic};
 use pcie_model::pio::{Crossings, Loopback, MessageProfile, Messages};
 use pcie_model::{Bandwidth, Interactions, NicThroughput, Sizing};
 use pcie_schema::{Shape, quantity};
-use pcie_sim::profile::System;
+use pcie_sim::profile::{Capacities, System};
 use pcie_sim::{TestBounds, nic};
 use pcie_workload::{MessageConnection, MessageTest, Test};
 use pyo3::prelude::*;
@@ -72,7 +72,8 @@ fn schemas() -> Result<String> {
                 .and::<Messages>()
                 .and::<Crossings>()
                 .and::<Loopback>()
-                .and::<TestBounds>(),
+                .and::<TestBounds>()
+                .and::<Capacities>(),
         ),
         ("predictions", of().and::<Effort>().and::<Prediction>()),
     ];

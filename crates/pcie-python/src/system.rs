@@ -3,14 +3,15 @@
 use pcie_schema::Fitting as _;
 use pcie_sim::Machine;
 use pcie_sim::profile::{
-    Card, DataEngine, IdleStates, LastLevelCache, Link, Placement, Ruled, Stalls, System, Timer, WakeCluster,
+    Card, DataEngine, IdleStates, IommuMode, LastLevelCache, Link, Placement, Ruled, Stalls, System, Timer,
+    WakeCluster,
 };
 use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Result, refused};
-use crate::json::parse;
+use crate::json::{parse, text};
 
 /// Refuses a part, as JSON.
 type Check = fn(&str) -> Result<()>;
@@ -31,7 +32,9 @@ const RULED: [(&str, Check); 9] = [
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_part, module)?)?;
     module.add_function(wrap_pyfunction!(check_system, module)?)?;
-    module.add_function(wrap_pyfunction!(ruled_parts, module)?)
+    module.add_function(wrap_pyfunction!(iommu_page_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(ruled_parts, module)?)?;
+    module.add_function(wrap_pyfunction!(system_capacities, module)?)
 }
 
 pub(crate) fn machine(system: &str) -> Result<Machine> {
@@ -42,6 +45,18 @@ pub(crate) fn machine(system: &str) -> Result<Machine> {
 #[pyfunction]
 fn ruled_parts() -> Vec<&'static str> {
     RULED.map(|(name, _)| name).to_vec()
+}
+
+/// What a window can outgrow in a system, as JSON.
+#[pyfunction]
+fn system_capacities(system: &str) -> Result<String> {
+    text(&read_system(system)?.capacities())
+}
+
+/// Bytes of a page of an IOMMU's mode; None without translation, and for what is no mode.
+#[pyfunction]
+fn iommu_page_bytes(mode: &str) -> Option<u64> {
+    serde_json::from_value::<IommuMode>(mode.into()).ok()?.page_bytes()
 }
 
 /// Refuses a part whose keys do not go together.

@@ -4,12 +4,14 @@
 //! and the JSON Schemas are generated from these types. Units are key suffixes. Files, their provenance and their prose belong
 //! to Python (`pcielab.library.profiles`).
 
+mod capacities;
 mod card;
 mod credits;
 mod host;
 mod link;
 mod rules;
 
+pub use capacities::Capacities;
 pub use card::{BarWindow, Card, CardKind, CommandPath, DataEngine, DmaPath, TagOrder, Timer};
 pub use credits::Credits;
 pub use host::{
@@ -85,16 +87,4 @@ pub enum IommuMode {
     SuperPages,
     /// Translation with 4 KiB pages only.
     FourKibPages,
-}
-
-impl IommuMode {
-    /// Bytes of a page; none without translation.
-    pub(crate) fn page_bytes(self) -> Option<u64> {
-        const SUPER_PAGE_BYTES: u64 = 2 << 20;
-        match self {
-            Self::Off => None,
-            Self::SuperPages => Some(SUPER_PAGE_BYTES),
-            Self::FourKibPages => Some(pcie_workload::PAGE_BYTES),
-        }
-    }
 }

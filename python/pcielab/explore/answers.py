@@ -15,7 +15,7 @@ from pcielab.library.profiles import ResolvedSystem
 from pcielab.library.suites.benchmark import Parameters, impossible
 from pcielab.model.addresses import with_addresses
 from pcielab.model.answers import Answer
-from pcielab.model.questions import system_bounds
+from pcielab.model.questions import system_bounds, system_capacities
 from pcielab.report.bounds import ethernet_need, ethernet_rates, link_text
 
 SIZES = (
@@ -47,7 +47,6 @@ SIZES = (
 WINDOWS = tuple(1 << power for power in range(12, 27))
 """Windows: 4 KiB to 64 MiB."""
 _SHOWN_CEILINGS = 5
-_PAGE_BYTES = {"super-pages": 2 << 20, "four-kib-pages": 4096}
 
 
 def answer(question: Question, system: ResolvedSystem) -> dict[str, Any]:
@@ -110,15 +109,13 @@ def _curve(word: str, values: Sequence[int], bounds: Sequence[Answer | None]) ->
 
 def edges(system: ResolvedSystem) -> list[dict[str, Any]]:
     """Windows at which something is full: name and bytes."""
-    cache = system.host.llc
-    found = [
-        {"name": "DDIO's share", "window": cache.llc_bytes * cache.ddio_ways // cache.ways},
-        {"name": "last-level cache", "window": cache.llc_bytes},
-    ]
-    page_bytes = _PAGE_BYTES.get(system.system.iommu)
-    if page_bytes is not None:
-        found.append({"name": "IO-TLB", "window": system.host.iommu.tlb.entries * page_bytes})
-    return found
+    capacities = system_capacities(system.to_json())
+    found = {
+        "DDIO's share": capacities.device_lines_bytes,
+        "last-level cache": capacities.host_lines_bytes,
+        "IO-TLB": capacities.io_tlb_bytes,
+    }
+    return [{"name": name, "window": window} for name, window in found.items() if window is not None]
 
 
 def why(question: Question, system: ResolvedSystem, operation: str, value: float | None) -> list[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pcielab.errors import InputError
-from pcielab.wording import shown
+from pcielab.wording import byte_size, shown
 
 MOST_BYTES = 16 << 20
 """Longest text that is read: five times the longest file of a published run."""
@@ -106,7 +106,7 @@ def read_bytes(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if len(content) > most_bytes:
-        raise InputError(f"{path}: is longer than {most_bytes >> 20} MiB: give a shorter file")
+        raise InputError(f"{path}: is longer than {byte_size(most_bytes)}: give a shorter file")
     return content
 
 

@@ -227,3 +227,16 @@ class TestBounds(_Answer):
     """The bound that binds, and all others."""
     round_trip_ns: float | None
     """How long a read request holds its tag on average, at least, in ns; `None` for a test without reads."""
+
+
+class Capacities(_Answer):
+    """Bytes of a window that a machine keeps close, and the pages that its IOMMU translates."""
+
+    device_lines_bytes: int
+    """Of lines that the device wrote, in the ways in which it may allocate (DDIO)."""
+    host_lines_bytes: int
+    """Of lines that the CPU wrote, of the whole last-level cache."""
+    iommu_page_bytes: int | None
+    """Of one page of the IOMMU; null without translation."""
+    io_tlb_bytes: int | None
+    """Of the pages that the IO-TLB has entries for; null without translation."""

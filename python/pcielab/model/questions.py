@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from pcielab import _core
 from pcielab.errors import out_of_range
 from pcielab.library.link import Link
-from pcielab.model.answers import Bandwidth, NicThroughput, Sizing, TestBounds
+from pcielab.model.answers import Bandwidth, Capacities, NicThroughput, Sizing, TestBounds
 from pcielab.model.link import Accounting, Ethernet, Limits
 from pcielab.model.whole_questions import BandwidthQuestion, NicQuestion, SizingQuestion
 
@@ -96,6 +96,18 @@ def system_bounds(system: str, tests: Sequence[Mapping[str, Any]]) -> list[TestB
         InputError: The system or a test cannot be.
     """
     return _BOUNDS.validate_json(_core.test_bounds(system, json.dumps([dict(test) for test in tests])))
+
+
+def system_capacities(system: str) -> Capacities:
+    """What a window can outgrow in a system: shares of its cache, reach of its IO-TLB.
+
+    Args:
+        system: The system, as the simulator takes it.
+
+    Raises:
+        InputError: The system cannot be.
+    """
+    return Capacities.model_validate_json(_core.system_capacities(system))
 
 
 def model_json(link: Link, accounting: Accounting, limits: Limits | None) -> dict[str, Any]:

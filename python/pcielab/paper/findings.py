@@ -14,6 +14,7 @@ import pandas as pd
 from pcielab.report.run import Run, Sources, runs_of
 from pcielab.report.selection import aligned, matching
 from pcielab.store.setup import Setup, setup_of
+from pcielab.wording import byte_size
 
 _KIB = 1 << 10
 _INSIDE_BYTES = 256 * _KIB
@@ -120,11 +121,11 @@ def _ddio_writes(run: Run) -> Iterator[Finding]:
     yield Finding(
         "DDIO",
         run.label,
-        f"writes go to the cache while the window is at most {_window(fits)}, and are up to "
+        f"writes go to the cache while the window is at most {byte_size(fits)}, and are up to "
         f"{last['median'] - least:.0f} ns slower beyond",
-        f"8 B write and read, cold: {least:.0f} ns at {_window(rows['window_bytes'].iloc[0])}, "
-        f"{last['median']:.0f} ns at {_window(last['window_bytes'])}",
-        f"keep what the device writes again and again below {_window(fits)}",
+        f"8 B write and read, cold: {least:.0f} ns at {byte_size(rows['window_bytes'].iloc[0])}, "
+        f"{last['median']:.0f} ns at {byte_size(last['window_bytes'])}",
+        f"keep what the device writes again and again below {byte_size(fits)}",
         run.store.origin,
     )
 
@@ -197,7 +198,7 @@ def _iommu(base: Run, other: Run, changes: pd.DataFrame) -> Iterator[Finding]:
             continue
         first = fallen["window_bytes"].iloc[0]
         fits = rows[rows["window_bytes"] < first]["window_bytes"]
-        window = f"above {_window(fits.max())}" if len(fits) else f"from {_window(first)} on"
+        window = f"above {byte_size(fits.max())}" if len(fits) else f"from {byte_size(first)} on"
         yield Finding(
             "IOMMU",
             compared,
@@ -227,10 +228,6 @@ def _miss(base: Run, other: Run, compared: str) -> Iterator[Finding]:
 def _told(row: pd.Series) -> str:
     operation = {"bw-rd": "reads", "bw-wr": "writes"}[str(row["operation"])]
     return (
-        f"{row['size_bytes']} B {operation}, {row['cache']}, {_window(int(row['window_bytes']))} window: "
+        f"{row['size_bytes']} B {operation}, {row['cache']}, {byte_size(int(row['window_bytes']))} window: "
         f"{row['bandwidth_base']:.1f} to {row['bandwidth_other']:.1f} Gb/s ({round(row['change']) or 0:+d} %)"
     )
-
-
-def _window(window_bytes: int) -> str:
-    return f"{window_bytes / (1 << 20):g} MiB" if window_bytes >= 1 << 20 else f"{window_bytes / 1024:g} KiB"

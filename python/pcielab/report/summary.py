@@ -8,6 +8,7 @@ import pandas as pd
 from pcielab.report.bounds import bounds_of_rows, link_bounds, link_of
 from pcielab.report.run import MODELLED, Run
 from pcielab.report.selection import aligned, matching
+from pcielab.wording import byte_size
 
 _BANDWIDTHS = (("bw-rd", "DMA read"), ("bw-wr", "DMA write"), ("bw-rdwr", "DMA read and write, one direction"))
 _SIZES = (64, 512)
@@ -92,4 +93,4 @@ def _baseline(run: Run, operation: str, path: str, size: int) -> pd.Series | Non
 
 
 def _setting(row: pd.Series) -> str:
-    return f"{row['cache']}, window {int(row['window_bytes']) // 1024} KiB"
+    return f"{row['cache']}, window {byte_size(int(row['window_bytes']))}"

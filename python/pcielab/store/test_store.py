@@ -154,7 +154,7 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
         ({"conditions_before": ["warm"]}, "manifest: conditions_before.0 = 'warm': give a table"),
         (
             {"messages": {"core": {"fill_ns": []}}},
-            r"manifest: messages.core.fill_ns = \[\]: give 0 to 1000000000",
+            r"manifest: messages.core.fill_ns = \[\]: give a number above 0, up to 1000000000",
         ),
         (
             {"messages": {"link": {"lanes": "8"}}},

@@ -126,12 +126,12 @@ fn flows_that_cannot_be_are_refused_by_name() {
     for (traffic, expected) in [
         (stream("H", "Q", None), "flow H->Q: destination is Q: there is no such node"),
         (stream("H", "H", None), "source and destination are both H"),
-        (stream("H", "A", Some(-1.0)), "standalone_gbytes_per_s is -1: give 0 or more"),
-        (Traffic { size_bytes: 0, ..stream("H", "A", None) }, "size_bytes and outstanding: give 1 or more"),
+        (stream("H", "A", Some(-1.0)), "standalone_gbytes_per_s is -1: give 0 to 1000000"),
         (
-            Traffic { queue: 256, ..stream("H", "A", None) },
-            "queue is 256: devices have command queues 0 to 255",
+            Traffic { size_bytes: 0, ..stream("H", "A", None) },
+            "size_bytes is 0: give 1 to 9223372036854775807",
         ),
+        (Traffic { queue: 256, ..stream("H", "A", None) }, "queue is 256: give 0 to 255"),
         (Traffic { primitive: Primitive::H2d, ..stream("H", "A", None) }, "H is no host"),
     ] {
         let message = simulate(&topology, &[traffic], options).unwrap_err().to_string();

@@ -1,13 +1,15 @@
 //! Flows as the simulator runs them, and which of them cannot be.
 
 use std::fmt::Display;
+use std::sync::LazyLock;
 
 use pcie_refusal::Refusal;
+use pcie_schema::Shape;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::description::{BYTES_MAX, DeviceParameters, HostParameters, NodeParameters};
-use crate::flows::{no_demand, same_ends};
+use crate::flows::same_ends;
 use crate::topology::{NodeId, Topology};
 
 /// Command queues of a device that flows may name.
@@ -16,7 +18,7 @@ const COMMAND_QUEUES: u32 = 256;
 const WRITTEN_AT_ONCE_BYTES: u64 = 16 << 20;
 
 /// What moves the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Primitive {
     /// Posted writes from any node to any other, without an engine.
@@ -39,7 +41,7 @@ pub enum Primitive {
 }
 
 /// When paced requests come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// At equal distances.
@@ -50,7 +52,7 @@ pub enum Arrivals {
 }
 
 /// Traffic from one node to another.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
     /// Name; absent: `source->destination`.
@@ -128,6 +130,12 @@ pub(crate) struct Placed {
     pub peer_memory: usize,
 }
 
+/// What the keys of a flow may be.
+fn shape() -> &'static Shape {
+    static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Traffic>);
+    &SHAPE
+}
+
 struct Checker<'a> {
     topology: &'a Topology,
     traffic: &'a Traffic,
@@ -142,21 +150,10 @@ impl<'a> Checker<'a> {
     fn place(&self) -> Result<Placed, Refusal> {
         let Traffic { primitive, source, destination, socket, queue, .. } = self.traffic;
         let (primitive, socket, queue) = (*primitive, *socket, *queue);
-        if self.traffic.size_bytes == 0 || self.traffic.outstanding == 0 {
-            return Err(self.wrong("size_bytes and outstanding").remedy("give 1 or more of each"));
-        }
-        if queue >= COMMAND_QUEUES {
-            let most = COMMAND_QUEUES - 1;
-            return Err(self.value("queue", queue, format!("devices have command queues 0 to {most}")));
-        }
+        shape().check(self.traffic).map_err(|unfit| unfit.about(self.flow()))?;
         let (from, to) = (self.node("source", source)?, self.node("destination", destination)?);
         if from == to {
             return Err(same_ends(source).about(self.flow()));
-        }
-        if let Some(value) =
-            self.traffic.standalone_gbytes_per_s.filter(|pace| !(*pace >= 0.0 && pace.is_finite()))
-        {
-            return Err(no_demand(value).about(self.flow()));
         }
         let (host, device, peer) = match primitive {
             Primitive::Stream => {

@@ -65,10 +65,10 @@ impl Machine {
         };
         let lines_bytes = visited_bytes(test) as f64;
         let device_share = (self.device_lines_bytes(test) / lines_bytes).min(1.0);
-        let cache = &self.system.host.llc;
         let host_share = match test.cache {
             CacheState::HostWarm => {
-                (cache.llc_bytes as f64 * cache.host_share / lines_bytes).min(1.0 - device_share)
+                let kept_bytes = self.system.capacities().host_lines_bytes;
+                (kept_bytes as f64 / lines_bytes).min(1.0 - device_share)
             }
             CacheState::Cold | CacheState::DeviceThrash | CacheState::DeviceWarm => 0.0,
         };
@@ -77,8 +77,7 @@ impl Machine {
 
     /// Bytes of lines that the device wrote and that may be in the cache when the test begins, of those that it visits.
     fn device_lines_bytes(&self, test: &Test) -> f64 {
-        let cache = &self.system.host.llc;
-        let held_bytes = cache.llc_bytes as f64 * f64::from(cache.ddio_ways) / f64::from(cache.ways);
+        let held_bytes = self.system.capacities().device_lines_bytes as f64;
         match test.cache {
             // What earlier tests left there may be some of it.
             _ if !self.thrash_reaches_device_lines() => held_bytes,

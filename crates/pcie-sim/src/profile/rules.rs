@@ -52,7 +52,7 @@ impl Ruled for LastLevelCache {
             let remedy = format!("give {set_bytes} (a set for each slice) to {CACHE_BYTES_MAX}");
             return Err(Refusal::of("llc_bytes", self.llc_bytes, remedy));
         }
-        let ddio_bytes = self.llc_bytes / u64::from(self.ways) * u64::from(self.ddio_ways);
+        let ddio_bytes = self.device_lines_bytes();
         if ddio_bytes > DDIO_BYTES_MAX {
             let remedy = format!("these ways hold {ddio_bytes} bytes: give as many as hold 1 GiB at most");
             return Err(Refusal::of("ddio_ways", self.ddio_ways, remedy));

@@ -26,7 +26,7 @@ from pcielab.library.profiles import resolve
 from pcielab.library.suites import Suite, load_suite
 from pcielab.store import Store, open_store
 from pcielab.store.identity import Identity, identity
-from pcielab.wording import shown
+from pcielab.wording import byte_size, shown
 
 RowKey: TypeAlias = tuple[str, str, str, int, int]
 """Family, test, cache state (as published), window and size in bytes: what a pack names rows by."""
@@ -74,8 +74,7 @@ class Row:
             for whose in ("host", "device")
             if asked[f"{whose}_offset_bytes"]
         )
-        window = int(asked["window_bytes"])
-        shown = f"{window >> 20} MiB" if window >= 1 << 20 and not window % (1 << 20) else f"{window / 1024:g} KiB"
+        shown = byte_size(int(asked["window_bytes"]))
         return f"{self.name} {asked['size_bytes']} B {self.key[2]} {shown}{offsets}"
 
 

@@ -15,6 +15,7 @@ from pcielab.analysis.explain.rows import Explanation, Row
 from pcielab.doctor import RULES, Cause, Severity, Tree, causes, examine
 from pcielab.doctor.stores import ATTACHMENT, tree_of_store
 from pcielab.store import Store
+from pcielab.wording import byte_size
 
 _FAR_BELOW = 0.8
 _APART = 0.1
@@ -137,7 +138,7 @@ def _windows(explained: Sequence[Row], facts: Facts) -> Iterator[tuple[str, str]
         return
     kept, row = worst
     window = row.parameters["window_bytes"]
-    told = f"{row.name} of {row.size_bytes} B keeps {kept:.2f} of its bandwidth in a window of {window >> 20} MiB"
+    told = f"{row.name} of {row.size_bytes} B keeps {kept:.2f} of its bandwidth in a window of {byte_size(window)}"
     yield "window", told
     if facts.setup.iommu in ("super-pages", "four-kib-pages"):
         yield "iommu", f"{told}, behind an IOMMU"

@@ -8,6 +8,7 @@ named in `missing`, and what depends on it is left out.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -17,6 +18,8 @@ from pcielab.analysis.explain.measured_link import LSPCI, measured_link, named_i
 from pcielab.errors import InputError
 from pcielab.library.profiles.parts import Link, System
 from pcielab.model.addresses import low_share
+from pcielab.model.answers import Capacities
+from pcielab.model.questions import system_capacities
 from pcielab.store import Store
 from pcielab.store.setup import Setup, setup_of
 
@@ -50,6 +53,11 @@ class Facts:
         """The share of a test's transfers whose addresses are below 4 GiB, and so need the shorter header."""
         visited = test["size_bytes" if test["pattern"] == "fixed" else "window_bytes"]
         return low_share(self.chunk_addresses, self.chunk_bytes, visited)
+
+    @cached_property
+    def capacities(self) -> Capacities | None:
+        """What a window can outgrow in the machine; None without a complete system profile."""
+        return None if self.system is None else system_capacities(self.system.model_dump_json())
 
     @property
     def model_link(self) -> model.Link:

@@ -6,14 +6,14 @@ They are candidates, not findings: each is a thing that costs time and that no b
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pcielab import _core
 from pcielab.analysis.explain.facts import Facts
 from pcielab.library.profiles.parts import System
+from pcielab.wording import byte_size
 
 LINE_BYTES, WORD_BYTES = 64, 8
-_PAGE_BYTES = {"super-pages": 2 << 20, "four-kib-pages": 4096}
 _SMALLEST_IO_TLB = 64
 """Entries that the pcie-bench paper (section 6.5) infers: fewer pages fit wherever it was measured."""
-_PAGES = {"super-pages": "2 MiB", "four-kib-pages": "4 KiB"}
 
 
 def reasons(facts: Facts, test: Mapping[str, Any], *, tags_charged: bool) -> list[str]:
@@ -37,10 +37,10 @@ def reasons(facts: Facts, test: Mapping[str, Any], *, tags_charged: bool) -> lis
 
 def _translation(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
     """The window reaches over more pages than the IO-TLB holds."""
-    page_bytes = _PAGE_BYTES.get(facts.setup.iommu or "")
+    page_bytes = _core.iommu_page_bytes(facts.setup.iommu or "off")
     if page_bytes is None:
         return
-    pages, size = -(-test["window_bytes"] // page_bytes), _PAGES[str(facts.setup.iommu)]
+    pages, size = -(-test["window_bytes"] // page_bytes), byte_size(page_bytes)
     if facts.system is None:
         if pages > _SMALLEST_IO_TLB:
             yield f"IO-TLB: {pages} pages of {size}, its size is not known"
@@ -59,10 +59,9 @@ def _memory(facts: Facts, test: Mapping[str, Any]) -> Iterator[str]:
         return
     if test["cache"] in ("cold", "device-thrash"):
         yield f"cold memory ({test['cache']})"
-    elif facts.system is not None:
-        cache = facts.system.host.llc
-        share = cache.host_share if test["cache"] == "host-warm" else cache.ddio_ways / cache.ways
-        kept_bytes = int(cache.llc_bytes * share)
+    elif facts.capacities is not None:
+        kept = facts.capacities
+        kept_bytes = kept.host_lines_bytes if test["cache"] == "host-warm" else kept.device_lines_bytes
         if test["window_bytes"] > kept_bytes:
             yield f"memory: the window is larger than what {test['cache']} keeps in the cache"
 

@@ -8,6 +8,7 @@ from pcielab.analysis.explain.reasons import reasons
 from pcielab.analysis.explain.remedies import REMEDIES
 from pcielab.analysis.explain.rows import Row, explain_run
 from pcielab.store import Store
+from pcielab.wording import byte_size
 
 _OPERATIONS = {
     "lat-rd": "latency of reads",
@@ -62,7 +63,7 @@ def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:
     parts = [
         f"{_OPERATIONS.get(parameters['operation'], parameters['operation'])} of {parameters['size_bytes']} B",
         *offsets,
-        f"{parameters['pattern']} in a window of {_size(parameters['window_bytes'])}",
+        f"{parameters['pattern']} in a window of {byte_size(parameters['window_bytes'])}",
         _FLUSHED
         if flushed and parameters["cache"] == "cold"
         else _CACHES.get(parameters["cache"], parameters["cache"]),
@@ -87,10 +88,3 @@ def bound_sentences(row: Row) -> Iterator[str]:
     others = binding.ceilings[1:]
     beyond = f"; the next bound is {others[0].bound}, at {others[0].gbps:.2f} Gb/s" if others else ""
     yield f"would help: {remedy}{beyond}"
-
-
-def _size(count: int) -> str:
-    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if count >= factor and not count % factor:
-            return f"{count // factor} {unit}"
-    return f"{count} B"

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pcielab.analysis.explain import explain_run
-from pcielab.library.profiles.part import PAGE_BYTES
 from pcielab.library.profiles.parts import System
+from pcielab.model.answers import Capacities
+from pcielab.model.questions import system_capacities
 from pcielab.store import Store
 from pcielab.store.identity import Identity, identity
 from pcielab.store.manifest import system_of
@@ -33,6 +34,7 @@ class Regimes:
     """Finds the regimes of rows of one twin."""
 
     system: System
+    capacities: Capacities
     bounds: Mapping[Identity, str]
 
     def of(self, row: Any) -> tuple[str, ...]:
@@ -53,18 +55,17 @@ class Regimes:
         return tuple(found)
 
     def _at_an_edge(self, row: Any) -> bool:
-        cache = self.system.host.llc
         writes = "WR" in row["name"].rpartition("_")[2] or row["name"].endswith("RW")
         capacity = None
         if row["cache"] == "host-warm":
-            capacity = float(cache.llc_bytes)
+            capacity = self.capacities.host_lines_bytes
         elif row["cache"] == "device-warm" or writes:
-            capacity = cache.llc_bytes * cache.ddio_ways / cache.ways
-        return capacity is not None and _EDGE_LOW <= row["window_bytes"] / capacity <= _EDGE_HIGH
+            capacity = self.capacities.device_lines_bytes
+        return bool(capacity) and _EDGE_LOW <= row["window_bytes"] / capacity <= _EDGE_HIGH
 
     def _beyond_the_tlb(self, row: Any) -> bool:
-        pages = row["window_bytes"] / PAGE_BYTES
-        return self.system.iommu == "four-kib-pages" and pages > self.system.host.iommu.tlb.entries
+        reach_bytes = self.capacities.io_tlb_bytes
+        return self.system.iommu == "four-kib-pages" and row["window_bytes"] > (reach_bytes or 0)
 
 
 def regimes_of(predicted: Store) -> Regimes:
@@ -77,4 +78,4 @@ def regimes_of(predicted: Store) -> Regimes:
         )
         for row in explained
     }
-    return Regimes(system, bounds)
+    return Regimes(system, system_capacities(system.model_dump_json()), bounds)
