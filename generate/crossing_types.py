@@ -68,7 +68,16 @@ from typing import TypedDict
 '''
 _CALLED = {"LinkParameters": "Link", "InterpacketGap": "Gap"}
 _WORDS = ("Accounting", "InterpacketGap", "Bound")
-_ANSWERED = ("Bandwidth", "NicThroughput", "Sizing", "Messages", "Crossings", "Loopback", "TestBounds", "Capacities")
+_ANSWERED = (
+    "Bandwidth",
+    "NicThroughput",
+    "Sizing",
+    "Messages",
+    "Crossings",
+    "Loopback",
+    "TestBounds",
+    "Capacities",
+)
 
 
 def link() -> str:

@@ -58,7 +58,7 @@ class Models:
         """The lines that import what the tables are made of."""
         rooms = {"part": self.imports, "quantity_types": self.quantities}
         return "\n".join(
-            f"from pcielab.library.profiles.{module} import {', '.join(sorted(names))}"
+            f"from pcielab.library.profiles.{module} import {', '.join(sorted(names, key=_in_import_order))}"
             for module, names in rooms.items()
             if names
         )
@@ -182,13 +182,17 @@ class Models:
         if referred := reference(described):
             return self._referred(referred)
         if "enum" in described:
-            return literal([value for value in described["enum"] if value is not None])
+            return self._choice([value for value in described["enum"] if value is not None])
         kind = plain_type(described)
         if kind == "array":
             return self._listed(key, described)
         if kind in ("boolean", "string"):
             return "bool" if kind == "boolean" else self._text(described)
         return self._number(key, described)
+
+    def _choice(self, values: list[Any]) -> str:
+        words = all(isinstance(value, str) for value in values)
+        return literal(values) if words else f"Annotated[{literal(values)}, {self._import('WHOLE')}]"
 
     def _text(self, described: Mapping[str, Any]) -> str:
         alias = _TEXTS.get((described.get("minLength"), described.get("maxLength")))
@@ -224,6 +228,11 @@ class Models:
     def _fitting(self, annotation: str, schema: Mapping[str, Any]) -> str:
         self.imports.add("Fits")
         return f"Annotated[{annotation}, {fits(schema)}]"
+
+
+def _in_import_order(name: str) -> tuple[bool, str]:
+    """Constants come before classes, as ruff sorts them."""
+    return not name.isupper(), name
 
 
 def fits(schema: Mapping[str, Any]) -> str:

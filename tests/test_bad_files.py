@@ -64,8 +64,8 @@ def written(folder: Path, group: dict[str, str]) -> str:
         ("family", '"a\\u007fb"', "letters that can be printed"),
         ("sizes", "[" + "9" * 5000 + "]", "a number has too many digits"),
         ("sizes", "[" * 20000, "too deep to follow"),
-        ("sizes", "[0x" + "f" * 5000 + "]", "sizes.0 = "),
-        ("sizes", "[nan]", "sizes.0 = nan"),
+        ("sizes", "[0x" + "f" * 5000 + "]", "sizes.0 is "),
+        ("sizes", "[nan]", "sizes.0 is nan"),
     ],
 )
 def test_a_suite_is_counted_before_it_is_written_out(tmp_path: Path, key: str, value: str, expected: str) -> None:
@@ -100,18 +100,18 @@ def test_messages_of_a_test_have_a_bound(tmp_path: Path, changes: dict[str, str]
     [
         ("source,destination\n", "has no flows"),
         ("source,destination\nhost1,C\nhost1,\n", "flow 2: destination is empty"),
-        ("source,destination,standalone_gbytes_per_s\nhost1,C,nan\n", "flow 1: standalone_gbytes_per_s = 'nan'"),
-        ("source,destination,standalone_gbytes_per_s\nhost1,C,inf\n", "flow 1: standalone_gbytes_per_s = 'inf'"),
-        ("source,destination,size_bytes\nhost1,C,64\nA,C,big\n", "flow 2: size_bytes = 'big': give bytes"),
-        ("source,destination,size_bytes\nhost1,C,-64\n", "flow 1: size_bytes = '-64'"),
+        ("source,destination,standalone_gbytes_per_s\nhost1,C,nan\n", "flow 1: standalone_gbytes_per_s is 'nan'"),
+        ("source,destination,standalone_gbytes_per_s\nhost1,C,inf\n", "flow 1: standalone_gbytes_per_s is 'inf'"),
+        ("source,destination,size_bytes\nhost1,C,64\nA,C,big\n", "flow 2: size_bytes is 'big': give bytes"),
+        ("source,destination,size_bytes\nhost1,C,-64\n", "flow 1: size_bytes is '-64'"),
         ("source,destination,outstanding\nhost1,C,99999999\n", "give 1 to 65536"),
-        ("source,destination,primitive\nhost1,C,teleport\n", "flow 1: primitive = 'teleport'"),
-        ("source,destination,queue\nhost1,C,1.5\n", "flow 1: queue = '1.5': give 0 to 255"),
-        ("name,source,destination\na,host1,C\na,A,C\n", "flow 2: name = a: there are two of this name"),
+        ("source,destination,primitive\nhost1,C,teleport\n", "flow 1: primitive is 'teleport'"),
+        ("source,destination,queue\nhost1,C,1.5\n", "flow 1: queue is '1.5': give 0 to 255"),
+        ("name,source,destination\na,host1,C\na,A,C\n", "flow 2: name is a: there are two of this name"),
         ("source,destination,source\nhost1,C,A\n", "column source: there are two of this name"),
         ("source,destination,speed\nhost1,C,1\n", "unknown column speed"),
         ("source\nhost1\n", "missing column destination"),
-        ("source,destination\nhost1,Mars\n", "flow 1: destination = Mars: there is no such node"),
+        ("source,destination\nhost1,Mars\n", "flow 1: destination is Mars: there is no such node"),
         ("source,destination\nhost1,C,9\n", "cannot be read as flows"),
         ("", "cannot be read as flows"),
     ],
@@ -138,7 +138,7 @@ def test_flows_without_names_between_the_same_ends_keep_their_own_numbers(tmp_pa
     assert found.flows["requests"].tolist() == [len(found.requests[name]) for name in flows["name"]]
     assert found.flows["requests"].min() > 0
     twice = flows.assign(name="same")
-    with pytest.raises(InputError, match="flow 2: name = same: there are two of this name"):
+    with pytest.raises(InputError, match="flow 2: name is same: there are two of this name"):
         fabric.simulate(testbed, twice)
 
 
@@ -176,7 +176,7 @@ def test_what_a_processor_writes_at_once_has_a_bound() -> None:
     [
         ('bytes = "packet"', "bytes = 64", "nothing moves the packet on the path tx"),
         ('bytes = "packet"', 'bytes = "packet"\nevery_packets = 1000', "packets are moved one by one"),
-        ('name = "simple-nic"', "name = []", "name = []"),
+        ('name = "simple-nic"', "name = []", "name is []"),
         ("bytes = 4", "bytes = 4294967296", "bytes"),
     ],
 )

@@ -29,7 +29,7 @@ def out_of_range(key: str, value: object, right: str) -> InputError:
 
 def wrong_value(key: str, value: object, remedy: str) -> InputError:
     """Of a key whose value cannot be, beside the other keys."""
-    error = InputError(f"{key} = {value}: {remedy}")
+    error = InputError(f"{key} is {value}: {remedy}")
     error.key, error.value, error.remedy = key, str(value), remedy
     return error
 

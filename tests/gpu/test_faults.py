@@ -156,7 +156,7 @@ def test_reads_from_a_cache_of_the_card_are_found_before_anything_is_measured(
 ) -> None:
     stand_in.faults.cached = True
     assert run(tmp_path, *LATENCY) == 2
-    assert "of 8 values that the host wrote, a kernel saw 0: device.read = load" in " ".join(
+    assert "of 8 values that the host wrote, a kernel saw 0: device.read is load" in " ".join(
         capsys.readouterr().err.split()
     )
     assert not (tmp_path / "gpu.db").exists()

@@ -250,13 +250,14 @@ fn stopped() -> DeviceError {
 /// The simulated core stores registers of 8 bytes.
 fn refuse_other_stores(test: &MessageTest) -> Result<(), DeviceError> {
     if let Some(bytes) = test.store_bytes.filter(|bytes| u64::from(*bytes) != WORD_BYTES) {
-        let reason = format!("store_bytes = {bytes}: the simulated core stores {WORD_BYTES} bytes at a time");
+        let reason =
+            format!("store_bytes is {bytes}: the simulated core stores {WORD_BYTES} bytes at a time");
         return Err(DeviceError::NotSupported(reason));
     }
     match test.store_kind {
         None | Some(StoreKind::Plain) => Ok(()),
         Some(kind) => {
-            let reason = format!("store_kind = {}: the simulated core has plain stores alone", json!(kind));
+            let reason = format!("store_kind is {}: the simulated core has plain stores alone", json!(kind));
             Err(DeviceError::NotSupported(reason))
         }
     }

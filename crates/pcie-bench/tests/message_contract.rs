@@ -38,7 +38,7 @@ impl MessageDevice for Plain {
 
     fn send(&mut self, start: MessageStart<'_>) -> Result<MessageResult, DeviceError> {
         if start.test.size_bytes > 4096 {
-            let reason = format!("size_bytes = {}: 4096 at most", start.test.size_bytes);
+            let reason = format!("size_bytes is {}: 4096 at most", start.test.size_bytes);
             return Err(DeviceError::NotSupported(reason));
         }
         let mut result = MessageResult::default();

@@ -95,7 +95,7 @@ fn what_is_no_drive_or_lacks_something_is_refused() {
     assert!(
         told(Fake { answers: 0, ..Fake::GOOD }, Pointers::Prp).contains("identify itself within 5000 ms")
     );
-    assert!(told(Fake { has_sgl: false, ..Fake::GOOD }, Pointers::Sgl).contains("device.pointers = sgl"));
+    assert!(told(Fake { has_sgl: false, ..Fake::GOOD }, Pointers::Sgl).contains("device.pointers is sgl"));
     let mut controller = Controller::open(FakeDrive::new(Fake { has_cmb: false, ..Fake::GOOD })).unwrap();
     assert_eq!(controller.cmb(), Ok(None));
 }

@@ -71,7 +71,7 @@ impl Buffer {
         let start =
             unsafe { libc::mmap(null_mut(), length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
         if start == libc::MAP_FAILED {
-            return Err(refused(&format!("host.buffer_bytes = {length}: mapping it")));
+            return Err(refused(&format!("host.buffer_bytes is {length}: mapping it")));
         }
         let start = NonNull::new(start.cast()).ok_or_else(|| refused("mapping memory"))?;
         let buffer = Self { start, length, node: None, lent: 0 };
@@ -106,7 +106,7 @@ impl Buffer {
         if failed == 0 {
             Ok(())
         } else {
-            Err(refused(&format!("host.node = {node}: binding the buffer to it")))
+            Err(refused(&format!("host.node is {node}: binding the buffer to it")))
         }
     }
 
@@ -126,7 +126,7 @@ impl Buffer {
             }
             return Ok(());
         }
-        Err(refused(&format!("host.buffer_bytes = {}: bringing its pages in", self.length)))
+        Err(refused(&format!("host.buffer_bytes is {}: bringing its pages in", self.length)))
     }
 
     /// Keeps every page where it is, as devices need it.
@@ -380,10 +380,10 @@ mod tests {
         assert!(few.contains("3 such pages are free, the buffer needs 8: `echo 8 | sudo tee "), "{few}");
         assert!(told(1 << 30, PageSize::OneGib, None).contains("no pages of that size"));
         assert!(told(5000, PageSize::FourKib, None).contains("multiple of the page size, 4096"));
-        assert!(told(4096, PageSize::FourKib, Some(7)).contains("host.node = 7"));
+        assert!(told(4096, PageSize::FourKib, Some(7)).contains("host.node is 7"));
         let little = told(4 << 20, PageSize::FourKib, None);
         assert!(
-            little.contains("host.buffer_bytes = 4194304: 2097152 bytes of memory are available"),
+            little.contains("host.buffer_bytes is 4194304: 2097152 bytes of memory are available"),
             "{little}"
         );
         let container = directory.path().join("sys/fs/cgroup");

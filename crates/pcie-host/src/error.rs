@@ -8,7 +8,7 @@ use thiserror::Error;
 pub enum HostError {
     /// Fewer huge pages are free than the buffer takes.
     #[error(
-        "host.page_bytes = {page_bytes}: {free} such pages are free{place}, the buffer needs {needed}: \
+        "host.page_bytes is {page_bytes}: {free} such pages are free{place}, the buffer needs {needed}: \
          `echo {needed} | sudo tee {file}` reserves them, or give host.page_bytes=4096"
     )]
     TooFewPages {
@@ -25,7 +25,7 @@ pub enum HostError {
     },
     /// Less memory is there than the buffer takes.
     #[error(
-        "host.buffer_bytes = {bytes}: {available} bytes of memory are available here: give a smaller buffer"
+        "host.buffer_bytes is {bytes}: {available} bytes of memory are available here: give a smaller buffer"
     )]
     TooLittleMemory {
         /// What it takes.
@@ -34,11 +34,11 @@ pub enum HostError {
         available: u64,
     },
     /// The kernel has no pages of that size.
-    #[error("host.page_bytes = {0}: this kernel has no pages of that size: give 4096")]
+    #[error("host.page_bytes is {0}: this kernel has no pages of that size: give 4096")]
     NoSuchPages(u64),
     /// The buffer is no whole number of pages.
     #[error(
-        "host.buffer_bytes = {bytes}: give a multiple of the page size, {page_bytes}, and at least one page"
+        "host.buffer_bytes is {bytes}: give a multiple of the page size, {page_bytes}, and at least one page"
     )]
     NotWholePages {
         /// The size asked for.
@@ -47,7 +47,7 @@ pub enum HostError {
         page_bytes: u64,
     },
     /// There is no such node.
-    #[error("host.node = {asked}: this machine has {known}")]
+    #[error("host.node is {asked}: this machine has {known}")]
     NoSuchNode {
         /// The node asked for.
         asked: u32,
@@ -55,7 +55,7 @@ pub enum HostError {
         known: String,
     },
     /// The pages are elsewhere than they were asked for.
-    #[error("host.node = {asked}: {found}: leave host.node out, or free memory on that node")]
+    #[error("host.node is {asked}: {found}: leave host.node out, or free memory on that node")]
     WrongNode {
         /// The node asked for.
         asked: u32,
@@ -63,7 +63,7 @@ pub enum HostError {
         found: String,
     },
     /// The program may not run on that core.
-    #[error("host.core = {asked}: this program may run on {allowed}: give one of them")]
+    #[error("host.core is {asked}: this program may run on {allowed}: give one of them")]
     NoSuchCore {
         /// The core asked for.
         asked: u32,
@@ -71,7 +71,7 @@ pub enum HostError {
         allowed: String,
     },
     /// The processor has no instruction that flushes a line.
-    #[error("host.cold = flush: this processor cannot flush single lines from here: give host.cold=thrash")]
+    #[error("host.cold is flush: this processor cannot flush single lines from here: give host.cold=thrash")]
     NoFlush,
     /// Memory cannot be kept in place.
     #[error(

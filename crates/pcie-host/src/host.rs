@@ -71,7 +71,7 @@ impl RealHost {
 #[must_use]
 pub fn over_buffer(window_bytes: u64, buffer_bytes: u64) -> DeviceError {
     DeviceError::NotSupported(format!(
-        "window_bytes = {window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
+        "window_bytes is {window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
     ))
 }
 

@@ -57,11 +57,11 @@ impl Requester {
     fn addresses(&self, test: &Test) -> Result<(AddressList, Stop), DeviceError> {
         let refused = |reason: String| Err(DeviceError::NotSupported(reason));
         if test.path == Path::Dma {
-            return refused("path = dma: a core has no DMA engine; it has the path command".into());
+            return refused("path is dma: a core has no DMA engine; it has the path command".into());
         }
         if test.size_bytes > TRANSFER_BYTES_MOST {
             return refused(format!(
-                "size_bytes = {}: a core is asked for {TRANSFER_BYTES_MOST} bytes at most",
+                "size_bytes is {}: a core is asked for {TRANSFER_BYTES_MOST} bytes at most",
                 test.size_bytes
             ));
         }

@@ -92,5 +92,5 @@ fn cold_windows_are_slower_than_warm_ones_either_way() {
 #[test]
 fn a_core_that_is_not_ours_is_refused_by_name() {
     let told = Cpu::new(HostOptions { core: Some(100_000), ..options(Cold::Thrash) }).open().err().unwrap();
-    assert!(told.to_string().starts_with("host.core = 100000: this program may run on 0"), "{told}");
+    assert!(told.to_string().starts_with("host.core is 100000: this program may run on 0"), "{told}");
 }

@@ -36,7 +36,7 @@ impl Stop {
     /// Waits until it is asked for, or so many seconds; whether it was.
     fn wait(&self, py: Python<'_>, seconds: f64) -> Result<bool> {
         let limit = Duration::try_from_secs_f64(seconds)
-            .map_err(|error| refused(format!("seconds = {seconds}: {error}")))?;
+            .map_err(|error| refused(format!("seconds is {seconds}: {error}")))?;
         Ok(py.detach(|| self.inner.wait(limit)))
     }
 }

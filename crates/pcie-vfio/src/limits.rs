@@ -8,11 +8,11 @@ use pcie_workload::{Path, Test};
 pub(crate) fn check(test: &Test, what: &str, depth: u32, buffer_bytes: u64) -> Result<(), DeviceError> {
     let refused = |reason: String| Err(DeviceError::NotSupported(reason));
     if test.path == Path::Command {
-        return refused(format!("path = command: {what} has the path dma"));
+        return refused(format!("path is command: {what} has the path dma"));
     }
     if test.device_offset_bytes != 0 {
         return refused(format!(
-            "device_offset_bytes = {}: {what} has no places of its own to choose: give 0",
+            "device_offset_bytes is {}: {what} has no places of its own to choose: give 0",
             test.device_offset_bytes
         ));
     }

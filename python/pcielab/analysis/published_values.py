@@ -115,14 +115,14 @@ class PublishedValue(Part):
     @model_validator(mode="after")
     def _estimates_are_of_one_flow(self) -> Self:
         if self.estimate is not None and not (len(self.of) == 1 and isinstance(self.of[0], FlowSelection)):
-            raise ValueError(f"estimate = {self.estimate}: give one flow in `of`, the one that is estimated")
+            raise ValueError(f"estimate is {self.estimate}: give one flow in `of`, the one that is estimated")
         return self
 
     @model_validator(mode="after")
     def _two_sides(self) -> Self:
         if (self.over is None) != (self.read_as in ("value", "percent")):
             raise ValueError(
-                f"read_as = {self.read_as}: give `over` for rise, difference, ratio and peak, and only then"
+                f"read_as is {self.read_as}: give `over` for rise, difference, ratio and peak, and only then"
             )
         return self
 
@@ -143,7 +143,7 @@ class Published(Part):
     def _reasons_are_known(self) -> Self:
         for one in self.value:
             if one.why is not None and one.why not in self.reasons:
-                raise ValueError(f"{one.source}, {one.what}: why = {one.why!r}: is none of reasons")
+                raise ValueError(f"{one.source}, {one.what}: why is {one.why!r}: give one of reasons")
         return self
 
 

@@ -194,7 +194,7 @@ def _say_excessive(chosen: "Fabric", flows: "pd.DataFrame") -> None:
     found = fabric.excessive(chosen, flows)
     for row in found.head(_SHOWN_EXCESSIVE).to_dict("records"):
         say(
-            f"flow {named(row['flow'])}: standalone_gbytes_per_s = {row['standalone_gbytes_per_s']:g}: its way "
+            f"flow {named(row['flow'])}: standalone_gbytes_per_s is {row['standalone_gbytes_per_s']:g}: its way "
             f"carries {row['path_gbytes_per_s']:g} at most"
         )
     if len(found) > _SHOWN_EXCESSIVE:

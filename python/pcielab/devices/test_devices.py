@@ -309,5 +309,5 @@ def test_the_real_hosts_buffer_is_an_array_with_an_address() -> None:
     del host
     array[:] = 1  # still mapped
     assert array.sum() == 1 << 20
-    with pytest.raises(devices.UnavailableError, match=r"host\.node = 900"):
+    with pytest.raises(devices.UnavailableError, match=r"host\.node is 900"):
         devices.RealHost(devices.HostOptions(node=900))

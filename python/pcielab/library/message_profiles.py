@@ -19,7 +19,7 @@ from pcielab.library.finding import profile_file
 from pcielab.library.link import Link
 from pcielab.library.message_parts import MessageTimes
 from pcielab.library.profiles import ResolvedSystem, resolve
-from pcielab.library.profiles.part import Name, Title
+from pcielab.library.profiles.part import WHOLE, Name, Title
 from pcielab.library.profiles.provenance import Provenance
 from pcielab.library.validation import checked, read_as
 
@@ -35,7 +35,7 @@ class MessageProfile(MessageTimes):
     """Where the values come from."""
     system: Name
     """The system that the times were measured on: a shipped one, or the path of a file."""
-    address_bits: Literal[32, 64]
+    address_bits: Annotated[Literal[32, 64], WHOLE]
     """Width of the addresses of the device's memory and of the buffers: headers of 3 or 4 DW."""
 
     @property

@@ -86,7 +86,7 @@ def test_a_name_that_fits_several_functions_asks_for_the_slot() -> None:
 
 
 def test_a_link_that_is_down_is_refused() -> None:
-    with pytest.raises(InputError, match="lanes = 0"):
+    with pytest.raises(InputError, match="lanes is 0"):
         find(parse(PRESENT.replace("Width x8", "Width x0")), "3b:00.0").link()
 
 

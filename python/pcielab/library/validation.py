@@ -137,7 +137,7 @@ def _first(details: Sequence[ErrorDetails], model: type[BaseModel], where: str, 
     wrong = details[0]
     refused = InputError(f"{where}: {' '.join(_problem(wrong, model, prefix).split())}")
     refused.subject, refused.key = where, prefix + _dotted(place_of(wrong))
-    refused.value, refused.remedy = _value(wrong), _remedy(wrong, model)
+    refused.value, refused.remedy = _value(wrong), remedy_of(wrong, model)
     return refused
 
 
@@ -161,7 +161,7 @@ def explain(error: ValidationError, model: type[BaseModel], where: str, prefix: 
         [detail] = details
         refused = InputError(f"{where}: {_problem(detail, model, prefix)}")
         refused.key, refused.value = prefix + _dotted(place_of(detail)), _value(detail)
-        refused.remedy = _remedy(detail, model)
+        refused.remedy = remedy_of(detail, model)
     else:
         listed = [_problem(detail, model, prefix) for detail in details[:_SHOWN_PROBLEMS]]
         if len(details) > len(listed):
@@ -220,13 +220,13 @@ def _meant(detail: ErrorDetails, model: type[BaseModel]) -> str | None:
 def _problem(detail: ErrorDetails, model: type[BaseModel], prefix: str) -> str:
     key = prefix + _dotted(place_of(detail))
     if detail["type"] == "extra_forbidden":
-        return f"unknown key {key}: {_remedy(detail, model)}"
+        return f"unknown key {key}: {remedy_of(detail, model)}"
     if detail["type"] == "missing":
         return f"missing key {key}{_meaning(detail, model)}"
     if _broken(detail) is None and detail["type"] == "value_error":  # of a whole table, and names keys itself
-        return ": ".join(part for part in (key.rstrip("."), _remedy(detail, model)) if part)
+        return ": ".join(part for part in (key.rstrip("."), remedy_of(detail, model)) if part)
     meaning = "" if _broken(detail) is not None else _meaning(detail, model)
-    return f"{key} = {_value(detail)}: {_remedy(detail, model)}{meaning}"
+    return f"{key} is {_value(detail)}: {remedy_of(detail, model)}{meaning}"
 
 
 def _value(detail: ErrorDetails) -> str | None:
@@ -251,8 +251,8 @@ _KINDS = {
 """What would be right instead of a value of another type, by pydantic's name of the error."""
 
 
-def _remedy(detail: ErrorDetails, model: type[BaseModel]) -> str:
-    """What would be right."""
+def remedy_of(detail: ErrorDetails, model: type[BaseModel]) -> str:
+    """What would be right instead of what pydantic refused in a model: `give 1 to 255`."""
     broken = _broken(detail)
     if broken is not None:
         return broken.remedy or ""

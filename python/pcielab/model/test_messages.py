@@ -48,7 +48,7 @@ def test_errors_name_file_key_and_remedy(tmp_path: Path) -> None:
     assert shipped.core.write_combining_buffers == 10
     text = (FIXTURE.parents[4] / "profiles/pio/kpio-2012.toml").read_text()
     for old, new, found in [
-        ("buffers = 10", "buffers = 0", "core.write_combining_buffers = 0"),
+        ("buffers = 10", "buffers = 0", "core.write_combining_buffers is 0"),
         ("fill_ns = 3.2", "fill_us = 3.2", "unknown key core.fill_us"),
         ("interval_ns = 108.0", "interval_ns = 50.0", "stores.stream_interval_ns is 50"),
         ('system = "kpio-2012"', 'system = "kpio"', "no system profile is named 'kpio'"),

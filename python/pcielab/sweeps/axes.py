@@ -34,7 +34,7 @@ class Between:
 
     def __post_init__(self) -> None:
         if self.scale not in get_args(Scale):
-            raise InputError(f"scale = {shown(self.scale)}: give linear or log")
+            raise InputError(f"scale is {shown(self.scale)}: give linear or log")
         if not self.low < self.high or (self.scale == "log" and self.low <= 0):
             raise InputError(
                 f"between {shown(self.low)} and {shown(self.high)}: give a low value below the high one"

@@ -170,7 +170,7 @@ def _checked(word: str, value: Any) -> Any:
     elif word in _SIZES:
         kinds, wanted = (int, str), "a size, such as 64 or '4K'"
     if not isinstance(value, kinds) or isinstance(value, bool):
-        raise InputError(f"{word} = {shown(value)}: give {wanted}")
+        raise InputError(f"{word} is {shown(value)}: give {wanted}")
     return value
 
 

@@ -63,7 +63,7 @@ impl<T: Queues> Drive<T> {
     ) -> Result<Self, NvmeError> {
         if pointers == Pointers::Sgl && !controller.identity().has_sgl {
             return Err(NvmeError::Unsupported(
-                "device.pointers = sgl: this drive takes no scatter-gather lists: give prp".into(),
+                "device.pointers is sgl: this drive takes no scatter-gather lists: give prp".into(),
             ));
         }
         let (queues, _) = controller.transport.queue_memory();

@@ -21,7 +21,7 @@ impl Plan {
         let size_bytes = u32::try_from(test.size_bytes).ok().filter(|size| lengths.contains(size));
         let size_bytes = size_bytes.ok_or_else(|| {
             DeviceError::NotSupported(format!(
-                "size_bytes = {}: a frame has {FRAME_BYTES_LEAST} to {FRAME_BYTES_MOST} bytes, its checksum not counted",
+                "size_bytes is {}: a frame has {FRAME_BYTES_LEAST} to {FRAME_BYTES_MOST} bytes, its checksum not counted",
                 test.size_bytes
             ))
         })?;
@@ -45,10 +45,10 @@ mod tests {
         let told = |test: &Test| Plan::new(test, 64 << 20).map_err(|error| error.to_string());
         assert!(told(&test).is_ok_and(|plan| plan.place(3) == 192));
         for (wrong, named) in [
-            (Test { size_bytes: 32, ..test.clone() }, "size_bytes = 32: a frame has 60 to 9014 bytes"),
-            (Test { size_bytes: 9015, window_bytes: 1 << 20, ..test.clone() }, "size_bytes = 9015"),
-            (Test { path: Path::Command, ..test.clone() }, "path = command"),
-            (Test { device_offset_bytes: 4, ..test.clone() }, "device_offset_bytes = 4"),
+            (Test { size_bytes: 32, ..test.clone() }, "size_bytes is 32: a frame has 60 to 9014 bytes"),
+            (Test { size_bytes: 9015, window_bytes: 1 << 20, ..test.clone() }, "size_bytes is 9015"),
+            (Test { path: Path::Command, ..test.clone() }, "path is command"),
+            (Test { device_offset_bytes: 4, ..test.clone() }, "device_offset_bytes is 4"),
             (Test { outstanding: Some(256), ..test.clone() }, "outstanding"),
             (Test { window_bytes: 1 << 30, ..test.clone() }, "host.buffer_bytes"),
         ] {

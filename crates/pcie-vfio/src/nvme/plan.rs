@@ -46,7 +46,7 @@ impl Plan {
         let blocks = test.size_bytes / drive.block_bytes;
         if blocks > available {
             return Err(DeviceError::NotSupported(format!(
-                "size_bytes = {}: the drive, or its scratch range, has {} bytes",
+                "size_bytes is {}: the drive, or its scratch range, has {} bytes",
                 test.size_bytes,
                 available * drive.block_bytes
             )));
@@ -63,7 +63,7 @@ impl Plan {
         };
         match test.operation != Operation::BwWr && plan.host_read(drive, scratch).is_none() {
             true => Err(DeviceError::NotSupported(format!(
-                "operation = {}: this drive has no Compare, so that only its writes read host memory: name blocks that may be \
+                "operation is {}: this drive has no Compare, so that only its writes read host memory: name blocks that may be \
                  written, --set device.scratch=LBA+LENGTH",
                 word(test.operation)
             ))),
@@ -110,19 +110,19 @@ fn check(test: &Test, drive: &Identity, depth: u16, buffer_bytes: u64) -> Result
     limits::check(test, "a drive", depth.into(), buffer_bytes)?;
     if !test.size_bytes.is_multiple_of(drive.block_bytes) {
         return refused(format!(
-            "size_bytes = {}: the drive's blocks have {} bytes: give a multiple of that",
+            "size_bytes is {}: the drive's blocks have {} bytes: give a multiple of that",
             test.size_bytes, drive.block_bytes
         ));
     }
     if test.size_bytes > drive.transfer_bytes_most {
         return refused(format!(
-            "size_bytes = {}: the drive transfers {} bytes at most",
+            "size_bytes is {}: the drive transfers {} bytes at most",
             test.size_bytes, drive.transfer_bytes_most
         ));
     }
     if !test.host_offset_bytes.is_multiple_of(4) {
         return refused(format!(
-            "host_offset_bytes = {}: a drive's addresses are multiples of 4",
+            "host_offset_bytes is {}: a drive's addresses are multiples of 4",
             test.host_offset_bytes
         ));
     }
@@ -153,11 +153,11 @@ mod tests {
         let test = Test::random_dma(Operation::BwRd, 512, 8192, 100);
         assert!(planned(&test, &drive(true)).is_ok());
         for (wrong, named) in [
-            (Test { size_bytes: 64, ..test.clone() }, "size_bytes = 64"),
+            (Test { size_bytes: 64, ..test.clone() }, "size_bytes is 64"),
             (Test { size_bytes: 256 << 10, window_bytes: 1 << 20, ..test.clone() }, "131072 bytes at most"),
-            (Test { host_offset_bytes: 2, ..test.clone() }, "host_offset_bytes = 2"),
-            (Test { device_offset_bytes: 4, ..test.clone() }, "device_offset_bytes = 4"),
-            (Test { path: Path::Command, ..test.clone() }, "path = command"),
+            (Test { host_offset_bytes: 2, ..test.clone() }, "host_offset_bytes is 2"),
+            (Test { device_offset_bytes: 4, ..test.clone() }, "device_offset_bytes is 4"),
+            (Test { path: Path::Command, ..test.clone() }, "path is command"),
             (Test { outstanding: Some(65), ..test.clone() }, "outstanding"),
             (Test { window_bytes: 1 << 30, ..test.clone() }, "host.buffer_bytes"),
         ] {
@@ -170,7 +170,7 @@ mod tests {
         let reads = Test::random_dma(Operation::LatRd, 512, 8192, 100);
         let told = planned(&reads, &drive(false));
         assert!(
-            told.is_err_and(|text| text.contains("operation = lat-rd") && text.contains("device.scratch"))
+            told.is_err_and(|text| text.contains("operation is lat-rd") && text.contains("device.scratch"))
         );
         assert!(planned(&Test { operation: Operation::BwWr, ..reads.clone() }, &drive(false)).is_ok());
         let scratch = Scratch { first: 4096, blocks: 2 };

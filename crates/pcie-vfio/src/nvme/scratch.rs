@@ -71,19 +71,19 @@ impl Scratch {
         let parsed = range(text).filter(|(_, length)| length.is_multiple_of(block_bytes));
         let Some((first, length)) = parsed else {
             return Err(format!(
-                "device.scratch = {text}: give LBA+LENGTH, the first block and a length in whole blocks of {block_bytes} bytes, such as \
+                "device.scratch is {text}: give LBA+LENGTH, the first block and a length in whole blocks of {block_bytes} bytes, such as \
                  2048+64M"
             ));
         };
         if length > LONGEST_BYTES {
             return Err(format!(
-                "device.scratch = {text}: is longer than 1G: give less, of which no more than a few MiB are written"
+                "device.scratch is {text}: is longer than 1G: give less, of which no more than a few MiB are written"
             ));
         }
         let scratch = Self { first, blocks: length / block_bytes };
         if first.checked_add(scratch.blocks).is_none_or(|end| end > blocks) {
             return Err(format!(
-                "device.scratch = {text}: lies outside of the drive, which has {blocks} blocks of {block_bytes} bytes"
+                "device.scratch is {text}: lies outside of the drive, which has {blocks} blocks of {block_bytes} bytes"
             ));
         }
         Ok(scratch)
@@ -140,7 +140,7 @@ fn at_the_ends<E>(drive: &mut Drive<'_, E>, parts: &[Part]) -> Result<Option<Str
 
 /// The refusal of a range that holds something, or may.
 pub(super) fn refused(text: &str, found: &str) -> String {
-    let mut told = format!("device.scratch = {text}: {found}");
+    let mut told = format!("device.scratch is {text}: {found}");
     // Writing to a string cannot fail.
     let _ = write!(
         told,
@@ -154,11 +154,11 @@ pub(super) fn refused(text: &str, found: &str) -> String {
 pub(super) fn unnamed(text: &str, named: Option<&str>, (model, serial): (&str, &str)) -> String {
     match named {
         None => format!(
-            "device.scratch = {text}: blocks of {model}, serial number {serial}, would be written: if that is the drive you mean, \
+            "device.scratch is {text}: blocks of {model}, serial number {serial}, would be written: if that is the drive you mean, \
              --set device.scratch_serial={serial}"
         ),
         Some(named) => format!(
-            "device.scratch_serial = {named}: this drive is {model}, serial number {serial}: give the address of the other one, or \
+            "device.scratch_serial is {named}: this drive is {model}, serial number {serial}: give the address of the other one, or \
              this number"
         ),
     }
@@ -334,7 +334,7 @@ mod tests {
             "{told}"
         );
         let told = unnamed("2048+1M", Some("S4EX"), drive);
-        assert!(told.starts_with("device.scratch_serial = S4EX: this drive is QEMU NVMe"), "{told}");
+        assert!(told.starts_with("device.scratch_serial is S4EX: this drive is QEMU NVMe"), "{told}");
         assert!(refused("2048+1M", "the drive holds swap").contains("blkdiscard"));
     }
 }

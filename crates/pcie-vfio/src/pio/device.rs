@@ -97,14 +97,14 @@ impl PioDevice {
         let width = test.store_bytes.unwrap_or(own);
         let Some(stores) = StoreLoop::find(instruction, width) else {
             return refused(format!(
-                "store_bytes = {width}, store_kind = {instruction:?}: this processor has no such instruction"
+                "store_bytes is {width} and store_kind {instruction:?}: this processor has no such instruction"
             ));
         };
         let stride = test.size_bytes.next_multiple_of(64);
         let places = self.range.bytes() / stride;
         if places == 0 {
             return refused(format!(
-                "size_bytes = {}: device.range has {} bytes",
+                "size_bytes is {}: device.range has {} bytes",
                 test.size_bytes,
                 self.range.bytes()
             ));
@@ -212,7 +212,7 @@ fn check(test: &MessageTest) -> Result<(), DeviceError> {
         return refused(format!("{key}: only a simulator can be told that: give null"));
     }
     if test.cores != 1 {
-        return refused(format!("cores = {}: one core stores here: give 1", test.cores));
+        return refused(format!("cores is {}: one core stores here: give 1", test.cores));
     }
     if matches!(test.way, Way::Descriptors | Way::Mux) {
         return refused(

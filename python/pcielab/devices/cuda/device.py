@@ -152,7 +152,8 @@ class CudaDevice(Device):
         """Writes the window, twice."""
         if window_bytes > self._host.buffer.size:
             raise _core.NotSupportedError(
-                f"window_bytes = {window_bytes}: the buffer has {self._host.buffer.size} bytes (host.buffer_bytes)"
+                f"window_bytes is {window_bytes}: the buffer has {self._host.buffer.size} bytes "
+                "(host.buffer_bytes)"
             )
         for _ in range(2):
             self._prepare("fill", 0, window_bytes // pattern.WORD_BYTES, 0)

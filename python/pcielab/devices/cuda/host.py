@@ -51,7 +51,7 @@ class CudaHost(RealHost):
         whole = -(-window_bytes // self._page_bytes) * self._page_bytes
         if whole > self.buffer.size:
             raise _core.NotSupportedError(
-                f"window_bytes = {window_bytes}: the buffer has {self.buffer.size} bytes (host.buffer_bytes)"
+                f"window_bytes is {window_bytes}: the buffer has {self.buffer.size} bytes (host.buffer_bytes)"
             )
         pattern.fill(self.words[: whole // pattern.WORD_BYTES])
 

@@ -21,9 +21,9 @@ def piece_bytes(test: Parameters, read: ReadForm) -> int:
 def refusal(test: Parameters, read: ReadForm, buffer_bytes: int, warps_most: int) -> str | None:
     """Why a test cannot be carried out; None where it can."""
     if test.window_bytes > buffer_bytes:
-        return f"window_bytes = {test.window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
+        return f"window_bytes is {test.window_bytes}: the buffer has {buffer_bytes} bytes (host.buffer_bytes)"
     if test.window_bytes > WINDOW_BYTES_MOST:
-        return f"window_bytes = {test.window_bytes}: {WINDOW_BYTES_MOST} at most: words are counted in 32 bits"
+        return f"window_bytes is {test.window_bytes}: {WINDOW_BYTES_MOST} at most: words are counted in 32 bits"
     return _of_dma(test) if test.path == "dma" else _of_command(test, read, warps_most)
 
 
@@ -34,30 +34,30 @@ def _of_dma(test: Parameters) -> str | None:
             "cannot be timed: give path command"
         )
     if not DMA_BYTES_LEAST <= test.size_bytes <= DMA_BYTES_MOST:
-        return f"size_bytes = {test.size_bytes}: path dma copies {DMA_BYTES_LEAST} to {DMA_BYTES_MOST} bytes"
+        return f"size_bytes is {test.size_bytes}: path dma copies {DMA_BYTES_LEAST} to {DMA_BYTES_MOST} bytes"
     if test.outstanding is not None:
-        return f"outstanding = {test.outstanding}: an engine has its own queue: leave it out on path dma"
+        return f"outstanding is {test.outstanding}: an engine has its own queue: leave it out on path dma"
     return None
 
 
 def _of_command(test: Parameters, read: ReadForm, warps_most: int) -> str | None:
     if test.size_bytes > COMMAND_BYTES_MOST:
-        return f"size_bytes = {test.size_bytes}: a warp moves {COMMAND_BYTES_MOST} bytes at most: give path dma"
+        return f"size_bytes is {test.size_bytes}: a warp moves {COMMAND_BYTES_MOST} bytes at most: give path dma"
     if test.device_offset_bytes:
         return (
-            f"device_offset_bytes = {test.device_offset_bytes}: path command moves to and from registers, which "
+            f"device_offset_bytes is {test.device_offset_bytes}: path command moves to and from registers, which "
             "have no offset: give 0"
         )
     if piece_bytes(test, read) < WORD_BYTES:
         return (
-            f"size_bytes = {test.size_bytes}, host_offset_bytes = {test.host_offset_bytes}: processors move "
+            f"size_bytes is {test.size_bytes}, host_offset_bytes is {test.host_offset_bytes}: processors move "
             f"aligned words of {WORD_BYTES} bytes: give multiples of it"
         )
     if read == "bulk" and piece_bytes(test, read) < 16:
         return (
-            f"size_bytes = {test.size_bytes}, host_offset_bytes = {test.host_offset_bytes}: device.read = bulk "
+            f"size_bytes is {test.size_bytes}, host_offset_bytes is {test.host_offset_bytes}: device.read=bulk "
             "moves 16 bytes and multiples of it: give those, or device.read=load"
         )
     if test.outstanding is not None and test.outstanding > warps_most:
-        return f"outstanding = {test.outstanding}: {warps_most} warps at most are at work at the same time"
+        return f"outstanding is {test.outstanding}: {warps_most} warps at most are at work at the same time"
     return None

@@ -38,7 +38,7 @@ def check_reach(card: OpenCard, buffer: int, read: ReadForm) -> None:
     Raises:
         CachedError: A read was answered by the card itself.
     """
-    hint = f"device.read = {read}: give another of load, mmio, volatile, cv"
+    hint = f"device.read is {read}: give another of load, mmio, volatile, cv"
     seen = changes_seen(card)
     if seen < _SEEN_LEAST:
         raise CachedError(f"of {_CHANGES} values that the host wrote, a kernel saw {seen}: {hint}")

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from pcielab.errors import InputError
 from pcielab.library.fabrics.parts import Flow
 from pcielab.library.input_files import read_bytes
-from pcielab.library.validation import checked, suggestion
+from pcielab.library.validation import checked, remedy_of, suggestion
 from pcielab.wording import named, printable, shown
 
 MOST_FLOWS = 10_000_000
@@ -92,7 +92,7 @@ def check_names(flows: pd.DataFrame, where: str) -> None:
         number = int(again.argmax())
         name = named(str(flows["name"].iloc[number]))
         raise InputError(
-            f"{where}: flow {number + 1}: name = {name}: there are two of this name: names are unique"
+            f"{where}: flow {number + 1}: name is {name}: there are two of this name: names are unique"
         )
 
 
@@ -155,9 +155,9 @@ def _checked(key: str, given: Sequence[Any], path: Path) -> list[Any]:
     except ValidationError as error:
         detail = error.errors(include_url=False)[0]
         number = int(detail["loc"][0])
-        problem = detail["msg"][:1].lower() + detail["msg"][1:]
+        meaning = " ".join((field.description or "").split()).rstrip(".")
         raise InputError(
-            f"{path}: flow {number + 1}: {key} = {shown(given[number])}: {problem} ({field.description})"
+            f"{path}: flow {number + 1}: {key} is {shown(given[number])}: {remedy_of(detail, Flow)} ({meaning})"
         ) from None
 
 

@@ -142,5 +142,7 @@ def check_ends(fabric: Fabric | RecordedFabric, flows: pd.DataFrame, where: str)
             number = int(wrong.to_numpy().argmax())
             name = str(flows[key].iloc[number])
             remedy = suggestion(name, [str(node) for node in nodes])
-            raise InputError(f"{where}: flow {number + 1}: {key} = {named(name)}: there is no such node: {remedy}")
+            raise InputError(
+                f"{where}: flow {number + 1}: {key} is {named(name)}: there is no such node: {remedy}"
+            )
     return flows

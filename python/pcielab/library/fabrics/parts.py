@@ -6,7 +6,7 @@ there.
 
 from typing import Annotated, Literal, TypeAlias
 
-from pcielab.library.profiles.part import Bytes, Fits, Label, Name, Part
+from pcielab.library.profiles.part import WHOLE, Bytes, Fits, Label, Name, Part
 
 NodeKind: TypeAlias = Literal[
     "host", "internal-switch", "host-adapter", "external-switch", "endpoint-adapter", "device"
@@ -59,7 +59,7 @@ class MemoryParameters(Part):
     """What the BAR gives to reads of other devices, GB/s."""
     bar_write_gbytes_per_s: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000)]
     """What the BAR takes of writes of other devices, GB/s."""
-    alignment_bytes: Literal[1, 2, 4, 8, 16, 32, 64] = 1
+    alignment_bytes: Annotated[Literal[1, 2, 4, 8, 16, 32, 64], WHOLE] = 1
     """What the addresses of a program's DMA transfers in it are multiples of."""
 
 
@@ -117,9 +117,9 @@ class FabricLink(Part):
     """The node nearer to the root."""
     lower: Name
     """The other one."""
-    generation: Literal[1, 2, 3, 4, 5, 6, 7] = 3
+    generation: Annotated[Literal[1, 2, 3, 4, 5, 6, 7], WHOLE] = 3
     """PCIe generation."""
-    lanes: Literal[1, 2, 4, 8, 12, 16, 32] = 16
+    lanes: Annotated[Literal[1, 2, 4, 8, 12, 16, 32], WHOLE] = 16
     """Width."""
     down_gbytes_per_s: Annotated[float, Fits(type="number", exclusiveMinimum=0, maximum=1_000_000)] | None = None
     """Payload from `upper` to `lower`, GB/s; absent: what generation, lanes and MPS allow."""
@@ -139,7 +139,7 @@ class FabricParameters(Part):
 
     name: Name
     """Short name."""
-    mps_bytes: Literal[128, 256, 512, 1024, 2048, 4096]
+    mps_bytes: Annotated[Literal[128, 256, 512, 1024, 2048, 4096], WHOLE]
     """Maximum payload size (MPS): what transfers are cut into."""
 
 

@@ -19,7 +19,7 @@ from pydantic import (
     WrapValidator,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from pcielab import _core
 from pcielab.errors import InputError
@@ -82,6 +82,19 @@ def _step_bytes(value: object) -> object:
     raise PydanticCustomError("step_bytes", 'give a number above 0, or "packet"')
 
 
+def _whole(value: object, handler: ValidatorFunctionWrapHandler) -> object:
+    if not isinstance(value, bool | float):
+        return handler(value)
+    try:
+        handler(None)
+    except ValidationError as error:
+        expected = error.errors(include_url=False)[0]["ctx"]
+        raise PydanticKnownError("literal_error", expected) from None
+    return value
+
+
+WHOLE = WrapValidator(_whole)
+"""Refuses True and 1.0 where 1 is one of several numbers: to Python they are equal."""
 MOST_COUNT = 2**32 - 1
 PAGE_BYTES = 4096
 _NOT_IN_RANGE = frozenset(

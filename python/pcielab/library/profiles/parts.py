@@ -5,7 +5,7 @@ Written by `make generate` from `crates/pcie-sim/src/profile`: change the types 
 
 from typing import Annotated, ClassVar, Literal
 
-from pcielab.library.profiles.part import Bytes, Fits, Name, Part, Ruled, Title
+from pcielab.library.profiles.part import WHOLE, Bytes, Fits, Name, Part, Ruled, Title
 from pcielab.library.profiles.quantity_types import (
     Address,
     Count,
@@ -27,15 +27,15 @@ class Link(Ruled):
 
     rule: ClassVar[str] = "Link"
 
-    generation: Literal[1, 2, 3, 4, 5, 6, 7]
+    generation: Annotated[Literal[1, 2, 3, 4, 5, 6, 7], WHOLE]
     """PCIe generation."""
-    lanes: Literal[1, 2, 4, 8, 12, 16, 32]
+    lanes: Annotated[Literal[1, 2, 4, 8, 12, 16, 32], WHOLE]
     """Lanes in use."""
-    mps_bytes: Literal[128, 256, 512, 1024, 2048, 4096]
+    mps_bytes: Annotated[Literal[128, 256, 512, 1024, 2048, 4096], WHOLE]
     """Maximum payload size (MPS)."""
-    mrrs_bytes: Literal[128, 256, 512, 1024, 2048, 4096]
+    mrrs_bytes: Annotated[Literal[128, 256, 512, 1024, 2048, 4096], WHOLE]
     """Maximum read request size (MRRS)."""
-    rcb_bytes: Literal[64, 128] = 64
+    rcb_bytes: Annotated[Literal[64, 128], WHOLE] = 64
     """Read completion boundary of the root port."""
     ecrc: bool = False
     """Whether the card appends an ECRC to what it sends (`CGenEn+` in its AER capability)."""

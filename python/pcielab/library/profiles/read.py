@@ -81,7 +81,7 @@ def read_profile(kind: Kind, reference: object, beside: Path | None = None, over
     while isinstance(reference, str):
         if len(layers) + over > _BASES_MOST:
             raise InputError(
-                f"{layers[-1].path}: base = {shown(reference)}: more than {_BASES_MOST} files start from each "
+                f"{layers[-1].path}: base is {shown(reference)}: more than {_BASES_MOST} files start from each "
                 "other, or in a circle"
             )
         path = profile_file(kind, reference, beside)

@@ -43,13 +43,13 @@ def _check_family(text: str) -> None:
     try:
         fields = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
-        raise ValueError(f"family = {shown(text)}: {error}") from None
+        raise ValueError(f"family is {shown(text)}: {error}") from None
     for name, width, conversion in fields:
         if name not in ("direction", "size") or conversion:
-            raise ValueError(f"family = {shown(text)}: only {{direction}} and {{size}} can stand for something")
+            raise ValueError(f"family is {shown(text)}: only {{direction}} and {{size}} can stand for something")
         if width and (name != "size" or not _WIDTH.fullmatch(width)):
             raise ValueError(
-                f"family = {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}"
+                f"family is {shown(text)}: give a width of two digits at most, and to sizes: {{size:02}}"
             )
 
 
@@ -126,7 +126,7 @@ class Group(Lists):
         for test in self.unfold():
             problem = impossible(test.parameters)
             if problem is not None:
-                raise ValueError(f"{test.name} with {problem.key} = {problem.value}: {problem.remedy}")
+                raise ValueError(f"{test.name} where {problem.key} is {problem.value}: {problem.remedy}")
         return self
 
     def unfold(self) -> Iterator[Test]:
