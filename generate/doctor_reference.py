@@ -12,28 +12,27 @@ _INTRODUCTION = """\
 
 <!-- Written by `make generate`: change python/pcielab/doctor/rules, or causes.toml. -->
 
-`pcielab doctor` reads a machine's PCIe tree and says what is wrong with it. [Is my link
-right?](../guides/is-my-link-right.md) shows each finding. `--format json` writes one object, whose schema is
-[doctor.schema.json](doctor.schema.json). Exit codes: 0 whatever was found, 1 with `--strict` where a finding is
-serious, 2 where the input cannot be read.
+`pcielab doctor` reads a machine's PCIe tree and lists settings that cost bandwidth or latency, with a fix for
+each. [Is my link right?](../guides/is-my-link-right.md) shows every finding. `--format json` writes one object;
+its schema is [doctor.schema.json](doctor.schema.json). Exit codes: 0 whatever the doctor found, 1 with
+`--strict` if a finding is an error, 2 if the input is unreadable.
 
-* **severity**: `serious` costs a good part of what the hardware can; `notable` costs little, or only some kinds of
-  traffic; `told` is a limit or a property, not a fault.
-* **sureness**: `certain`: registers say so, of both ends where there are two; `likely`: the setting is certain,
-its
-  cost here is what others have measured; `look under load`: what was read may be a state of rest.
-* **losses** are modelled (`pcielab model`), never measured: bandwidth on the link as it is, and as it could be,
-with
-  the bound that binds in both. Without a round trip, tags do not bind.
-* **added_latency_ns** is the most that the registers say.
+* **severity**: an `error` is a setting that costs a large part of what the hardware supports. A `warning` costs
+  little, or only some kinds of traffic. A `note` is a limit or property of the hardware, not a fault.
+* **sureness**: `certain`: the registers say so, at both ends where there are two. `likely`: the setting is
+  certain; its cost on this machine is inferred from other machines. `look under load`: the device may have been
+  idle.
+* **losses** are modelled (`pcielab model`), never measured: the link's bandwidth now and after the fix, with
+  the bound that binds in each case. Without a round trip, tags do not bind.
+* **added_latency_ns** is the largest latency that the registers allow.
 """
 
 _WATCHED = (
-    ("errors-rise", "D04", "Correctable errors that rise between two readings (`--watch SECONDS`)."),
+    ("errors-rise", "D04", "Correctable errors whose count rises between two readings (`--watch SECONDS`)."),
     (
         "link-changes",
         "D05",
-        "A link whose speed or width is another one at the second reading (`--watch SECONDS`).",
+        "A link whose speed or width changes between two readings (`--watch SECONDS`).",
     ),
 )
 
@@ -46,14 +45,14 @@ def markdown() -> str:
         [
             _INTRODUCTION,
             "## Rules\n",
-            "| rule | cause | why it speaks, and when it is silent |",
+            "| rule | cause | why it fires, and when it is silent |",
             "|---|---|---|",
             *rules,
             *watched,
             "\n## Causes of low numbers\n",
-            "What cannot be read from registers is a check by hand; `pcielab explain` and the report name the "
-            "ones that fit a measured run. Grades of evidence: A controlled measurement or paper, B report with "
-            "before and after, C statement without both, D the specification alone.\n",
+            "Registers do not show every cause: the others are checked by hand, and `pcielab explain` and the "
+            "report name those that fit a measured run. Grades of evidence: A, a controlled measurement or paper; "
+            "B, a report of before and after; C, a statement without both; D, the specification alone.\n",
             *(_cause(key, cause) for key, cause in causes().items()),
         ]
     )
@@ -72,9 +71,9 @@ def _cause(key: str, cause: Cause) -> str:
         f"### {key}: {cause.title} ({cause.grade})\n",
         f"* Looks like: {cause.looks_like}.",
         f"* Check: {cause.check}.",
-        f"* Expect: {cause.expect}.",
-        f"* Do: {cause.remedy}.",
-        f"* Found by: {found}." if found else "* By hand: no register shows it.",
+        f"* Measured elsewhere: {cause.expect}.",
+        f"* Fix: {cause.remedy}.",
+        f"* Found by: {found}." if found else "* Found by: hand; no register shows it.",
         f"* Sources: {'; '.join(cause.sources)}\n",
     ]
     return "\n".join(lines)

@@ -64,5 +64,5 @@ def test_a_healthy_machine_is_told_its_limits_and_no_more(path: Path) -> None:
     seen: dict[Severity, Seen] = {severity: set() for severity in Severity}
     for one in examination.findings:
         seen[one.severity].add((one.rule, str(one.device).removeprefix("0000:")))
-    assert seen == {Severity.SERIOUS: set(), Severity.NOTABLE: found, Severity.TOLD: told}
+    assert seen == {Severity.ERROR: set(), Severity.WARNING: found, Severity.NOTE: told}
     assert examination.unseen == ()

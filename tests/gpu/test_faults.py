@@ -101,7 +101,7 @@ class Link:
         return []
 
     def remark(self, _place: object) -> str:
-        return "the link runs at 8 GT/s x4, and both ends can 16 GT/s x16"
+        return "link is running at 8 GT/s x4; both ends support 16 GT/s x16"
 
 
 def test_a_link_below_what_its_ends_can_is_spoken_of(
@@ -111,7 +111,7 @@ def test_a_link_below_what_its_ends_can_is_spoken_of(
     monkeypatch.setattr("pcielab.devices.cuda.device.link_state", lambda _address: Link(fast))
     backend = devices.open_kind("cuda", sets={"host.buffer_bytes": 4 << 20})
     devices.run(backend, single_test("bw-rd", path="command", size=64, window="64K"), tmp_path / "gpu.db")
-    assert "both ends can 16 GT/s x16" in open_store(tmp_path / "gpu.db").tests["message"].iloc[0]
+    assert "both ends support 16 GT/s x16" in open_store(tmp_path / "gpu.db").tests["message"].iloc[0]
 
 
 @pytest.mark.parametrize("code", ["CUDA_ERROR_LAUNCH_FAILED", "CUDA_ERROR_ECC_UNCORRECTABLE"])

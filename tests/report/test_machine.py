@@ -25,7 +25,7 @@ def test_a_run_with_a_text_of_lspci_shows_what_the_doctor_says(tmp_path: Path) -
     assert machine.findings[0].cost == "read of 4096 B: 120.9 of 483.8 Gb/s"
     page = render(runs, [], [])
     assert '<section id="machine">' in page
-    assert "the link runs at 16 GT/s x8, and both ends can 32 GT/s x16" in page
+    assert "link is running at 16 GT/s x8; both ends support 32 GT/s x16" in page
 
 
 def test_a_text_without_functions_is_said_and_the_page_is_written(tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ class Examination(Record):
     """Every function with its link, where that was asked for."""
 
     @property
-    def is_serious(self) -> bool:
-        """Whether a finding is serious."""
-        return any(finding.severity is Severity.SERIOUS for finding in self.findings)
+    def has_errors(self) -> bool:
+        """Whether a finding is an error."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
 
 
 def examine(tree: Tree, more: Sequence[Finding] = ()) -> Examination:

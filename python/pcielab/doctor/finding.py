@@ -13,12 +13,12 @@ from pcielab.model.answers import Bound
 class Severity(StrEnum):
     """How much a finding matters; the worst first."""
 
-    SERIOUS = "serious"
-    """Something is not as it should be, and it costs a good part of what the hardware can."""
-    NOTABLE = "notable"
-    """Something could be better, costs a little, or costs only some kinds of traffic."""
-    TOLD = "told"
-    """A limit or a property, not a fault: good to know before expecting more."""
+    ERROR = "error"
+    """A wrong setting that costs a large part of the hardware's bandwidth or latency."""
+    WARNING = "warning"
+    """A setting that costs little, or costs only some kinds of traffic."""
+    NOTE = "note"
+    """A limit or property of the hardware, not a fault."""
 
 
 class Sureness(StrEnum):

@@ -26,12 +26,12 @@ def made_up(tree: Tree, link: Link) -> str | None:
         if function is not None and _is_emulated(function):
             return f"{_short(function)} is made by a hypervisor"
     if any(_is_tunnel(function.title) for function in (port, device) if function is not None):
-        return "it is tunnelled: its ports always read as 2.5 GT/s or so, whatever the tunnel carries"
+        return "it is tunnelled, so its ports report about 2.5 GT/s whatever the tunnel carries"
     if port is None and device.is_endpoint:
         hypervisor = tree.host.hypervisor
         if hypervisor:
             return f"the machine is virtual ({hypervisor}) and does not show the port above"
-        return "the port above is not shown, as in a virtual machine, or the text is not whole"
+        return "the port above is hidden, as in a virtual machine, or the text is incomplete"
     return None
 
 

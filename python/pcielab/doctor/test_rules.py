@@ -256,18 +256,18 @@ def test_what_is_lost_is_what_the_model_says(
 ) -> None:
     found = next(one for one in examined(changes, tmp_path).findings if one.rule == rule)
     assert found.losses[0].share == pytest.approx(lost_gbps, abs=0.02)
-    assert found.severity is Severity.SERIOUS
+    assert found.severity is Severity.ERROR
 
 
-def test_what_may_rest_is_told_and_is_not_serious(tmp_path: Path) -> None:
+def test_a_link_that_may_rest_is_a_note_and_no_error(tmp_path: Path) -> None:
     examination = examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5)), tmp_path)
     [found] = examination.findings
-    assert (found.severity, found.sureness) == (Severity.TOLD, Sureness.LOOK_UNDER_LOAD)
-    assert not examination.is_serious
+    assert (found.severity, found.sureness) == (Severity.NOTE, Sureness.LOOK_UNDER_LOAD)
+    assert not examination.has_errors
 
 
 def test_a_display_with_too_few_lanes_does_not_rest(tmp_path: Path) -> None:
-    assert examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5), lanes=(16, 8)), tmp_path).is_serious
+    assert examined(both((GPU_PORT, GPU), speeds=(32.0, 2.5), lanes=(16, 8)), tmp_path).has_errors
 
 
 def test_the_worst_comes_first(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ def counted(total: int) -> dict[str, str]:
 def test_errors_that_rise_are_serious_and_say_how_fast(tmp_path: Path) -> None:
     before, after = machine(tmp_path / "a", files=counted(100)), machine(tmp_path / "b", files=counted(550))
     [found] = changes(before, after, 2.0)
-    assert (found.rule, found.cause, found.severity) == ("errors-rise", "D04", Severity.SERIOUS)
-    assert "rise by 225 a second" in found.what
+    assert (found.rule, found.cause, found.severity) == ("errors-rise", "D04", Severity.ERROR)
+    assert "225 correctable errors per second" in found.what
 
 
 def test_errors_that_stay_are_silent(tmp_path: Path) -> None:

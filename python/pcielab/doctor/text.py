@@ -11,11 +11,10 @@ from pcielab.doctor.tree import Tree
 
 _LEAST_WIDTH, _MOST_WIDTH = 60, 110
 _OPERATIONS = {"read": "reads", "write": "writes", "rdwr": "reads and writes together, each way,"}
-_COUNTED = {Severity.SERIOUS: "serious", Severity.NOTABLE: "worth a look", Severity.TOLD: "told"}
 _HEADS = {
-    Severity.SERIOUS: "SERIOUS",
-    Severity.NOTABLE: "worth a look",
-    Severity.TOLD: "limits and properties, not faults",
+    Severity.ERROR: "errors",
+    Severity.WARNING: "warnings",
+    Severity.NOTE: "notes: limits and properties, not faults",
 }
 
 
@@ -44,20 +43,20 @@ def draw(tree: Tree) -> str:
     """The tree, a function a line, with what its link carries; modelled. What has no link is only counted."""
     shown = [branch for branch in branches(tree) if branch.depth or branch.is_port or branch.lanes is not None]
     rest = len(tree.functions) - len(shown)
-    return "\n".join([*map(_line, shown), *([f"and {rest} functions without a link"] if rest else []), ""])
+    return "\n".join([*map(_line, shown), *([f"{rest} more functions without a link"] if rest else []), ""])
 
 
 def _counted(examination: Examination) -> str:
     if not examination.links and examination.unseen:
-        return "none to judge: too much could not be seen"
+        return "no link can be judged: too many registers are hidden"
     if not examination.links:
         where = f" ({examination.hypervisor})" if examination.hypervisor else ""
-        return f"none to judge, as in a virtual machine{where}: look at the host itself"
+        return f"no link can be judged in a virtual machine{where}: run the doctor on the host"
     if not examination.findings:
-        return "nothing to say"
+        return "no findings"
     found = [finding.severity for finding in examination.findings]
-    counts = (f"{found.count(severity)} {_COUNTED[severity]}" for severity in Severity)
-    return ", ".join(counts)
+    counts = ((found.count(severity), severity.value) for severity in Severity)
+    return ", ".join(f"{count} {word}{'' if count == 1 else 's'}" for count, word in counts if count)
 
 
 def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
@@ -69,14 +68,14 @@ def _finding(finding: Finding, tree: Tree, width: int) -> Iterator[str]:
             f"{short(value.function) + ' ' if value.function else ''}{value.name} {value.value}"
             for value in finding.values
         )
-        yield from _item("read: ", shown, width)
+        yield from _item("evidence: ", shown, width)
     if finding.losses:
-        yield from _item("by the model: ", "; ".join(map(_loss, finding.losses)), width)
+        yield from _item("cost, by the model: ", "; ".join(map(_loss, finding.losses)), width)
     if finding.added_latency_ns is not None:
-        yield from _item("adds up to: ", f"{finding.added_latency_ns:g} ns", width)
-    if finding.severity is not Severity.TOLD:
-        yield from _item("elsewhere: ", f"{finding.evidence} (grade {finding.grade})", width)
-    yield from _item("do: ", finding.remedy, width)
+        yield from _item("cost: ", f"up to {finding.added_latency_ns:g} ns more latency", width)
+    if finding.severity is not Severity.NOTE:
+        yield from _item("measured elsewhere: ", f"{finding.evidence} (grade {finding.grade})", width)
+    yield from _item("fix: ", finding.remedy, width)
 
 
 def _item(head: str, text: str, width: int) -> list[str]:
@@ -95,8 +94,8 @@ def _loss(loss: Loss) -> str:
     then = "" if loss.could_bound == loss.now_bound else f", then {loss.could_bound}"
     assumed = f" ({loss.assumed})" if loss.assumed else ""
     return (
-        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at}: {loss.now_gbps:.1f} of {loss.could_gbps:.1f} "
-        f"Gb/s ({loss.now_bound} binds{then}){assumed}"
+        f"{_OPERATIONS[loss.operation]} of {loss.size_bytes} B{at}: {loss.now_gbps:.1f} instead of "
+        f"{loss.could_gbps:.1f} Gb/s ({loss.now_bound} binds{then}){assumed}"
     )
 
 
@@ -105,7 +104,7 @@ def _line(branch: Branch) -> str:
     if branch.lanes == 0:
         words.append("| empty")
     elif branch.made_up is not None:
-        words.append("| link made up, not judged")
+        words.append("| link not judged")
     elif branch.lanes is not None and branch.speed_gtps is not None:
         words.append(f"| {branch.speed_gtps:g} GT/s x{branch.lanes}")
         words.append(f"| reads {branch.read_gbps:.1f}, writes {branch.write_gbps:.1f} Gb/s")

@@ -40,13 +40,14 @@ def _errors(tree: Tree, then: Function, now: Function, seconds: float) -> Iterat
     rate = sum(rising.values()) / seconds
     parent = tree.parent(now)
     yield Observation(
-        severity=Severity.SERIOUS,
+        severity=Severity.ERROR,
         sureness=Sureness.CERTAIN,
         device=now.slot,
         port=parent.slot if parent else None,
-        what=f"correctable errors rise by {rate:.3g} a second: the link is not clean",
+        what=f"{rate:.3g} correctable errors per second: the link is not clean",
         values=tuple(value(now, f"aer_dev_correctable {name}", f"+{count}") for name, count in rising.items()),
-        remedy="a shorter riser or cable, a retimer, or one generation lower in the BIOS; reseat the card first",
+        remedy="reseat the card first; then try a shorter riser or cable, a retimer, or one generation lower in "
+        "the BIOS",
     )
 
 
@@ -59,11 +60,11 @@ def _link(tree: Tree, then: Function, now: Function) -> Iterator[Observation]:
         return
     parent = tree.parent(now)
     yield Observation(
-        severity=Severity.NOTABLE,
+        severity=Severity.WARNING,
         sureness=Sureness.LOOK_UNDER_LOAD,
         device=now.slot,
         port=parent.slot if parent else None,
-        what=f"its link changed from {was} to {became} between two readings",
+        what=f"link changed from {was} to {became} between two readings",
         values=(value(now, "LnkSta before", was), value(now, "LnkSta after", became)),
-        remedy="watch it under load: a link that retrains there should be fixed one generation lower in the BIOS",
+        remedy="watch it under load; if it retrains there, limit it to one generation lower in the BIOS",
     )

@@ -67,7 +67,7 @@ def _settled(store: Store) -> set[str]:
         return set()
     tree = tree_of_store(store)
     visible = {rule.cause for rule in RULES if rule.cause in _shown_by_registers(tree)}
-    return visible - {one.cause for one in examine(tree).findings if one.severity is not Severity.TOLD}
+    return visible - {one.cause for one in examine(tree).findings if one.severity is not Severity.NOTE}
 
 
 def _shown_by_registers(tree: Tree) -> set[str]:

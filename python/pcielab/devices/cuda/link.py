@@ -21,7 +21,7 @@ class Place:
         iommu: `off`, `super-pages` or `four-kib-pages`, for the card.
         mps_bytes: Largest payload that is set.
         mrrs_bytes: Largest read request that is set.
-        rate_most_gtps: Rate of a lane that both ends can.
+        rate_most_gtps: Highest rate of a lane that both ends support.
         lanes_most: Lanes that both ends have.
     """
 
@@ -61,13 +61,13 @@ class LinkState:
         ]
 
     def remark(self, place: Place) -> str | None:
-        """That it is below what both ends can."""
+        """The link is below the speed that both ends support."""
         slower = _is_below(self.rate_gtps, place.rate_most_gtps)
         narrower = _is_below(self.lanes, place.lanes_most)
         if not slower and not narrower:
             return None
         return (
-            f"the link runs at {self.rate_gtps:g} GT/s x{self.lanes}, and both ends can "
+            f"link is running at {self.rate_gtps:g} GT/s x{self.lanes}; both ends support "
             f"{place.rate_most_gtps or self.rate_gtps:g} GT/s x{place.lanes_most or self.lanes}"
         )
 

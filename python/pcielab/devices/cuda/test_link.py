@@ -40,7 +40,7 @@ def test_a_link_is_read_as_it_runs(tmp_path: Path) -> None:
     state = link_state(folder.name, tmp_path)
     assert state == LinkState(2.5, 16)
     assert state.remark(Place(rate_most_gtps=32.0, lanes_most=16)) == (
-        "the link runs at 2.5 GT/s x16, and both ends can 32 GT/s x16"
+        "link is running at 2.5 GT/s x16; both ends support 32 GT/s x16"
     )
     assert state.remark(Place()) is None
     (folder / "current_link_speed").write_text("Unknown\n")

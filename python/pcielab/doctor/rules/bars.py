@@ -6,9 +6,9 @@ from pcielab.doctor.finding import Observation, Severity, Sureness
 from pcielab.doctor.real_links import real_cards
 from pcielab.doctor.rules.rule import rule, value
 from pcielab.doctor.tree import Tree
+from pcielab.wording import byte_size
 
 _DISPLAY, _ACCELERATOR, _CXL_MEMORY = 0x03, 0x12, 0x0502
-_MIB = 1 << 20
 
 
 @rule("D36")
@@ -23,16 +23,17 @@ def bar_not_resized(tree: Tree) -> Iterator[Observation]:
         if largest is None or device.base_class not in (_DISPLAY, _ACCELERATOR):
             continue
         if largest.size_bytes < largest.largest_bytes:
-            now, could = largest.size_bytes // _MIB, largest.largest_bytes // _MIB
+            now, could = byte_size(largest.size_bytes), byte_size(largest.largest_bytes)
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.LIKELY,
                 device=device.slot,
                 port=port.slot,
-                what=f"BAR {largest.bar} shows {now} MiB of its memory, and could show {could} MiB",
-                values=(value(device, f"ReBAR BAR {largest.bar}", f"{now} MiB of {could} MiB"),),
-                remedy="Above 4G Decoding and Resizable BAR in the BIOS; every bridge above needs a window as "
-                "large",
+                what=f"BAR {largest.bar} maps {now} of the device's memory; it can map {could}",
+                values=(value(device, f"ReBAR BAR {largest.bar}", f"{now} of {could}"),),
+                remedy="switch on Above 4G Decoding and Resizable BAR in the BIOS; every bridge above needs a "
+                "window of "
+                "that size",
             )
 
 
@@ -42,10 +43,10 @@ def cxl_memory(tree: Tree) -> Iterator[Observation]:
     for function in tree.functions:
         if function.class_code == _CXL_MEMORY or "Mem" in function.cxl_protocols:
             yield Observation(
-                severity=Severity.TOLD,
+                severity=Severity.NOTE,
                 sureness=Sureness.LIKELY,
                 device=function.slot,
-                what="it is a CXL memory device: its memory is slower than DRAM, and how both are mixed matters",
+                what="this CXL memory device is slower than DRAM",
                 values=(value(function, "CXL", " ".join(function.cxl_protocols) or "class 0502"),),
-                remedy="numactl --hardware shows its node; use weighted interleaving by bandwidth, not one to one",
+                remedy="find its node with numactl --hardware; interleave pages by bandwidth, not one to one",
             )

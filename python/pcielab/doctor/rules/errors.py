@@ -20,13 +20,13 @@ def errors_counted(tree: Tree) -> Iterator[Observation]:
         if some:
             parent = tree.parent(function)
             yield Observation(
-                severity=Severity.TOLD,
+                severity=Severity.NOTE,
                 sureness=Sureness.LOOK_UNDER_LOAD,
                 device=function.slot,
                 port=parent.slot if parent else None,
-                what=f"{sum(some.values())} correctable errors since the machine started",
+                what=f"{sum(some.values())} correctable errors since boot",
                 values=tuple(
                     value(function, f"aer_dev_correctable {name}", count) for name, count in some.items()
                 ),
-                remedy="see whether they rise under load: pcielab doctor --watch 30",
+                remedy="watch whether they rise under load: pcielab doctor --watch 30",
             )

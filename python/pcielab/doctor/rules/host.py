@@ -21,13 +21,14 @@ def node_unknown(tree: Tree) -> Iterator[Observation]:
     for function in _fast(tree):
         if function.numa_node == -1:
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.CERTAIN,
                 device=function.slot,
-                what=f"the firmware does not say which of the {len(nodes)} nodes it is attached to",
+                what=f"the firmware does not say to which of the {len(nodes)} NUMA nodes the device is attached",
                 values=(value(function, "numa_node", -1),),
-                remedy="place threads and buffers by hand (find the node by latency), and ask for a BIOS that "
-                "says it (_PXM); echo N > numa_node sets it until the next boot",
+                remedy="find the node by latency and pin threads and buffers to it; echo N > numa_node sets it "
+                "until the "
+                "next boot; a BIOS update may add _PXM",
             )
 
 
@@ -43,15 +44,15 @@ def node_without_memory(tree: Tree) -> Iterator[Observation]:
             and function.numa_node not in memory
         ):
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.CERTAIN,
                 device=function.slot,
-                what=f"its node {function.numa_node} has no memory: every buffer is on another node",
+                what=f"NUMA node {function.numa_node} of the device has no memory: every buffer is remote",
                 values=(
                     value(function, "numa_node", function.numa_node),
                     value(None, "has_memory", _listed(memory)),
                 ),
-                remedy="put memory modules into that socket's channels, or the card into another socket's slot",
+                remedy="add memory modules to that socket, or move the card to another socket's slot",
             )
 
 
@@ -62,16 +63,17 @@ def interrupts_elsewhere(tree: Tree) -> Iterator[Observation]:
         served, node = function.interrupt_nodes, function.numa_node
         if served and node is not None and node >= 0 and node not in served:
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.CERTAIN,
                 device=function.slot,
-                what=f"it is attached to node {node}, and its interrupts are served on node {_listed(served)}",
+                what=f"the device is on node {node}, but its interrupts run on node {_listed(served)}",
                 values=(
                     value(function, "numa_node", node),
                     value(function, "interrupts on node", _listed(served)),
                 ),
-                remedy="set /proc/irq/N/smp_affinity_list to processors of its node, and keep irqbalance from "
-                "undoing it",
+                remedy="set /proc/irq/N/smp_affinity_list to processors of its node, and stop irqbalance from "
+                "undoing "
+                "it",
             )
 
 
@@ -84,13 +86,14 @@ def iommu_strict(tree: Tree) -> Iterator[Observation]:
     for function in _fast(tree):
         if function.iommu_type == "DMA" and function.driver not in (None, _VFIO):
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.LIKELY,
                 device=function.slot,
-                what="its addresses are translated with strict invalidation",
+                what="the IOMMU translates its addresses with strict invalidation",
                 values=(value(function, "iommu_group/type", "DMA"),),
-                remedy="iommu.strict=0 (lazy) or iommu.passthrough=1 on the kernel's command line, where devices "
-                "are trusted; a driver that maps its buffers once does not care",
+                remedy="if you trust the device, boot with iommu.strict=0 (lazy) or iommu.passthrough=1; a "
+                "driver that "
+                "maps its buffers once loses nothing",
             )
 
 
@@ -99,12 +102,12 @@ def iommu_small_pages(tree: Tree) -> Iterator[Observation]:
     """An IOMMU that maps 4 KiB pages only needs 512 times the IO-TLB entries of one with 2 MiB pages."""
     if tree.host.iommu_pages == "four-kib-pages":
         yield Observation(
-            severity=Severity.NOTABLE,
+            severity=Severity.WARNING,
             sureness=Sureness.CERTAIN,
             device=None,
-            what="the IOMMU maps pages of 4 KiB only: a window of a few hundred KiB outgrows its IO-TLB",
+            what="the IOMMU maps 4 KiB pages only: a window of a few hundred KiB exceeds the IO-TLB",
             values=(value(None, "IOMMU pages", "4 KiB"),),
-            remedy="leave out sp_off of intel_iommu= on the kernel's command line, or use passthrough",
+            remedy="remove sp_off from intel_iommu= on the kernel's command line, or use passthrough",
         )
 
 
@@ -114,25 +117,25 @@ def passthrough_not_in_effect(tree: Tree) -> Iterator[Observation]:
     line = tree.host.command_line or {}
     if line.get("amd_iommu") == "pt" and line.get("iommu") != "pt":
         yield Observation(
-            severity=Severity.NOTABLE,
+            severity=Severity.WARNING,
             sureness=Sureness.CERTAIN,
             device=None,
-            what="amd_iommu=pt is on the kernel's command line, which is no option: passthrough is not on",
+            what="the kernel ignores amd_iommu=pt on its command line: passthrough is off",
             values=(value(None, "command line", "amd_iommu=pt"),),
-            remedy="iommu=pt, or iommu.passthrough=1",
+            remedy="boot with iommu=pt or iommu.passthrough=1",
         )
     if line.get("iommu") != "pt" and line.get("iommu.passthrough") not in ("1", "on", "y"):
         return
     for function in _fast(tree):
         if function.iommu_type in ("DMA", "DMA-FQ") and function.driver != _VFIO:
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.CERTAIN,
                 device=function.slot,
-                what="passthrough was asked for, but its addresses are translated",
+                what="the command line asks for passthrough, but the IOMMU translates the device's addresses",
                 values=(value(function, "iommu_group/type", function.iommu_type),),
-                remedy="look at the kernel's log for `Default domain type`, and at what asked for another one "
-                "(untrusted devices are translated all the same)",
+                remedy="search the kernel's log for `Default domain type`; the kernel always translates untrusted "
+                "devices",
             )
 
 
@@ -142,12 +145,12 @@ def vfio_without_iommu(tree: Tree) -> Iterator[Observation]:
     for function in tree.functions:
         if function.driver == _VFIO and function.iommu_group is None and tree.host.iommu_units == 0:
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.CERTAIN,
                 device=function.slot,
-                what="it is bound to vfio-pci, and there is no IOMMU: VFIO refuses it, or protects nothing",
+                what="the device is bound to vfio-pci without an IOMMU: VFIO refuses it or protects nothing",
                 values=(value(function, "driver", _VFIO), value(None, "/sys/class/iommu", "empty")),
-                remedy="switch VT-d, AMD-Vi or the SMMU on in the BIOS (and intel_iommu=on)",
+                remedy="switch on VT-d, AMD-Vi or the SMMU in the BIOS (on Intel, also boot with intel_iommu=on)",
             )
 
 

@@ -34,13 +34,13 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
             continue
         resting = not narrower and may_rest(device, end)
         yield Observation(
-            severity=Severity.TOLD if resting else Severity.SERIOUS,
+            severity=Severity.NOTE if resting else Severity.ERROR,
             sureness=Sureness.LOOK_UNDER_LOAD if resting else Sureness.CERTAIN,
             device=device.slot,
             port=port.slot,
             what=(
-                f"the link runs at {shown(end.speed_gtps, end.lanes)}, and both ends can {shown(speed, lanes)}"
-                + (": such a device lowers its speed at rest" if resting else "")
+                f"link is running at {shown(end.speed_gtps, end.lanes)}; both ends support {shown(speed, lanes)}"
+                + ("; this kind of device lowers its speed at rest" if resting else "")
             ),
             values=_both_ends(port, device),
             losses=_losses(device, end, speed, lanes),
@@ -49,7 +49,7 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
                 "slow"
                 if resting
                 else "reseat the card, try another slot, riser or cable, and look at the speed that the BIOS "
-                "allows for this slot; then have the link trained again"
+                "allows for this slot; then retrain the link"
             ),
         )
 
@@ -58,7 +58,7 @@ def below_both_ends(tree: Tree) -> Iterator[Observation]:
 def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
     """Software may lower the target speed of a port (PCIe 6.0, section 7.5.3.19), after a failed retrain for ever.
 
-    Speaks where the link runs at the lowered target and both ends can more.
+    Fires if the link runs at the lowered target and both ends support more.
     """
     for link, port in real_links(tree):
         device, end = link.device, link.device.link
@@ -67,15 +67,16 @@ def target_speed_lowered(tree: Tree) -> Iterator[Observation]:
             continue
         resting = may_rest(device, end)
         yield Observation(
-            severity=Severity.TOLD if resting else Severity.SERIOUS,
+            severity=Severity.NOTE if resting else Severity.ERROR,
             sureness=Sureness.LOOK_UNDER_LOAD if resting else Sureness.CERTAIN,
             device=device.slot,
             port=port.slot,
-            what=f"the port's target speed is set to {target:g} GT/s, and both ends can {most[0]:g} GT/s",
+            what=f"the port's target speed is set to {target:g} GT/s; both ends support {most[0]:g} GT/s",
             values=(value(port, "LnkCtl2 target speed", f"{target:g} GT/s"), *_both_ends(port, device)),
             losses=_losses(device, end, most[0], end.lanes),
-            remedy="raise the target speed and retrain the link, or use a kernel that does not lower it; look at "
-            "the kernel's log for failed retraining first, since the link may not hold the higher speed",
+            remedy="search the kernel's log for failed retraining first: the link may not hold the higher speed; "
+            "then "
+            "raise the target speed and retrain the link",
         )
 
 
@@ -91,19 +92,19 @@ def port_limits_card(tree: Tree) -> Iterator[Observation]:
             continue
         words = []
         if above.max_speed_gtps < end.max_speed_gtps:
-            words.append(f"{above.max_speed_gtps:g} GT/s of the card's {end.max_speed_gtps:g}")
+            words.append(f"{above.max_speed_gtps:g} GT/s (the card supports {end.max_speed_gtps:g})")
         if above.max_lanes < end.max_lanes:
-            words.append(f"x{above.max_lanes} of the card's x{end.max_lanes}")
+            words.append(f"x{above.max_lanes} (the card supports x{end.max_lanes})")
         if words:
             yield Observation(
-                severity=Severity.TOLD,
+                severity=Severity.NOTE,
                 sureness=Sureness.CERTAIN,
                 device=device.slot,
                 port=port.slot,
-                what=f"the port can no more than {' and '.join(words)}",
+                what=f"the port is limited to {' and '.join(words)}",
                 values=_both_ends(port, device),
                 losses=_losses(device, end, end.max_speed_gtps, end.max_lanes),
-                remedy="a slot with more lanes or of a later generation, if the card is to give what it can",
+                remedy="for the card's full bandwidth, use a slot with more lanes or a later generation",
             )
 
 
@@ -120,14 +121,14 @@ def card_limits_port(tree: Tree) -> Iterator[Observation]:
             continue
         if end.max_speed_gtps < above.max_speed_gtps and end.lanes:
             yield Observation(
-                severity=Severity.TOLD,
+                severity=Severity.NOTE,
                 sureness=Sureness.CERTAIN,
                 device=device.slot,
                 port=port.slot,
-                what=f"the card can no more than {end.max_speed_gtps:g} GT/s of the port's "
+                what=f"the card is limited to {end.max_speed_gtps:g} GT/s; the port supports "
                 f"{above.max_speed_gtps:g}",
                 values=_both_ends(port, device),
-                remedy="nothing: the slot is faster than this card",
+                remedy="none needed: the slot is faster than this card",
             )
 
 
@@ -149,12 +150,12 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
         use = use_of(device, end)
         now = use.with_link(narrow.speed_gtps, narrow.lanes) if use else None
         yield Observation(
-            severity=Severity.TOLD,
+            severity=Severity.NOTE,
             sureness=Sureness.CERTAIN,
             device=device.slot,
             port=slowest.port.slot if slowest.port else None,
             what=(
-                f"its own link is {shown(end.speed_gtps, end.lanes)}, but the way to the root leads over "
+                f"its link is {shown(end.speed_gtps, end.lanes)}, but its path to the root crosses "
                 f"{short(slowest.device.slot)} at {shown(narrow.speed_gtps, narrow.lanes)}"
             ),
             values=(
@@ -162,7 +163,7 @@ def path_limits_card(tree: Tree) -> Iterator[Observation]:
                 value(slowest.device, "LnkSta", shown(narrow.speed_gtps, narrow.lanes)),
             ),
             losses=(loss(now, use, "read"), loss(now, use, "write")) if use and now else (),
-            remedy="a slot nearer to the root, or a switch with a wider or faster uplink",
+            remedy="use a slot nearer to the root, or a switch with a wider or faster uplink",
         )
 
 
@@ -175,12 +176,12 @@ def made_up_link(tree: Tree) -> Iterator[Observation]:
         reason = made_up(tree, link)
         if reason is not None:
             yield Observation(
-                severity=Severity.TOLD,
+                severity=Severity.NOTE,
                 sureness=Sureness.CERTAIN if link.port or tree.host.hypervisor else Sureness.LIKELY,
                 device=link.device.slot,
                 port=link.port.slot if link.port else None,
-                what=f"its link is not judged: {reason}",
-                remedy="read the tree on the host itself",
+                what=f"link not judged: {reason}",
+                remedy="run the doctor on the host itself",
             )
 
 
@@ -196,14 +197,15 @@ def chipset_slot(tree: Tree) -> Iterator[Observation]:
             continue
         if any(name in root.title for name in _CHIPSETS):
             yield Observation(
-                severity=Severity.TOLD,
+                severity=Severity.NOTE,
                 sureness=Sureness.LIKELY,
                 device=link.device.slot,
                 port=root.slot,
-                what=f"it is attached to the chipset ({root.name}), and shares the chipset's link with all else "
-                f"there",
+                what=f"the device is attached to the chipset ({root.name}) and shares the chipset's link with "
+                "every "
+                f"other device there",
                 values=(value(link.device, "LnkSta", shown(end.speed_gtps, end.lanes)),),
-                remedy="a slot of the processor, for what must be fast",
+                remedy="move fast devices to a slot of the processor",
             )
 
 

@@ -35,14 +35,15 @@ def relaxed_ordering_off(tree: Tree) -> Iterator[Observation]:
             ):
                 continue
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.LIKELY,
                 device=function.slot,
                 port=link.port.slot if link.port else None,
-                what="relaxed ordering is off: its writes to memory all have to keep their order",
+                what="relaxed ordering is off: its writes to memory stay in order",
                 values=(value(function, "DevCtl RlxdOrd", "-"),),
-                remedy="allow it (DevCtl bit 4; for RDMA also the firmware's PCI_WR_ORDERING and the flag of the "
-                "memory region), for bulk data and not for flags that announce it; then measure",
+                remedy="allow it for bulk data, but not for flags that announce data (DevCtl bit 4; for RDMA "
+                "also the "
+                "firmware's PCI_WR_ORDERING and the memory region's flag); then measure",
             )
             break
 
@@ -57,11 +58,11 @@ def relaxed_ordering_harmful(tree: Tree) -> Iterator[Observation]:
         root, device = tree.path(link.device)[-1], link.device
         if (root.vendor_id, root.device_id) in _harmed() and device.control and device.control.relaxed_ordering:
             yield Observation(
-                severity=Severity.NOTABLE,
+                severity=Severity.WARNING,
                 sureness=Sureness.LIKELY,
                 device=device.slot,
                 port=root.slot,
-                what="relaxed ordering is on, below a root port that handles it badly",
+                what="relaxed ordering is on below a root port that handles it badly",
                 values=(value(device, "DevCtl RlxdOrd", "+"), value(root, "device ID", f"{root.device_id:04x}")),
                 remedy="clear bit 4 of DevCtl, or use a kernel that does (Linux 4.13 and later)",
             )

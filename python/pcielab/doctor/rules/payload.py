@@ -10,7 +10,7 @@ from pcielab.doctor.tree import Function, Link, Tree
 
 MENTIONED_LOSS_GBPS = 1.0
 """A limit that costs less than this by the model is not worth a word."""
-SERIOUS_SHARE = 0.05
+ERROR_SHARE = 0.05
 
 
 @rule("D10")
@@ -29,17 +29,16 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
         if use is not None:
             larger = use.with_mps(possible)
             losses = loss(use, larger, "write"), loss(use, larger, "read")
-        heavy = bool(losses) and losses[0].share >= SERIOUS_SHARE
+        heavy = bool(losses) and losses[0].share >= ERROR_SHARE
         yield Observation(
-            severity=Severity.SERIOUS if heavy else Severity.NOTABLE,
+            severity=Severity.ERROR if heavy else Severity.WARNING,
             sureness=Sureness.CERTAIN,
             device=function.slot,
             port=link.port.slot if link.port else None,
-            what=f"the maximum payload is set to {control.mps_bytes} B, and everything on its path can {possible} "
-            f"B",
+            what=f"maximum payload (MPS) is {control.mps_bytes} B; every device on the path supports {possible} B",
             values=_path_values(tree, function),
             losses=losses,
-            remedy="set it in the BIOS, or boot with pci=pcie_bus_perf or pci=pcie_bus_safe; never on one end "
+            remedy="set it in the BIOS, or boot with pci=pcie_bus_perf or pci=pcie_bus_safe; never change one end "
             "alone",
         )
 
@@ -48,7 +47,7 @@ def mps_below_path(tree: Tree) -> Iterator[Observation]:
 def mps_differs(tree: Tree) -> Iterator[Observation]:
     """A TLP larger than the receiver's MPS is malformed and an error (PCIe 6.0, section 2.2.2).
 
-    Speaks where a card may send more than a port above it accepts. The other way round is allowed, as long as the
+    Fires if a card may send more than a port above it accepts. The other way round is allowed, as long as the
     port sends no more than the card accepts.
     """
     for _, function, _ in _payloads(tree):
@@ -63,13 +62,14 @@ def mps_differs(tree: Tree) -> Iterator[Observation]:
         least, above = min(accepted, key=lambda pair: pair[0])
         if control.mps_bytes > least:
             yield Observation(
-                severity=Severity.SERIOUS,
+                severity=Severity.ERROR,
                 sureness=Sureness.CERTAIN,
                 device=function.slot,
                 port=above.slot,
-                what=f"it may send payloads of {control.mps_bytes} B, and a port above it accepts {least} B",
+                what=f"the device may send payloads of {control.mps_bytes} B, but a port above accepts only "
+                f"{least} B",
                 values=_path_values(tree, function),
-                remedy="set both to the smaller value: larger writes are refused as malformed TLPs",
+                remedy="set both to the smaller value: the port refuses larger writes as malformed TLPs",
             )
 
 
@@ -88,15 +88,15 @@ def mps_limited(tree: Tree) -> Iterator[Observation]:
             continue
         least = min(tree.path(function)[1:], key=_possible)
         yield Observation(
-            severity=Severity.TOLD,
+            severity=Severity.NOTE,
             sureness=Sureness.CERTAIN,
             device=function.slot,
             port=least.slot,
-            what=f"the maximum payload is {possible} B of the card's {control.max_payload_bytes}, as its path can "
-            f"no more",
+            what=f"maximum payload (MPS) is {possible} B: the path supports no more; the card supports "
+            f"{control.max_payload_bytes} B",
             values=_path_values(tree, function),
             losses=losses,
-            remedy="nothing in software: the port's DevCap says so",
+            remedy="none in software: the port's DevCap sets the limit",
         )
 
 
@@ -114,16 +114,16 @@ def ecrc_on(tree: Tree) -> Iterator[Observation]:
         device, others = senders[0], len(senders) - 1
         use = use_of(device, end)
         yield Observation(
-            severity=Severity.NOTABLE,
+            severity=Severity.WARNING,
             sureness=Sureness.CERTAIN,
             device=device.slot,
             port=link.port.slot if link.port else None,
-            what="ECRC is on: four bytes more on each TLP that it sends"
-            + (f" (and on those of {others} more of its functions)" if others else ""),
+            what="ECRC is on: it adds 4 bytes to each TLP that the device sends"
+            + (f" (and to those of {others} more of its functions)" if others else ""),
             values=tuple(value(one, "AERCap ECRCGenEn", "+") for one in senders),
             losses=(loss(use, use.without_ecrc(), "write"),) if use else (),
-            remedy="keep it where data must be checked from end to end; else switch it off in the BIOS, or boot "
-            "with pci=ecrc=off",
+            remedy="keep it if data need an end-to-end check; otherwise switch it off in the BIOS, or boot with "
+            "pci=ecrc=off",
         )
 
 

@@ -33,11 +33,11 @@ def aspm_on(tree: Tree) -> Iterator[Observation]:
         exits = [getattr(one, deepest) for one in (end, upper) if one is not None and getattr(one, deepest)]
         measured = device.base_class in _MEASURED
         yield Observation(
-            severity=Severity.NOTABLE if measured else Severity.TOLD,
+            severity=Severity.WARNING if measured else Severity.NOTE,
             sureness=Sureness.LIKELY,
             device=device.slot,
             port=port.slot,
-            what=f"the link may go to {' and '.join(end.aspm_enabled)} between packets (ASPM)",
+            what=f"ASPM lets the link enter {' and '.join(end.aspm_enabled)} between packets",
             values=(value(device, "LnkCtl ASPM", " ".join(end.aspm_enabled)),),
             added_latency_ns=max(exits, default=None),
             remedy="for measurements, boot with pcie_aspm.policy=performance, or write 0 to "
@@ -53,12 +53,12 @@ def asleep(tree: Tree) -> Iterator[Observation]:
             continue
         if function.power_state in ("D3hot", "D3cold") and function.driver:
             yield Observation(
-                severity=Severity.TOLD,
+                severity=Severity.NOTE,
                 sureness=Sureness.LOOK_UNDER_LOAD,
                 device=function.slot,
-                what=f"it sleeps ({function.power_state}): what is read of it now says little",
+                what=f"the device sleeps ({function.power_state}): its registers say little now",
                 values=(value(function, "power state", function.power_state),),
-                remedy="use the device and read again; echo on > power/control keeps it awake",
+                remedy="use the device and run the doctor again; echo on > power/control keeps it awake",
             )
 
 
@@ -68,10 +68,10 @@ def deep_idle(tree: Tree) -> Iterator[Observation]:
     name, exit_us = tree.host.deepest_idle, tree.host.deepest_idle_exit_us
     if name is not None and exit_us is not None and exit_us >= _DEEP_EXIT_US:
         yield Observation(
-            severity=Severity.TOLD,
+            severity=Severity.NOTE,
             sureness=Sureness.LIKELY,
             device=None,
-            what=f"processors may sleep as deeply as {name}, and need {exit_us:g} us to wake",
+            what=f"processors may enter {name}, which takes {exit_us:g} us to leave",
             values=(value(None, "cpuidle deepest state", name),),
             added_latency_ns=exit_us * 1000,
             remedy="for latencies at low load: cpupower idle-set --disable-by-latency 10, or /dev/cpu_dma_latency",
@@ -84,7 +84,7 @@ def slow_governor(tree: Tree) -> Iterator[Observation]:
     governor = tree.host.governor
     if governor is not None and governor != "performance":
         yield Observation(
-            severity=Severity.TOLD,
+            severity=Severity.NOTE,
             sureness=Sureness.LIKELY,
             device=None,
             what=f"the frequency governor is {governor}, not performance",

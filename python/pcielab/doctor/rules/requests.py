@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pcielab.doctor.finding import Observation, Severity, Sureness, Value
 from pcielab.doctor.loss import LARGE_BYTES, ROUND_TRIPS_NS, SMALL_BYTES, Use, loss, use_of
 from pcielab.doctor.real_links import real_cards
-from pcielab.doctor.rules.payload import MENTIONED_LOSS_GBPS, SERIOUS_SHARE
+from pcielab.doctor.rules.payload import ERROR_SHARE, MENTIONED_LOSS_GBPS
 from pcielab.doctor.rules.rule import rule, value
 from pcielab.doctor.tree import TAGS_8_BIT, TAGS_10_BIT, Function, Link, Tree
 
@@ -17,7 +17,7 @@ _NETWORK, _PROCESSOR_PORT_GTPS = 0x02, 16.0
 def mrrs_small(tree: Tree) -> Iterator[Observation]:
     """What reads carry is limited by requests in flight times their size (PCIe 6.0, section 7.5.3.4, MRRS).
 
-    Speaks where that product over 1 us is less than the link gives, and for network cards from 16 GT/s on that
+    Fires if that product over 1 us is less than the link gives, and for network cards from 16 GT/s on that
     have less than the 4096 B which their makers ask for. Virtual functions have it reserved.
     """
     for link, function, use in _requesters(tree):
@@ -37,22 +37,23 @@ def mrrs_small(tree: Tree) -> Iterator[Observation]:
             continue
         losses = tuple(held_back) if binds else (loss(use, larger, "rdwr"),)
         yield Observation(
-            severity=Severity.SERIOUS if binds and held_back[1].share >= SERIOUS_SHARE else Severity.NOTABLE,
+            severity=Severity.ERROR if binds and held_back[1].share >= ERROR_SHARE else Severity.WARNING,
             sureness=Sureness.LIKELY,
             device=function.slot,
             port=link.port.slot if link.port else None,
             what=(
-                f"reads ask for {mrrs} B at a time"
+                f"maximum read request (MRRS) is {mrrs} B"
                 + (
-                    f", with {use.tags} tags too little for this link"
+                    f": with {use.tags} tags, too small for this link"
                     if binds
-                    else ", where such cards want 4096 B"
+                    else "; cards of this kind want 4096 B"
                 )
             ),
             values=(value(function, "DevCtl MaxReadReq", f"{mrrs} B"), value(function, "tags", use.tags)),
             losses=losses,
-            remedy=f"setpci -s {function.slot} CAP_EXP+8.w, bits 14:12, or the BIOS's Max Read Request; the "
-            f"driver's own choice should win, so look at its documentation",
+            remedy=f"set bits 14:12 with setpci -s {function.slot} CAP_EXP+8.w, or Max Read Request in the BIOS; "
+            "check the "
+            f"driver's documentation first, since it may choose the value",
         )
 
 
@@ -70,7 +71,7 @@ def extended_tags_off(tree: Tree) -> Iterator[Observation]:
             function,
             use,
             TAGS_8_BIT,
-            "extended (8-bit) tags are off, and it could use them",
+            "extended (8-bit) tags are off although the device supports them",
             "DevCtl ExtTag",
         )
 
@@ -79,7 +80,7 @@ def extended_tags_off(tree: Tree) -> Iterator[Observation]:
 def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
     """Ten-bit tags need a requester and a completer that know them (PCIe 6.0, section 2.2.6.2).
 
-    The completer is the root port. Told only where both can and the requester may not.
+    The completer is the root port. It fires only if both support them and the requester may not use them.
     """
     for link, function, use in _requesters(tree):
         control, root = function.control, tree.path(function)[-1]
@@ -92,7 +93,7 @@ def ten_bit_tags_off(tree: Tree) -> Iterator[Observation]:
             function,
             use,
             TAGS_10_BIT,
-            "10-bit tags are off, and it and the root port could use them",
+            "10-bit tags are off although the device and the root port support them",
             "DevCtl2 10BitTagReq",
         )
 
@@ -103,18 +104,19 @@ def _tags_off(link: Link, function: Function, use: Use, tags: int, what: str, fl
         loss(use, more, "read", size, ns) for size in (LARGE_BYTES, SMALL_BYTES) for ns in reversed(ROUND_TRIPS_NS)
     ]
     costly = tuple(one for one in all_losses if one.lost_gbps >= MENTIONED_LOSS_GBPS)
-    heavy = any(one.size_bytes == LARGE_BYTES and one.share >= SERIOUS_SHARE for one in costly)
-    held = Severity.SERIOUS if heavy else Severity.NOTABLE
+    heavy = any(one.size_bytes == LARGE_BYTES and one.share >= ERROR_SHARE for one in costly)
+    held = Severity.ERROR if heavy else Severity.WARNING
     return Observation(
-        severity=held if costly else Severity.TOLD,
+        severity=held if costly else Severity.NOTE,
         sureness=Sureness.CERTAIN,
         device=function.slot,
         port=link.port.slot if link.port else None,
         what=f"{what}: {use.tags} reads in flight, not {tags}"
-        + ("" if costly else "; on this link, that costs nothing by the model"),
+        + ("" if costly else "; by the model, this costs nothing on this link"),
         values=(value(function, flag, "-"), *_allowed(function, use)),
         losses=costly,
-        remedy="the BIOS (PCIe Extended Tag, PCIe Ten Bit Tag), or the driver; some BIOSes clear it until a "
+        remedy="enable it in the BIOS (PCIe Extended Tag, PCIe Ten Bit Tag) or the driver; some BIOSes clear it "
+        "until a "
         "driver sets it",
     )
 
@@ -147,14 +149,14 @@ def tags_limited(tree: Tree) -> Iterator[Observation]:
         if small[0].lost_gbps < MENTIONED_LOSS_GBPS:
             continue
         yield Observation(
-            severity=Severity.TOLD,
+            severity=Severity.NOTE,
             sureness=Sureness.CERTAIN,
             device=function.slot,
             port=link.port.slot if link.port else None,
-            what=f"no more than {use.tags} reads can be in flight: the card has no extended tags",
+            what=f"at most {use.tags} reads in flight: the card does not support extended tags",
             values=(value(function, "DevCap ExtTag", "-"), *_allowed(function, use)),
             losses=tuple(one for one in small if one.lost_gbps > 0),
-            remedy="nothing in software: read in larger pieces",
+            remedy="none in software: read in larger pieces",
         )
 
 
@@ -168,13 +170,13 @@ def completion_timeout_off(tree: Tree) -> Iterator[Observation]:
         for function in link.functions:
             if function.control is not None and function.control.completion_timeout_off and function.driver:
                 yield Observation(
-                    severity=Severity.TOLD,
+                    severity=Severity.NOTE,
                     sureness=Sureness.CERTAIN,
                     device=function.slot,
                     port=link.port.slot if link.port else None,
-                    what="the completion time-out is off: a read that gets no answer waits for ever",
+                    what="completion time-out is off: a read without an answer waits forever",
                     values=(value(function, "DevCtl2 TimeoutDis", "+"),),
-                    remedy="some drivers need it so; else clear bit 4 of DevCtl2 (setpci CAP_EXP+28.w)",
+                    remedy="unless the driver needs it off, clear bit 4 of DevCtl2 (setpci CAP_EXP+28.w)",
                 )
                 break
 
@@ -191,13 +193,14 @@ def bus_master_off(tree: Tree) -> Iterator[Observation]:
             awake = function.power_state in (None, "D0")
             if function.bus_master is False and function.driver and function.driver != "vfio-pci" and awake:
                 yield Observation(
-                    severity=Severity.NOTABLE,
+                    severity=Severity.WARNING,
                     sureness=Sureness.CERTAIN,
                     device=function.slot,
                     port=link.port.slot if link.port else None,
-                    what=f"bus mastering is off, though the driver {function.driver} is bound: no DMA, no MSI",
+                    what=f"bus mastering is off although driver {function.driver} is bound: no DMA, no MSI",
                     values=(value(function, "Control BusMaster", "-"),),
-                    remedy="look whether the driver came up (dmesg); some switch it on when the device is opened",
+                    remedy="check in dmesg that the driver started; some drivers enable it when the device is "
+                    "opened",
                 )
 
 

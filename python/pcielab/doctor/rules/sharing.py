@@ -26,19 +26,21 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
             continue
         slots = [short(card.device.slot) for card in cards]
         yield Observation(
-            severity=Severity.TOLD,
+            severity=Severity.NOTE,
             sureness=Sureness.CERTAIN,
             device=uplink.device.slot,
             port=uplink.port.slot if uplink.port else None,
             what=(
-                f"{len(cards)} links below it could bring {asked:.0f} Gb/s, and the uplink at "
-                f"{shown(end.speed_gtps, end.lanes)} carries {has:.0f}: {asked / has:.1f} times as much"
+                f"{len(cards)} links below can deliver {asked:.0f} Gb/s, {asked / has:.1f} times the {has:.0f} "
+                "Gb/s of the "
+                f"uplink at {shown(end.speed_gtps, end.lanes)}"
             ),
             values=(
                 value(uplink.device, "LnkSta", shown(end.speed_gtps, end.lanes)),
                 value(None, "below", ", ".join(slots)),
             ),
-            remedy="spread what is busy at the same time over uplinks; pcielab fabric estimate says who gets what",
+            remedy="spread devices that are busy at the same time over uplinks; pcielab fabric estimate shows "
+            "each share",
         )
 
 
@@ -46,7 +48,7 @@ def uplink_shared(tree: Tree) -> Iterator[Observation]:
 def acs_redirects(tree: Tree) -> Iterator[Observation]:
     """Redirected requests between peers go up to the root and back (ACS: PCIe 6.0, section 6.12.3).
 
-    Speaks of switches with at least two cards of a kind that exchange data. Virtual machines need it for
+    Fires on switches with at least two cards of a kind that exchange data. Virtual machines need it for
     isolation.
     """
     for uplink, cards in _below_switches(tree).values():
@@ -55,11 +57,12 @@ def acs_redirects(tree: Tree) -> Iterator[Observation]:
         if len(peers) < 2 or not redirecting:
             continue
         yield Observation(
-            severity=Severity.NOTABLE,
+            severity=Severity.WARNING,
             sureness=Sureness.LIKELY,
             device=uplink.device.slot,
             port=uplink.port.slot if uplink.port else None,
-            what=f"{len(peers)} cards below it could talk directly, but ACS sends their requests up to the root",
+            what=f"{len(peers)} cards below could exchange data directly, but ACS redirects their requests to "
+            "the root",
             values=tuple(
                 value(card.port, "ACSCtl", " ".join(card.port.acs_enabled or ()))
                 for card in redirecting
