@@ -184,7 +184,7 @@ def test_estimates_from_simulated_standalones_stand_beside_the_simulation(folder
     shown = succeed("fabric", "estimate", folder / "rack.toml", "--standalone", "simulated", "--format", "json")
     found = {row["flow"]: row for row in json.loads(shown.stdout)}
     assert list(found) == FLOWS
-    assert "flow hoped for: standalone_gbytes_per_s = 40: its way carries 3.6" in shown.stderr
+    assert "flow hoped for: standalone_gbytes_per_s is 40: its way carries 3.6" in shown.stderr
     # One request of 64 B at a time fills no link; an estimate from links alone would give it its share.
     assert found["log"]["gbytes_per_s"] == found["log"]["standalone_gbytes_per_s"] < 0.05
     assert abs(found["log"]["error_percent"]) < 30

@@ -69,8 +69,8 @@ def test_a_single_test_can_be_read_at_80_columns(test: str, metrics: tuple[str, 
     text = "\n".join(lines)
     assert "simulated" in text
     assert all(re.search(rf"{metric}.*\d", text) for metric in metrics), text
-    assert "asked: " in text
-    assert ("would help: " in text) == (test == "bw-rd")
+    assert "test: " in text
+    assert ("fix: " in text) == (test == "bw-rd")
 
 
 @pytest.mark.parametrize(

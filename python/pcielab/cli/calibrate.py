@@ -16,22 +16,22 @@ def calibrate(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="TOML", help="System profile to write.")],
     pack: Annotated[
-        Path | None, typer.Option("--pack", metavar="CSV", help="Use only the rows that this file names.")
+        Path | None, typer.Option("--pack", metavar="CSV", help="Use only the rows listed in this file.")
     ] = None,
     name: Annotated[
         str | None,
         typer.Option("--name", help="Name of the system [default: that of the file].", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Names the draws of the simulation.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the simulation.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the profile if it exists.")] = False,
     output_format: Annotated[
-        Format, typer.Option("--format", help="How the parameters are printed.")
+        Format, typer.Option("--format", help="Output format of the parameters.")
     ] = Format.TABLE,
 ) -> None:
-    """Estimate the parameters of a machine, and write them as a system profile that `pcielab run --profile` takes.
+    """Fit a machine's parameters to measured rows and write a system profile for `pcielab run --profile`.
 
-    Rows may be missing: what they would have told is kept from a typical host, and marked in the profile. It takes
-    one to two minutes on two cores.
+    Rows may be missing: parameters that the rows do not determine keep a typical host's values and are marked in
+    the profile. It takes one to two minutes on two cores.
     """
     from pcielab.analysis.calibrate import calibrate as calibrate_machine
     from pcielab.analysis.calibrate import read_measured

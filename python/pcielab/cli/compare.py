@@ -22,11 +22,14 @@ def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="The store to compare with.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The store to compare; differences are B - A.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="HTML", help="Draw both into one HTML file.")
+        Path | None, typer.Option("--output", "-o", metavar="HTML", help="Also draw both into one HTML file.")
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
     summary: Annotated[
-        bool, typer.Option("--summary", help="Print only the summary: the size of the differences per test.")
+        bool,
+        typer.Option(
+            "--summary", help="Print only the summary: the size of the differences of each kind of test."
+        ),
     ] = False,
     fail_above: Annotated[
         str | None,
@@ -38,10 +41,10 @@ def compare(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
 ) -> None:
-    """Print two runs side by side: bandwidths differ in %, latencies in ns. A table ends with a summary.
+    """Compare two runs side by side: bandwidths in %, latencies in ns. A table ends with a summary.
 
-    With --fail-above it is a regression gate: medians, averages and bandwidths may differ by that much either way.
-    The worst rows are named on stderr.
+    --fail-above makes it a regression gate: it fails if a median, average or bandwidth differs by more, in either
+    direction, and lists the worst rows on stderr.
 
     Examples:
     `pcielab compare measured.db simulated.db`

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="Its PCI address, such as 0000:3b:00.0.")]
-Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+Formats = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 
 @app.command("list")
 def list_devices(output_format: Formats = Format.TABLE) -> None:
-    """List what tests can run on here, and what is missing for it; nothing is opened.
+    """List the devices that tests can run on here, and what each lacks; nothing is opened.
 
     `sim` is the simulator, with the cards that it knows. Another kind is chosen by `pcielab run --device KIND`.
     """
@@ -45,15 +45,15 @@ def list_devices(output_format: Formats = Format.TABLE) -> None:
 def bind(
     address: Address,
     unbound: Annotated[
-        bool, typer.Option("--unbound", help="Leave it without a driver, for stores into its BARs (pio).")
+        bool, typer.Option("--unbound", help="Leave the device without a driver, for stores into its BARs (pio).")
     ] = False,
-    user: Annotated[str | None, typer.Option("--user", help="Who is to measure it.")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="User who may measure the device.")] = None,
 ) -> None:
-    """Make a device ready to be measured: give it to the kernel's vfio-pci, for root to do.
+    """Bind a device to the kernel's vfio-pci driver for measuring; needs root.
 
-    What is in use is refused, however far below the device: a mounted disk, a part of a volume or RAID, swap, an
-    interface that is up or has the default route, the console's display or keyboard, a bridge. `run` does nothing
-    of this, and needs no root.
+    It refuses a device in use, at any depth below it: a mounted disk, a part of a volume or RAID, swap, an
+    interface that is up or has the default route, the console's display or keyboard, a bridge. `run` itself never
+    binds and needs no root.
 
     Examples:
     `sudo pcielab devices bind 0000:3b:00.0 --user $USER`
@@ -67,9 +67,9 @@ def bind(
 
 @app.command()
 def release(address: Address) -> None:
-    """Give a device that `bind` took back to the driver that the kernel chooses, for root to do.
+    """Return a bound device to the driver that the kernel chooses; needs root.
 
-    What pcielab did not bind is left alone.
+    It refuses a device that pcielab did not bind.
 
     Example:
     `sudo pcielab devices release 0000:3b:00.0`
@@ -91,7 +91,7 @@ def show(
     ],
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """Print the options of a kind of device, or every value of a simulated card with where it comes from.
+    """Print the options of a kind of device, or every value of a simulated card with its source.
 
     Examples:
     `pcielab devices show cpu`
@@ -117,7 +117,7 @@ def schema(
         typer.Argument(metavar="KIND", help="A kind of device.", autocompletion=lambda: [*_kinds()]),
     ],
 ) -> None:
-    """Print the JSON Schema of a kind's options: of the file that `run --device KIND --profile FILE` takes.
+    """Print the JSON Schema of the options file of `run --device KIND --profile FILE`.
 
     Example:
     `pcielab devices schema cpu`

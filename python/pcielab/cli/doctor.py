@@ -17,38 +17,40 @@ def doctor(
         Path | None,
         typer.Argument(
             metavar="RUN",
-            help="A store with a sys-lspci.txt in it, or a file that --save wrote. Without it, this machine.",
+            help="A store that holds sys-lspci.txt, or a file that --save wrote. Without it, this machine.",
             show_default=False,
         ),
     ] = None,
     lspci: Annotated[
-        Path | None, typer.Option("--lspci", metavar="FILE", help="Read the text of `sudo lspci -vvv` instead.")
+        Path | None, typer.Option("--lspci", metavar="FILE", help="Read the output of `sudo lspci -vvv` instead.")
     ] = None,
     sysfs: Annotated[
         Path | None, typer.Option("--sysfs", metavar="DIR", help="Read a copy of /sys instead of this machine's.")
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option("--save", metavar="FILE", help="Write what was read to a file, to be looked at elsewhere."),
+        typer.Option("--save", metavar="FILE", help="Write the tree to a file, to examine it on another machine."),
     ] = None,
     tree: Annotated[
-        bool, typer.Option("--tree", help="Show the tree, with what each link carries, before the findings.")
+        bool, typer.Option("--tree", help="Print the tree with the capacity of each link before the findings.")
     ] = False,
     watch: Annotated[
         float | None,
         typer.Option(
-            "--watch", metavar="SECONDS", min=0.1, max=86_400, help="Read twice, and find what changes in between."
+            "--watch", metavar="SECONDS", min=0.1, max=86_400, help="Read twice and report changes in between."
         ),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 where a finding is serious.")] = False,
-    output_format: Annotated[Format, typer.Option("--format", help="How findings are printed.")] = Format.TABLE,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if a finding is an error.")] = False,
+    output_format: Annotated[
+        Format, typer.Option("--format", help="Output format of the findings.")
+    ] = Format.TABLE,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the file of --save if it exists.")
     ] = False,
 ) -> None:
-    """Read a machine's PCIe tree and say what is wrong with it, worst first, and what that costs by the model.
+    """Find PCIe settings that cost a machine bandwidth or latency, worst first, with the modelled cost and a fix.
 
-    Nothing is written to any device. As root it sees everything; other users are told what they do not see.
+    The doctor is read-only. Root sees every register; for other users it lists what is hidden.
 
     Examples:
     `pcielab doctor`
@@ -75,7 +77,7 @@ def doctor(
         _save(machine, save, overwrite=overwrite)
     examination = examine(machine, more)
     _print(examination, machine, output_format, with_tree=tree)
-    if strict and examination.is_serious:
+    if strict and examination.has_errors:
         raise typer.Exit(1)
 
 

@@ -48,7 +48,7 @@ def explain(
         Path | None,
         typer.Argument(
             metavar="RUN",
-            help="A store, as `pcielab run` or `import` writes it. Without it, the link given by options.",
+            help="A store that `pcielab run` or `import` wrote. Without it, explain the link given by options.",
             show_default=False,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def explain(
         Path | None,
         typer.Argument(
             metavar="[RUN_B]",
-            help="A second simulated run: what differs between their systems, and what of it moves each test.",
+            help="A second simulated run: show which differences between the two systems move each test.",
             show_default=False,
         ),
     ] = None,
@@ -65,7 +65,7 @@ def explain(
         typer.Option(
             "--test",
             metavar="TEXT|N",
-            help="Of RUN, only the tests with this in their family or name, or test number N; repeatable.",
+            help="Only tests of RUN whose family or name contains TEXT, or test number N; repeatable.",
         ),
     ] = None,
     sizes: Sizes = "64,256,1024",
@@ -82,7 +82,7 @@ def explain(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With RUN_B: draw what moves each test, as .png, .svg, .pdf or .html.",
+            help="With RUN_B: draw the changes that move each test, as .png, .svg, .pdf or .html.",
             show_default=False,
         ),
     ] = None,
@@ -90,18 +90,18 @@ def explain(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """Which bound binds, and the slack of the others: for the tests of a RUN, or for a link given by its options.
+    """Show which bound limits each test of a RUN, or a link given by options, and the slack of the other bounds.
 
-    For a RUN, each row is a bandwidth test: its value, the bound that binds it on the run's own link and the
-    value's share of that, the slack of the next bounds, and, where the value is over 5 % below, what else may
-    explain it. Of a simulated run everything that its profile can limit is a bound; of an import, which has none,
-    the link and the tags, charged with the run's own latency of reads.
+    For a RUN, each row is a bandwidth test: its value, the binding bound and the value's share of it, the slack of
+    the next bounds, and possible causes where the value is more than 5 % below. A simulated run is compared with
+    every limit of its profile; an import has no profile and is compared with its link and tags, using its own read
+    latency.
 
-    For two simulated runs, each row is a test of both: its value on either system, simulated again, and the
-    changes that move it, each tried alone. It takes a minute where systems differ in everything.
+    For two simulated runs, each row is a test of both: its value on each system, simulated again, and the changes
+    that move it, each tried alone. This takes up to a minute.
 
-    For a link, each row is the rate that one bound alone would allow, tightest first; `slack_percent` is how much
-    more that is than the bound that binds allows.
+    For a link, each row is the rate that one bound alone allows, tightest first; `slack_percent` is its distance
+    above the binding bound.
 
     Examples:
     `pcielab explain run.db`

@@ -13,14 +13,14 @@ def explore(
         list[Path] | None,
         typer.Argument(metavar="RUN|SYSTEM...", help="Stores (*.db) and systems (*.toml) that pages may show."),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0: any that is free.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 means any free port.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser, or only print the address.")] = True,
-    stay: Annotated[bool, typer.Option("--stay", help="Go on when the last page is closed.")] = False,
+    stay: Annotated[bool, typer.Option("--stay", help="Keep running when the last page closes.")] = False,
 ) -> None:
-    """Explore systems in a browser: move a slider, and see what changes.
+    """Explore a system live in a browser: move a slider and see what changes.
 
-    A server listens on the loopback address, for this user's browser alone, and ends with Ctrl-C or when its last
-    page is closed. It reads the stores and systems that it is given, and what is shipped; it writes nothing.
+    The server listens on the loopback address for this user's browser only. It ends with Ctrl-C or when its last
+    page closes. It reads shipped profiles and the given stores and systems; it writes nothing.
 
     For example:
 

@@ -32,7 +32,9 @@ File = Annotated[
 ]
 FlowsOption = Annotated[
     str | None,
-    typer.Option("--flows", metavar="SET|FILE", help="A set of the fabric's file, or a CSV or Parquet file."),
+    typer.Option(
+        "--flows", metavar="SET|FILE", help="A set of flows in the fabric's file, or a CSV or Parquet file."
+    ),
 ]
 SuiteOption = Annotated[
     str | None,
@@ -43,7 +45,7 @@ SuiteOption = Annotated[
         autocompletion=suite_names("fabric"),
     ),
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 
 class Method(StrEnum):
@@ -73,8 +75,8 @@ WarmUpOption = Annotated[
     typer.Option(
         "--warm-up-us",
         "--warm-up",
-        help="Simulated time that is not counted at the beginning; absent: until every request in flight has come "
-        "back three times, from 50 us to 100 ms.",
+        help="Simulated time before counting begins. Without it: until every request in flight has returned "
+        "three times, 50 us to 100 ms.",
     ),
 ]
 MethodOption = Annotated[Method, typer.Option("--method", help="Estimator.")]
@@ -124,33 +126,31 @@ def estimate(
     file: File,
     flows: FlowsOption = None,
     method: MethodOption = Method.MAX_MIN,
-    edges: Annotated[
-        bool, typer.Option("--edges", help="Rows of edges with their loads instead of flows.")
-    ] = False,
+    edges: Annotated[bool, typer.Option("--edges", help="Print edges with their loads instead of flows.")] = False,
     rounds: Annotated[
         bool,
-        typer.Option("--rounds", help="With --method ecr: the tables of every round, as JSON or CSV rows too."),
+        typer.Option("--rounds", help="With --method ecr: print the tables of every round."),
     ] = False,
     standalone: Annotated[
         Standalone,
-        typer.Option("--standalone", help="What each flow gets alone: declared in the file, or simulated."),
+        typer.Option("--standalone", help="Bandwidth of each flow alone: declared in the file, or simulated."),
     ] = Standalone.DECLARED,
     discipline: Annotated[
-        Discipline, typer.Option("--discipline", help="With --standalone simulated: what has credits of its own.")
+        Discipline, typer.Option("--discipline", help="With --standalone simulated: who has credits of its own.")
     ] = Discipline.PER_DESTINATION,
     duration_us: Annotated[
-        float, typer.Option("--duration-us", help="With --standalone simulated: simulated time of each.")
+        float, typer.Option("--duration-us", help="With --standalone simulated: simulated time of each flow.")
     ] = 200.0,
     warm_up_us: WarmUpOption = None,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """What each flow gets when all run at once, in GB/s of payload, and the edge that limits it.
+    """Estimate each flow's share when all run at once, in GB/s of payload, and the edge that limits it.
 
-    `max-min` holds where every flow has credits of its own; `ecr` is the estimator of the rPCIeBench paper, which
-    never gives more. Both are modelled, not measured.
+    `max-min` assumes that every flow has its own credits; `ecr` is the estimator of the rPCIeBench paper and never
+    gives more. Both are models, not measurements.
 
-    With `--standalone simulated`, what each flow gets alone comes from a simulation of it with its primitive, size
-    and outstanding requests; then all are simulated together, and each estimate stands beside that with its error.
+    `--standalone simulated` simulates each flow alone, with its primitive, size and outstanding requests, then all
+    together. It prints each estimate beside the simulated share, with its error.
 
     Examples:
     `pcielab fabric estimate fabrex-u55c`
@@ -256,10 +256,9 @@ def explain(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the picture if it exists.")] = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """Who limits whom: what each flow would get if another stopped, or if a link were doubled.
+    """Show who limits whom: each flow's share if another flow stopped, or if a link were doubled.
 
-    Each row is a change and a flow that it affects; changes that affect nobody have none, and links that limit
-    nobody are not doubled. The picture is `.svg`, `.png`, `.pdf` or `.html`.
+    Each row is a change and a flow that it affects. The picture is `.svg`, `.png`, `.pdf` or `.html`.
 
     Examples:
     `pcielab fabric explain fabrex-u55c`
@@ -307,23 +306,24 @@ def run_fabric(
     suite: SuiteOption = None,
     flows: FlowsOption = None,
     discipline: Annotated[
-        Discipline, typer.Option("--discipline", help="Without --suite: what has credits of its own at a port.")
+        Discipline, typer.Option("--discipline", help="Without --suite: who has credits of its own at a port.")
     ] = Discipline.PER_DESTINATION,
     duration_us: Annotated[
-        float, typer.Option("--duration-us", help="Without --suite: what is simulated after warming up.")
+        float, typer.Option("--duration-us", help="Without --suite: simulated time after the warm-up.")
     ] = 200.0,
     warm_up_us: WarmUpOption = None,
-    seed: Annotated[int, typer.Option("--seed", help="Names the draws of random arrivals.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of random arrivals.")] = 1,
     trace: Annotated[
         bool, typer.Option("--trace", help="Keep every request, for `export requests` and `export perfetto`.")
     ] = False,
     options: "RunOptions" = _GROUP,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """Simulate a set of flows, or a suite of experiments, and keep the results in a store.
+    """Simulate a set of flows or a suite of experiments and keep the results in a store.
 
-    Bandwidths, loads of edges, and latencies by phase: queued at the host, in the fabric, executed at the device.
-    A flow that is not steady has a note: by Little's law, requests in flight are rate times latency.
+    The store holds bandwidths, loads of edges, and latencies by phase: queued at the host, in the fabric, executed
+    at the device. A note marks a flow that has not reached its steady state (requests in flight differ from rate
+    times latency).
 
     Examples:
     `pcielab fabric run fabrex-u55c --flows latency -o latency.db`

@@ -19,15 +19,20 @@ def figure(
     ] = None,
     accounting: Annotated[
         Accounting,
-        typer.Option("--accounting", help="Of modelled curves: `spec`, a true ceiling, or the paper's own."),
+        typer.Option(
+            "--accounting",
+            help="Overhead of modelled curves: `spec` is a true upper bound; `sigcomm18` is the paper's.",
+        ),
     ] = Accounting.SPEC,
     runs: Annotated[
         Path | None,
-        typer.Option("--runs", metavar="FOLDER", help="Use the stores that are there, and keep those that lack."),
+        typer.Option(
+            "--runs", metavar="FOLDER", help="Use the stores in this folder, and add those that are missing."
+        ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
 ) -> None:
-    """Make a figure of the pcie-bench paper (SIGCOMM 2018) on the machines that the paper made it on.
+    """Draw a figure of the pcie-bench paper (SIGCOMM 2018) on the machines that the paper used.
 
     Figures 1 and 2 are modelled, 3 is a drawing, the others are simulated: a few seconds each. Figure 7 has two
     parts, in two files: a and b are added to the name.

@@ -13,9 +13,9 @@ from pcielab.cli.stores import opened
 def findings(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Stores of one machine, set up differently; or one."),
+        typer.Argument(metavar="RUN...", help="Stores of one machine in different set-ups, or a single store."),
     ],
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
     """What caches, NUMA and the IOMMU cost between runs, the numbers behind it, and what to do.
 

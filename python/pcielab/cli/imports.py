@@ -21,7 +21,7 @@ def pcie_bench(
     output: Output,
     overwrite: Overwrite = False,
 ) -> None:
-    """Read a directory in the published pcie-bench format, all of it."""
+    """Import a whole folder in the published pcie-bench format."""
     from pcielab.formats.importers import import_pcie_bench
 
     import_pcie_bench(directory, output, overwrite=overwrite)
@@ -34,7 +34,7 @@ def netfpga(
     output: Output,
     overwrite: Overwrite = False,
 ) -> None:
-    """Read the raw results of a NetFPGA: ticks of its counter, test by test."""
+    """Import raw results of a NetFPGA (counter ticks of each test)."""
     from pcielab.formats.importers import import_netfpga
 
     import_netfpga(file, output, overwrite=overwrite)

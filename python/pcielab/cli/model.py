@@ -20,30 +20,31 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Sizes = Annotated[
-    str, typer.Option("--sizes", help="Bytes: 64, 60,61,77, or first:last[:step].", metavar="LIST|RANGE")
+    str, typer.Option("--sizes", help="Sizes in bytes: 64, 60,61,77 or first:last[:step].", metavar="LIST|RANGE")
 ]
 FrameSizes = Annotated[
     str,
     typer.Option(
-        "--sizes", help="Bytes of Ethernet frames, FCS included: 64, or first:last[:step].", metavar="LIST|RANGE"
+        "--sizes",
+        help="Ethernet frame sizes in bytes, FCS included: 64 or first:last[:step].",
+        metavar="LIST|RANGE",
     ),
 ]
 Line = Annotated[float, typer.Option("--line", help="Ethernet line rate in Gb/s, 1 to 800.")]
 Vlan = Annotated[bool, typer.Option("--vlan", help="Frames carry a VLAN tag on the line.")]
-GapOption = Annotated[Gap, typer.Option("--gap", help="The gap between packets.")]
+GapOption = Annotated[Gap, typer.Option("--gap", help="Interpacket gap.")]
 Completions = Annotated[
     int | None,
     typer.Option(
         "--completions",
-        help="The host's completions end at every multiple of so many bytes, from RCB to MPS.  "
-        "[default: as large as MPS]",
+        help="The host cuts completions at multiples of this size, from RCB to MPS.  [default: as large as MPS]",
         parser=lambda given: parse_bytes(str(given), "--completions"),
         metavar="BYTES",
         show_default=False,
     ),
 ]
-Details = Annotated[bool, typer.Option("--details", help="More columns: see above.")]
-FormatOption = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+Details = Annotated[bool, typer.Option("--details", help="Add columns (see above).")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
 
 app.command("pio")(model_pio.pio)
 
@@ -53,16 +54,18 @@ app.command("pio")(model_pio.pio)
 def bandwidth(
     options: ModelOptions,
     sizes: Sizes = "64,128,256,512,1024,2048,4096",
-    offset: Annotated[int, typer.Option("--offset", min=0, help="Bytes above a 4 KiB boundary.")] = 0,
+    offset: Annotated[
+        int, typer.Option("--offset", min=0, help="Start of each transfer above a 4 KiB boundary, in bytes.")
+    ] = 0,
     completions: Completions = None,
     details: Details = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """The highest bandwidth of DMA reads, writes, and both at once (one direction's rate), in Gb/s.
+    """Compute the highest bandwidth of DMA reads, writes, and both at once (per direction), in Gb/s.
 
-    `tlp_gbps` is what the link offers to TLPs in each direction. With `--rtt-ns`, `tags_to_fill` says how many
-    read requests must be outstanding to fill it. With `--details` come the TLPs of one transfer, the transfers a
-    second, the bandwidth of TLPs with their headers in each direction, and the part of it that is data.
+    `tlp_gbps` is the link's rate for TLPs in each direction. With `--rtt-ns`, `tags_to_fill` is the number of
+    outstanding read requests that fills the link. `--details` adds the TLPs of one transfer, transfers per second,
+    the bandwidth of TLPs with headers in each direction, and its share of data.
 
     Examples:
     `pcielab model bandwidth --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
@@ -116,10 +119,10 @@ def nic(
     details: Details = False,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """What a NIC reaches over PCIe, sending and receiving at once (`bi`, one direction's rate) or alone, in Gb/s.
+    """Compute a NIC's rate over PCIe in Gb/s: sending, receiving, and both at once (`bi`, per direction).
 
-    Frames lose their 4 bytes of FCS before they cross PCIe; all rates, the line's too, count what crosses. With
-    `--details` come the packets a second.
+    Frames lose their 4-byte FCS before they cross PCIe; all rates, including the line rate, count the bytes that
+    cross. `--details` adds packets per second.
 
     Examples:
     `pcielab model nic simple-nic --gen 3 --lanes 8 --mps 256 --mrrs 512 --sizes 64:1500`
@@ -161,27 +164,28 @@ def nic(
 @app.command("sizing")
 def sizing(
     latency_ns: Annotated[
-        str, typer.Option("--latency-ns", help="How long one DMA takes: 900, or several: 560,666.", metavar="LIST")
+        str,
+        typer.Option("--latency-ns", help="Latency of one DMA in ns; several as a list: 560,666.", metavar="LIST"),
     ],
     sizes: FrameSizes = "64,128,256,512,1024,1500",
     nic: Annotated[
         str | None,
         typer.Option(
             "--nic",
-            help="Count this NIC's descriptors too: a name or a .toml file.",
+            help="Also count this NIC's descriptors: a name or a .toml file.",
             metavar="NAME|FILE",
             autocompletion=profile_names("nic"),
         ),
     ] = None,
     clock_ghz: Annotated[
-        float | None, typer.Option("--clock-ghz", help="The device's clock, for its cycles per DMA.")
+        float | None, typer.Option("--clock-ghz", help="The device's clock, to compute its cycles per DMA.")
     ] = None,
     line: Line = 40.0,
     vlan: Vlan = False,
     gap: GapOption = Gap.STANDARD,
     output_format: FormatOption = Format.TABLE,
 ) -> None:
-    """How many DMAs a device must hold in flight to keep up with a full line, and its cycle budget for each.
+    """Compute how many DMAs a device must keep in flight at line rate, and its cycles for each.
 
     Examples:
     `pcielab model sizing --line 40 --sizes 128 --latency-ns 560,666,900`

@@ -38,26 +38,34 @@ def _size(option: str, text: str) -> Any:
 class ModelOptions:
     """What the user said about the link and the limits."""
 
-    gen: Annotated[int, _link("--gen", "Generation, 1 to 7.")] = 3
-    lanes: Annotated[int, _link("--lanes", "Width: 1, 2, 4, 8, 12, 16 or 32.")] = 8
+    gen: Annotated[int, _link("--gen", "PCIe generation, 1 to 7.")] = 3
+    lanes: Annotated[int, _link("--lanes", "Link width: 1, 2, 4, 8, 12, 16 or 32.")] = 8
     mps: Annotated[int, _size("--mps", "Maximum Payload Size, 128 to 4096.")] = 256
     mrrs: Annotated[int, _size("--mrrs", "Maximum Read Request Size, 128 to 4096.")] = 512
     rcb: Annotated[
-        int, _size("--rcb", "Read Completion Boundary, 64 or 128; `sigcomm18` takes 256 and 512 too.")
+        int, _size("--rcb", "Read Completion Boundary, 64 or 128; with `sigcomm18` also 256 or 512.")
     ] = 64
-    addr: Annotated[int, _link("--addr", "Bits of addresses, 32 or 64: headers of 3 or 4 DW.")] = 64
+    addr: Annotated[int, _link("--addr", "Address width in bits, 32 or 64 (headers of 3 or 4 DW).")] = 64
     ecrc: Annotated[bool, _link("--ecrc", "TLPs carry an end-to-end CRC.")] = False
     flit: Annotated[
-        bool | None, _link("--flit/--no-flit", "Flit mode.  [default: only in Gen6 and Gen7]", show_default=False)
+        bool | None,
+        _link("--flit/--no-flit", "Use flit mode.  [default: only in Gen6 and Gen7]", show_default=False),
     ] = None
     accounting: Annotated[
         Accounting,
-        _link("--accounting", "`spec` is a true ceiling; `sigcomm18` gives the 2018 paper's numbers."),
+        _link(
+            "--accounting",
+            "How overhead is counted: `spec` is a true upper bound; `sigcomm18` reproduces the 2018 paper.",
+        ),
     ] = Accounting.SPEC
-    rtt_ns: Annotated[float | None, _time("--rtt-ns", "Round trip of a read, from request to data.")] = None
-    tags: Annotated[int | None, _count("--tags", "Read requests outstanding; needs --rtt-ns.")] = None
+    rtt_ns: Annotated[
+        float | None, _time("--rtt-ns", "Round-trip time of a read, from request to data, in ns.")
+    ] = None
+    tags: Annotated[int | None, _count("--tags", "Outstanding read requests; needs --rtt-ns.")] = None
     in_flight: Annotated[int | None, _count("--in-flight", "DMAs in flight; needs --rtt-ns.")] = None
-    credit_rtt_ns: Annotated[float | None, _time("--credit-rtt-ns", "From a TLP to its credit's return.")] = None
+    credit_rtt_ns: Annotated[
+        float | None, _time("--credit-rtt-ns", "Time from a TLP to the return of its credit, in ns.")
+    ] = None
     posted_headers: Annotated[
         int | None, _count("--posted-headers", "Posted header credits; needs --credit-rtt-ns.")
     ] = None
@@ -65,9 +73,11 @@ class ModelOptions:
         int | None, _count("--posted-data", "Posted data credits of 16 B; needs --credit-rtt-ns.")
     ] = None
     non_posted_headers: Annotated[
-        int | None, _count("--non-posted-headers", "Read requests that the host holds; needs --credit-rtt-ns.")
+        int | None, _count("--non-posted-headers", "Non-posted header credits; needs --credit-rtt-ns.")
     ] = None
-    device_rate: Annotated[float | None, _time("--device-rate", "DMAs that the device starts, in M/s.")] = None
+    device_rate: Annotated[
+        float | None, _time("--device-rate", "DMAs that the device starts, in millions per second.")
+    ] = None
     ack_interval: Annotated[
         int | None, _count("--ack-interval", "Symbol times between Acks.  [default: the specification's limit]")
     ] = None

@@ -35,14 +35,15 @@ def _option(option: str, text: str, panel: str) -> typer.models.OptionInfo:
 
 def pio(
     sizes: Annotated[
-        str, typer.Option("--messages", help="Payload bytes: 64, or first:last[:step].", metavar="LIST|RANGE")
+        str,
+        typer.Option("--messages", help="Payload sizes in bytes: 64 or first:last[:step].", metavar="LIST|RANGE"),
     ] = "20,64,256,1K,4K,16K,64K",
     show: Annotated[
         Show,
         typer.Option(
             "--show",
-            help="`messages`: bytes, latency, CPU time, bandwidth of each way; `steps`: a message's time line; "
-            "`crossings`: from where on DMA wins; `loopback`: a packet out by stores and back by DMA.",
+            help="`messages`: bytes, latency, CPU time and bandwidth of each method; `steps`: timeline of one "
+            "message; `crossings`: sizes from which DMA wins; `loopback`: a packet out by stores and back by DMA.",
         ),
     ] = Show.MESSAGES,
     profile: Annotated[
@@ -54,26 +55,27 @@ def pio(
             autocompletion=profile_names("messages"),
         ),
     ] = "kpio-2012",
-    flushes: Annotated[int, typer.Option("--flushes", min=0, help="Partial flushes in each message.")] = 0,
+    flushes: Annotated[
+        int, typer.Option("--flushes", min=0, help="Partial write-combining flushes in each message.")
+    ] = 0,
     buffers: Annotated[int | None, _option("--buffers", "Write-combining buffers of the core.", "Machine")] = None,
     in_flight: Annotated[
         int | None, _option("--in-flight", "Messages that descriptor DMA has under way.", "Machine")
     ] = None,
-    gen: Annotated[int | None, _option("--gen", "Generation, 1 to 7.", "Link")] = None,
-    lanes: Annotated[int | None, _option("--lanes", "Width: 1, 2, 4, 8, 12, 16 or 32.", "Link")] = None,
+    gen: Annotated[int | None, _option("--gen", "PCIe generation, 1 to 7.", "Link")] = None,
+    lanes: Annotated[int | None, _option("--lanes", "Link width: 1, 2, 4, 8, 12, 16 or 32.", "Link")] = None,
     mps: Annotated[str | None, _option("--mps", "Maximum Payload Size, 128 to 4096.", "Link")] = None,
     mrrs: Annotated[str | None, _option("--mrrs", "Maximum Read Request Size, 128 to 4096.", "Link")] = None,
-    addr: Annotated[int | None, _option("--addr", "Bits of addresses, 32 or 64.", "Link")] = None,
+    addr: Annotated[int | None, _option("--addr", "Address width in bits, 32 or 64.", "Link")] = None,
     accounting: Annotated[
-        Accounting, typer.Option("--accounting", help="How bytes are counted.", rich_help_panel="Link")
+        Accounting, typer.Option("--accounting", help="How overhead is counted.", rich_help_panel="Link")
     ] = Accounting.SPEC,
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """Messages written by the core (uncached, or through write-combining buffers) against descriptor DMA.
+    """Compare messages sent by stores (uncached or write-combined) with descriptor DMA.
 
-    The link is the profile's unless an option changes it: what the link takes of the profile's times changes with
-    it, and the rest stays. Latencies are those of one message by itself, in ns; bandwidth counts payload, message
-    after message.
+    The profile gives the link unless an option changes it; the link's share of the profile's times then changes,
+    and the rest stays. Latencies are of one message alone, in ns; bandwidth is payload of back-to-back messages.
 
     Examples:
     `pcielab model pio --messages 20,64`

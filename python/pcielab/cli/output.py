@@ -30,7 +30,7 @@ _UNLIMITED_WIDTH = 1_000
 
 
 class Format(StrEnum):
-    """How rows are printed."""
+    """Output format."""
 
     TABLE = "table"
     CSV = "csv"
@@ -45,7 +45,7 @@ class Theme(StrEnum):
 
 
 ThemeOption: TypeAlias = Annotated[
-    Theme, typer.Option("--theme", help="Of pictures: for light or for dark pages; .html follows its reader.")
+    Theme, typer.Option("--theme", help="Theme of pictures; .html follows the browser.")
 ]
 
 

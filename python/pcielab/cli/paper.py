@@ -26,11 +26,13 @@ def numbers(
     ] = None,
     runs: Annotated[
         Path | None,
-        typer.Option("--runs", metavar="FOLDER", help="Use the stores that are there, and keep those that lack."),
+        typer.Option(
+            "--runs", metavar="FOLDER", help="Use the stores in this folder, and add those that are missing."
+        ),
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """Every number in the paper's text beside ours, how far off it may be, and why where it is further.
+    """Compare every number in the paper's text with ours: error, allowance, and the reason if it is exceeded.
 
     Numbers about links and NICs are modelled; those about machines are simulated on the machines of the paper's
     table 1, which takes about a minute. The verdict is `within` what the row allows, `explained`, `off`, or

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
-Formats = Annotated[Format, typer.Option("--format", help="How rows are printed.")]
+Formats = Annotated[Format, typer.Option("--format", help="Output format.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change one value, as host.iommu.walk_ns=300; repeatable."),
@@ -37,7 +37,7 @@ def list_profiles(
     kind: Annotated[ProfileKind | None, typer.Option("--kind", help="Only this kind.")] = None,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """List the shipped profiles of every kind, with their other names; experimental ones apart, with why."""
+    """List the shipped profiles and their aliases; experimental ones are listed apart, with the reason."""
     rows: list[dict[str, Cell]] = [
         {
             "kind": one,
@@ -77,13 +77,13 @@ def show(
     ],
     kind: Annotated[
         ProfileKind | None,
-        typer.Option("--kind", help="Where several have this name: the kind of profile.  [default: the first]"),
+        typer.Option("--kind", help="Kind of profile, if several have this name.  [default: the first]"),
     ] = None,
     sets: Sets = None,
-    resolved: Annotated[bool, typer.Option("--resolved", help="The JSON that the simulator is given.")] = False,
+    resolved: Annotated[bool, typer.Option("--resolved", help="Print the JSON that the simulator reads.")] = False,
     output_format: Formats = Format.TABLE,
 ) -> None:
-    """Print every value of a profile with where it comes from; a system with its link, host and card."""
+    """Print every value of a profile with its source; a system includes its link, host and card."""
     kinds = [kind] if kind else catalog.profile_kinds(name)
     if resolved:
         if kinds[0] != "system":
@@ -109,7 +109,10 @@ def schema(kind: Annotated[ProfileKind, typer.Argument(help="Kind of profile.")]
 def make_skeleton(
     lspci: Annotated[Path, typer.Option("--lspci", help="Output of `lspci -vvv`, run as root.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write; its stem names the system. `-` is stdout.")
+        Path,
+        typer.Option(
+            "--output", "-o", help="File to write; its name without .toml names the system. `-` is stdout."
+        ),
     ],
     device: Annotated[
         str | None, typer.Option("--device", help="Slot (02:00.0) or vendor:device (19ee:6000) of the card.")
@@ -118,7 +121,7 @@ def make_skeleton(
     card: Annotated[str | None, typer.Option("--card", help="Card profile to start from.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
-    """Write a first description of a machine from what lspci says of a card in it; nothing in it is calibrated."""
+    """Write a first system profile from the lspci output of a machine; nothing in it is calibrated."""
     from pcielab.library.skeleton import skeleton
     from pcielab.outputs import check_file, write_file
 

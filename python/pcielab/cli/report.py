@@ -22,16 +22,16 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Stores to report on, side by side.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The HTML file to write.")],
     measured: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="A store drawn as points over the others.")
+        Path | None, typer.Option(metavar="RUN", help="Draw this store as points over the others.")
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write every figure as a file into this folder too.")
+        Path | None, typer.Option(metavar="FOLDER", help="Also write every figure as a file into this folder.")
     ] = None,
     figure_format: Annotated[FigureFormat, typer.Option(help="Format of those files.")] = FigureFormat.SVG,
     theme: ThemeOption = Theme.LIGHT,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
 ) -> None:
-    """Write a report as one HTML file: what was run on what, the paper's figures, every row; no network.
+    """Write a self-contained HTML report: the machine, the paper's figures and every row.
 
     A run of the suite paper takes ten seconds.
 

@@ -23,10 +23,9 @@ Device = Annotated[
     typer.Option(
         "--device",
         metavar="KIND[:ADDRESS]",
-        help="What carries the tests out: sim, the simulator; cpu, a core of this machine; "
-        "cuda, an NVIDIA GPU; "
-        "nvme:ADDRESS, a drive; e1000e:ADDRESS, a NIC; pio:ADDRESS, stores into a BAR; "
-        "rtl, the FPGA core in simulation, on the host of a system; see devices list.",
+        help="Device that carries out the tests: sim, the simulator; cpu, a core of this machine; cuda, an "
+        "NVIDIA GPU; nvme:ADDRESS, a drive; e1000e:ADDRESS, a NIC; pio:ADDRESS, stores into a BAR; "
+        "rtl, the FPGA core in RTL simulation. `devices list` shows which work here.",
     ),
 ]
 Profile = Annotated[
@@ -35,8 +34,8 @@ Profile = Annotated[
         "--profile",
         metavar="NAME|FILE",
         autocompletion=profile_names("system", "messages"),
-        help="System: a shipped one or a file [default: hsw2620]; for a suite of messages, a profile of core "
-        "and device [default: kpio-2012]; with another device than sim, a file of its options.",
+        help="System: a shipped name or a file [default: hsw2620]. For a suite of messages, a message profile "
+        "[default: kpio-2012]. For other devices than sim, a file of the device's options.",
         show_default=False,
     ),
 ]
@@ -45,7 +44,7 @@ Sets = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Change one value of the profile, or, as host.KEY or device.KEY, of a device; repeatable.",
+        help="Change one value of the profile or of the device's options; repeatable.",
     ),
 ]
 SuiteOption = Annotated[
@@ -54,13 +53,13 @@ SuiteOption = Annotated[
         "--suite",
         metavar="NAME|FILE",
         autocompletion=suite_names("transfers", "messages"),
-        help="Suite: a shipped one or a file [default: quick].",
+        help="Suite: a shipped name or a file [default: quick].",
     ),
 ]
 Families = Annotated[
     list[str] | None,
     typer.Option(
-        "--family", help="With --suite: only its tests of this family; bw_* stands for several; repeatable."
+        "--family", help="With --suite: run only this family of tests; accepts patterns such as bw_*; repeatable."
     ),
 ]
 Nic = Annotated[
@@ -69,7 +68,7 @@ Nic = Annotated[
         "--nic",
         metavar="NAME|FILE",
         autocompletion=profile_names("nic"),
-        help="A NIC in place of the system's card, with frames of the sizes of --frames.",
+        help="Simulate this NIC instead of the system's card, with frames of the sizes in --frames.",
     ),
 ]
 FrameSizes = Annotated[
@@ -77,8 +76,7 @@ FrameSizes = Annotated[
     typer.Option(
         "--frames",
         metavar="LIST|RANGE",
-        help="With --nic: bytes of Ethernet frames, FCS included; first:last goes in steps of 64 "
-        "[default: 64:1500].",
+        help="With --nic: Ethernet frame sizes in bytes, FCS included; first:last steps by 64 [default: 64:1500].",
         show_default=False,
     ),
 ]
@@ -90,7 +88,7 @@ Direction = Annotated[
     str | None, choice("--direction", ("both", "tx", "rx"), "With --nic: both sends on what it receives")
 ]
 TestOption = Annotated[str | None, choice("--test", get_args(benchmark.Operation), "One test")]
-RowFormat = Annotated[Format, typer.Option("--format", help="How the row of a single test is printed.")]
+RowFormat = Annotated[Format, typer.Option("--format", help="Format of a single test's row.")]
 _GROUP: Any = None
 """What stands in the signature for options that a decorator puts there."""
 
@@ -113,13 +111,13 @@ def run(
     options: "RunOptions" = _GROUP,
     output_format: RowFormat = Format.TABLE,
 ) -> None:
-    """Run a suite, or one test, and keep the results in a store.
+    """Run a suite or one test and keep the results in a store.
 
-    Results say wherever they are shown whether they were simulated or measured: without --device they are
-    simulated. On two cores the suite quick then takes a second, demo and kpio a few, paper ten to twenty (with
-    --samples full, seven minutes).
+    Without --device, results are simulated; every table and picture says whether its numbers were simulated or
+    measured. On two cores, the simulated suite quick takes a second, demo and kpio a few seconds, paper ten to
+    twenty seconds (seven minutes with --samples full).
 
-    A single test prints what was asked, what binds it, and what would help.
+    A single test prints what it asked for, which bound limits it, and what would help.
 
     For example:
 

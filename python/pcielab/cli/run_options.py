@@ -15,13 +15,19 @@ def _if_given(context: typer.Context, parameter: typer.CallbackParam, value: Sam
 
 
 _OPTIONS = [
-    option("samples", Samples, "adaptive", "All transactions, or enough of them.", callback=_if_given),
-    option("engine", Engine | None, None, "What simulates: reference is slower [default: fast]."),
-    option("jobs", int, 0, "Tests side by side; 0: one per core."),
-    option("seed", int, 1, "Names the run."),
-    option("resume", bool, False, "Go on with a store that is there."),
-    option("repeat_damaged", bool, False, "With --resume: do tests again whose numbers are damaged."),
-    option("overwrite", bool, False, "Replace a store that is there."),
+    option(
+        "samples",
+        Samples,
+        "adaptive",
+        "Run all transactions, or as many as the confidence interval needs.",
+        callback=_if_given,
+    ),
+    option("engine", Engine | None, None, "Simulation engine; reference is slower and simpler [default: fast]."),
+    option("jobs", int, 0, "Tests to run in parallel; 0 means one per core."),
+    option("seed", int, 1, "Seed of the run's random numbers."),
+    option("resume", bool, False, "Continue an existing store."),
+    option("repeat_damaged", bool, False, "With --resume: repeat tests whose results are damaged."),
+    option("overwrite", bool, False, "Replace an existing store."),
 ]
 
 

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look; folders in it too.")] = Path(),
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder to search, with its subfolders.")
+    ] = Path(),
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """The stores of a folder, oldest first: what each is of, where its numbers come from, how far it is.
+    """List the stores in a folder, oldest first: machine, suite, origin of the numbers, progress.
 
     For example:
 

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 Formats = Annotated[
-    Format, typer.Option("--format", help="Table: one row a family. CSV and JSON: one row a test, in run order.")
+    Format,
+    typer.Option(
+        "--format",
+        help="Output format. A table has one row per family; CSV and JSON have one row per test in run order.",
+    ),
 ]
 
 
 @app.command("list")
 def list_suites(
     kind: Annotated[SuiteKind | None, typer.Option("--kind", help="Only this kind.")] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """List the shipped suites. Those of a fabric are for `fabric run`, the others for `run`."""
+    """List the shipped suites. Fabric suites are for `fabric run`, the others for `run`."""
     rows: list[dict[str, Cell]] = [
         {"kind": one, "name": name, "tests": len(_tests(one, name)), "title": shipped.title(path)}
         for one in ([kind] if kind else shipped.SUITE_FOLDERS)
@@ -59,9 +63,9 @@ def show(
 @app.command()
 def validate(
     run_path: Annotated[Path, typer.Argument(metavar="RUN.db", help="A run of a suite of published experiments.")],
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """Every number that a paper gives, beside the same of a run: simulated, estimated, error, and why.
+    """Compare every number that a paper gives with a run: simulated, estimated, error, reason.
 
     A latency or bandwidth is `within` if it is at most 5 % off, a share if it is at most 3 points off, rounding of
     the published number allowed for. What is further off is `explained`, or is `off`. A number that the profile

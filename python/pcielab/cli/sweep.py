@@ -15,27 +15,29 @@ if TYPE_CHECKING:
 def sweep(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The sweep: a TOML file.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Folder to write.")],
-    jobs: Annotated[int, typer.Option("--jobs", help="Processes of this machine; 0: one per core.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", help="Local processes; 0 means one per core.")] = 0,
     dask: Annotated[
         str | None,
-        typer.Option("--dask", metavar="ADDRESS", help="Ask the workers of this Dask scheduler: tcp://HOST:PORT."),
+        typer.Option("--dask", metavar="ADDRESS", help="Use the workers of this Dask scheduler: tcp://HOST:PORT."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Decides the addresses that tests visit.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the addresses that tests visit.")] = 1,
     samples: Annotated[
-        Samples, typer.Option("--samples", help="All transactions of each test, or enough of them.")
+        Samples,
+        typer.Option(
+            "--samples", help="Run all transactions of each test, or as many as the confidence interval needs."
+        ),
     ] = "adaptive",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a folder that is there.")] = False,
-    output_format: Annotated[Format, typer.Option("--format", help="How rows are printed.")] = Format.TABLE,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an existing folder.")] = False,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TABLE,
 ) -> None:
-    """Simulate one test on a system, again and again, with different values.
+    """Simulate one test on a system over many parameter values.
 
-    The file has lists of values (`[grid]`), which are combined, and ranges to draw from (`[draw]`): a Latin
-    hypercube, or the design for Sobol indices, which say which knob matters. Each point is a test by itself, with
-    the numbers of `pcielab run --test`.
+    SPEC combines lists of values (`[grid]`) with ranges to sample (`[draw]`): a Latin hypercube, or a design for
+    Sobol indices, which show the parameters that matter. Each point equals one `pcielab run --test`.
 
-    The folder holds `points.jsonl`, every point that is done, and in the end `results.parquet`, one row per point.
-    With `--resume`, what is done is not computed again, also where the file has changed. Of a sweep drawn by
-    `sobol`, the indices are printed, and kept with a picture.
+    The folder holds `points.jsonl` with every finished point and, at the end, `results.parquet` with one row per
+    point. `--resume` keeps finished points even if SPEC changed. A `sobol` sweep also prints the indices and draws
+    them.
 
     For example:
 

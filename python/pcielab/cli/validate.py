@@ -29,26 +29,26 @@ def validate(
     ],
     exclude: Annotated[
         Path | None,
-        typer.Option("--exclude", metavar="CSV", help="Leave out the rows that this file names, as a pack does."),
+        typer.Option(
+            "--exclude", metavar="CSV", help="Leave out the rows listed in this file (the format of a pack)."
+        ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="Draw the worst rows into an HTML file.")
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="RUN.db", help="Keep the twin's run here; one that is there is continued."),
+        typer.Option("--run", metavar="RUN.db", help="Keep the twin's run here; an existing one is continued."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Names the twin's run.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the twin's run.")] = 1,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the HTML file if it exists.")] = False,
-    output_format: Annotated[Format, typer.Option("--format", help="How the scores are printed.")] = Format.TABLE,
+    output_format: Annotated[Format, typer.Option("--format", help="Output format of the scores.")] = Format.TABLE,
 ) -> None:
-    """Run the suite paper on a twin, and score it against measured rows: by test, and by what limits them.
+    """Run the suite paper on a twin and score it against measured rows, by kind of test and by limit.
 
-    Bandwidths count by their relative error; latencies by the errors of median and average, distributions by
-    the mean difference of their quantiles, in ns. A machine with idle states is also asked whether its write
-    bandwidths lie in the middle 90 % of the twin's own, over several seeds.
-
-    It takes one to two minutes on two cores.
+    Scores are the relative error of bandwidths, the errors of median and average latency, and the mean difference
+    of the quantiles of distributions, in ns. On a machine with idle states, write bandwidths are compared with the
+    middle 90 % of the twin's over several seeds. It takes one to two minutes on two cores.
     """
     from pcielab.analysis.calibrate.measured import read_pack
     from pcielab.analysis.validate import score, write_bands

@@ -119,7 +119,7 @@ def edges(system: ResolvedSystem) -> list[dict[str, Any]]:
 
 
 def why(question: Question, system: ResolvedSystem, operation: str, value: float | None) -> list[str]:
-    """Sentences about a test: what was asked, what binds it, what else may hold it back, what would help.
+    """Sentences about a test: its parameters, the bound, possible causes of the rest, and a fix.
 
     Args:
         question: The system and the test.
@@ -132,17 +132,17 @@ def why(question: Question, system: ResolvedSystem, operation: str, value: float
     """
     facts = facts_of_system(system.system)
     parameters = asdict(question.suite(operation).entries[0].parameters)
-    sentences = [f"asked: {asked(parameters)}"]
+    sentences = [f"test: {asked(parameters)}"]
     if operation.startswith("lat-"):
         found = reasons(facts, parameters, tags_charged=True)
-        return [*sentences, f"adds to it: {'; '.join(found)}"] if found else sentences
+        return [*sentences, f"added by: {'; '.join(found)}"] if found else sentences
     return [*sentences, *_of_bandwidth(facts, parameters, value)]
 
 
 def _of_bandwidth(facts: Facts, parameters: Mapping[str, Any], value: float | None) -> list[str]:
     [bounds] = bounds_of_tests(facts, [parameters])
     if bounds is None:
-        return ["this system cannot carry it out"]
+        return ["this system cannot run this test"]
     gbps = bounds.answer.gbps if value is None else value
     scalars = [{"subject": "", "metric": "bandwidth", "unit": "Gb/s", "value": gbps}]
     record = {"id": 0, "family": "", "name": "", "status": "ok", "parameters": parameters, "scalars": scalars}

@@ -1,4 +1,4 @@
-"""One test in sentences: what was asked, what binds it, and what would help."""
+"""One test in sentences: its parameters, the bound, possible causes of the rest, and a fix."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,21 +11,21 @@ from pcielab.store import Store
 from pcielab.wording import byte_size
 
 _OPERATIONS = {
-    "lat-rd": "latency of reads",
-    "lat-wrrd": "latency of writes that are read back",
-    "bw-rd": "bandwidth of reads",
-    "bw-wr": "bandwidth of writes",
-    "bw-rdwr": "bandwidth of reads and writes by turns, each direction's",
+    "lat-rd": "read latency",
+    "lat-wrrd": "write-then-read latency",
+    "bw-rd": "read bandwidth",
+    "bw-wr": "write bandwidth",
+    "bw-rdwr": "bandwidth of alternating reads and writes, per direction",
 }
 _CACHES = {
-    "cold": "after the host thrashed its caches",
-    "device-thrash": "after the device thrashed the host's caches",
-    "device-warm": "after the device wrote the window",
-    "host-warm": "after the host wrote the window",
+    "cold": "host thrashed its caches before",
+    "device-thrash": "device thrashed the host's caches before",
+    "device-warm": "device wrote the window before",
+    "host-warm": "host wrote the window before",
 }
 
 
-_FLUSHED = "after the window's lines were flushed from the host's caches"
+_FLUSHED = "window flushed from the host's caches before"
 
 
 def in_words(store: Store, test: int) -> Iterator[str]:
@@ -33,7 +33,7 @@ def in_words(store: Store, test: int) -> Iterator[str]:
     record = next(record for record in store.records() if record["id"] == test)
     parameters = record["parameters"]
     cold = (store.manifest.get("host") or {}).get("cold")
-    yield f"asked: {asked(parameters, flushed=cold == 'flush')}"
+    yield f"test: {asked(parameters, flushed=cold == 'flush')}"
     if parameters["operation"].startswith("lat-") and store.latency_includes:
         yield f"includes: {store.latency_includes}"
     if no_link(store):
@@ -41,14 +41,14 @@ def in_words(store: Store, test: int) -> Iterator[str]:
     if parameters["operation"].startswith("lat-"):
         found = reasons(facts_of(store), parameters, tags_charged=True)
         if found:
-            yield f"adds to it: {'; '.join(found)}"
+            yield f"added by: {'; '.join(found)}"
         return
     for row in explain_run(store, [str(test)]).rows:
         yield from bound_sentences(row)
 
 
 def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:
-    """What a test of transfers asks for.
+    """The parameters of a test of transfers, in words.
 
     Args:
         parameters: Of the test.
@@ -60,31 +60,32 @@ def asked(parameters: Mapping[str, Any], *, flushed: bool = False) -> str:
         if parameters[f"{end}_offset_bytes"]
     ]
     in_flight = parameters["outstanding"]
+    operation = _OPERATIONS.get(parameters["operation"], parameters["operation"])
     parts = [
-        f"{_OPERATIONS.get(parameters['operation'], parameters['operation'])} of {parameters['size_bytes']} B",
+        f"{operation}, {parameters['size_bytes']} B transfers",
         *offsets,
         f"{parameters['pattern']} in a window of {byte_size(parameters['window_bytes'])}",
         _FLUSHED
         if flushed and parameters["cache"] == "cold"
         else _CACHES.get(parameters["cache"], parameters["cache"]),
-        f"by the {parameters['path']} path",
-        *([f"{in_flight} in flight at most"] if in_flight is not None else []),
+        f"path {parameters['path']}",
+        *([f"at most {in_flight} in flight"] if in_flight is not None else []),
     ]
     return ", ".join(parts)
 
 
 def bound_sentences(row: Row) -> Iterator[str]:
-    """What binds a test, what else may hold it back, and what would help."""
+    """The bound of a test, possible causes of the rest, and a fix."""
     binding = row.answer
-    yield f"binds: {binding.bound}, at {binding.gbps:.2f} Gb/s; the value is {100 * row.share:.0f} % of that"
+    yield f"bound: {binding.bound}, {binding.gbps:.2f} Gb/s; the result is {100 * row.share:.0f} % of it"
     if row.is_defect:
         yield (
-            f"defect: no value can be {100 * (row.share - 1):.1f} % above what binds it, so simulator or model is "
-            "wrong; please report this test and its profile"
+            f"defect of pcielab: the result is {100 * (row.share - 1):.1f} % above its bound, so the simulator or "
+            "the model is wrong; please report this test and its profile"
         )
     if row.reasons:
-        yield f"may explain the rest: {'; '.join(row.reasons)}"
+        yield f"possible causes of the rest: {'; '.join(row.reasons)}"
     remedy = REMEDIES.get(binding.bound, "a higher bound")
     others = binding.ceilings[1:]
-    beyond = f"; the next bound is {others[0].bound}, at {others[0].gbps:.2f} Gb/s" if others else ""
-    yield f"would help: {remedy}{beyond}"
+    beyond = f"; next bound: {others[0].bound}, {others[0].gbps:.2f} Gb/s" if others else ""
+    yield f"fix: {remedy}{beyond}"
