@@ -1,6 +1,6 @@
 """Measures whole commands and the baselines, prints both, and can append them to a history file.
 
-Run by `make bench` and `make bench-record`. Figures of a shared machine are noisy: ratios of one run count, and
+Run by `make bench`. Figures of a shared machine are noisy: ratios of one run count, and
 processor time more than wall time.
 """
 
