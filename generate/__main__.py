@@ -1,7 +1,7 @@
-"""Write every file of this repository that is made from code, or check that all of them are current.
+"""Write every generated file of this repository, or check that all of them are current.
 
     python -m generate            writes them
-    python -m generate --check    names those that are not what the code says, and fails if there are any
+    python -m generate --check    names the stale ones, and fails if there are any
 
 Run it in the root of the repository. `make generate` and `make lint` do.
 """
@@ -11,6 +11,8 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+
+from generate.fixtures import fixtures
 
 WRITTEN = {
     "python/pcielab/library/profiles/quantity_types.py": "quantity_types:module",
@@ -39,13 +41,12 @@ WRITTEN = {
 def main(root: Path) -> int:
     """Write, or with `--check` compare; returns the exit code."""
     options = argparse.ArgumentParser(prog="python -m generate", description=__doc__.partition("\n")[0])
-    options.add_argument(
-        "--check", action="store_true", help="Change nothing; fail where something is not current."
-    )
+    options.add_argument("--check", action="store_true", help="Change nothing; fail if a file is stale.")
     check = options.parse_args().check
     stale = [name for name, maker in WRITTEN.items() if _differs(root / name, _made(name, maker), write=not check)]
+    stale += [name for name, text in fixtures().items() if _differs(root / name, text, write=not check)]
     for name in stale:
-        print(f"{name}: {'is not what the code says: run make generate' if check else 'written'}", file=sys.stderr)
+        print(f"{name}: {'is stale: run make generate' if check else 'written'}", file=sys.stderr)
     return 1 if check and stale else 0
 
 

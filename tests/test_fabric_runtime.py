@@ -1,7 +1,5 @@
 """The primitives for programs: policies in Python, bytes and addresses, and what is said to wrong programs."""
 
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -144,14 +142,3 @@ def test_a_device_without_memory_is_no_target_of_d2d(tmp_path: Path) -> None:
     flows = chosen.flows("latency")
     with pytest.raises(InputError, match="flow across d2d-write: D has no memory: give a device that has one"):
         fabric.simulate(chosen, flows[flows["name"] == "across d2d-write"])
-
-
-def test_the_fixture_of_the_compiled_half_is_the_shipped_fabric() -> None:
-    fixture = ROOT / "crates" / "pcie-fabric" / "src" / "fixtures" / "fabrex-u55c.json"
-    # To renew it: .venv/bin/python tests/test_fabric_runtime.py > crates/pcie-fabric/src/fixtures/fabrex-u55c.json
-    assert json.loads(fixture.read_text(encoding="utf-8")) == TESTBED.file.description()
-
-
-if __name__ == "__main__":
-    json.dump(TESTBED.file.description(), sys.stdout, indent=1, sort_keys=True)
-    print()

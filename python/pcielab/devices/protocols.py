@@ -27,7 +27,7 @@ def address_offsets(test: Parameters, seed: int, position: int, first: int, coun
 
     Args:
         test: The test.
-        seed: Names the run.
+        seed: Seed of the run's random numbers.
         position: Place of the test in its suite, from 0.
         first: The first transaction.
         count: How many of them.
@@ -42,7 +42,7 @@ class Start:
 
     Attributes:
         position: Place in the suite, from 0.
-        seed: Names the run.
+        seed: Seed of the run's random numbers.
         test: The test.
         stop: Asked for when the run is to end: to look at, or to wait with.
     """

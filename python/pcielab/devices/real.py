@@ -132,7 +132,7 @@ def bind(address: str, *, unbound: bool = False, user: str | None = None, root: 
     Args:
         address: Its PCI address.
         unbound: For `pio`: leave it without a driver instead.
-        user: Who is to measure it.
+        user: User who may measure the device.
         root: Where `sys`, `proc`, `dev` and `etc` are.
 
     Raises:

@@ -66,7 +66,7 @@ def simulate(
             times, from 50 us to 100 ms.
         duration_us: What is counted after that; without `warm_up_us`, at least: counting ends when the slowest
             request has come back once more.
-        seed: Names the draws of random arrivals.
+        seed: Seed of random arrivals.
         stop: Ends it when it is requested; without one, Ctrl-C does.
 
     Raises:

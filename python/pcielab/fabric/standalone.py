@@ -37,7 +37,7 @@ def simulated_standalones(
         discipline: What has credits of its own at every port.
         warm_up_us: What is not counted at the beginning; None: as `simulate` has it.
         duration_us: What is counted after that; a flow of which less than one request is done in it gets nothing.
-        seed: Names the draws of random arrivals.
+        seed: Seed of random arrivals.
         progress: Called after every simulation.
 
     Raises:

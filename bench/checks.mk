@@ -1,0 +1,127 @@
+# Longer checks, and scripts that renew tables, pictures and profiles: `make checks` lists them, bench/README.md explains.
+
+.PHONY: rtl-test
+rtl-test: build target/rtl/pcielab-rtl ## Run every bench of the FPGA core in all its sizes (minutes)
+	PCIELAB_RTL_TESTS=60 $(BIN)/python -m pytest rtl/tb -m ''
+
+.PHONY: rtl-mutants
+rtl-mutants: $(VENV)/.rtl-installed ## Break the FPGA core one line at a time; its benches must notice (minutes)
+	$(BIN)/python rtl/tb/mutants.py
+
+.PHONY: rtl-synthesis
+rtl-synthesis: $(VENV)/.rtl-installed ## Synthesize the FPGA core with Yosys and renew the table in rtl/README.md (minutes)
+	$(BIN)/python rtl/synthesize.py
+
+.PHONY: rtl-figure
+rtl-figure: build target/rtl/pcielab-rtl ## Draw figure 4 of the paper with the FPGA core for rtl/README.md
+	$(BIN)/python bench/rtl_figure.py
+
+.PHONY: rtl-registers
+rtl-registers: $(VENV)/.rtl-installed ## Renew constants, C header and reference page from rtl/registers.rdl
+	$(BIN)/python rtl/generate_registers.py
+
+.PHONY: macos-check
+macos-check: ## Type-check the Rust half for macOS (rustup target add x86_64-apple-darwin; needs no C compiler for it)
+	CC_x86_64_apple_darwin=true AR_x86_64_apple_darwin=true PYO3_NO_PYTHON=1 RUSTFLAGS='-D warnings' \
+		cargo check --quiet --target x86_64-apple-darwin -p pcie-host -p pcie-vfio -p pcielab-run -p pcie-python
+
+.PHONY: test-slow
+test-slow: build ## Run the whole published suite against the published measurements (needs PCIELAB_DATA; minutes)
+	$(BIN)/python -m pytest -m slow
+
+.PHONY: faults
+faults: build ## Kill commands and fail their writes at every call that changes files (CALLS=20: 20 faults of each command; half a second each)
+	PCIELAB_FAULTS=$(or $(CALLS),all) $(BIN)/python -m pytest tests/test_faults.py
+
+.PHONY: kill-loop
+kill-loop: build ## Kill runs of every kind at KILLS=100 moments each, then resume them (12 minutes)
+	PCIELAB_KILLS=$(or $(KILLS),100) $(BIN)/python -m pytest tests/test_killed_commands.py tests/test_cpu_runs.py
+
+.PHONY: damage
+damage: build ## Read stores that were damaged in 560 ways (ONE_IN=4: every fourth; 3 minutes)
+	PCIELAB_DAMAGE_ONE_IN=$(or $(ONE_IN),1) $(BIN)/python -m pytest tests/test_damaged_stores.py
+	cargo test -p pcie-store --quiet damage_tests
+
+.PHONY: sweep-kills
+sweep-kills: build ## Sweep 10,032 points on Dask workers that are killed at random, and compare with a serial sweep (minutes)
+	PCIELAB_THOROUGH=1 $(BIN)/python -m pytest tests/test_sweep_command.py -k killed
+
+.PHONY: hostile-text
+hostile-text: build ## Open pages with hostile text in every field in a browser (needs Chromium; 15 s)
+	$(BIN)/python -m pytest tests/report/test_hostile_text.py
+
+.PHONY: trust-tables
+trust-tables: build ## Test bounds, sampling and intervals on random systems and renew docs/concepts/trust.md (1 hour)
+	PYTHONPATH=tests $(BIN)/python bench/trust_tables.py
+
+FUZZED := target/fuzz/python
+
+.PHONY: fuzz
+fuzz: build ## Mutate inputs of every kind: each must be accepted or refused (COUNT=1000000, MINUTES=60; builds for 3 minutes)
+	cargo build -p pcie-python --profile fuzz --features pyo3/extension-module --quiet
+	rm -rf $(FUZZED) && mkdir -p $(FUZZED) && cp -RL python/pcielab $(FUZZED)/
+	cp target/fuzz/lib_core.so $(FUZZED)/pcielab/_core.abi3.so
+	PYTHONPATH=$(FUZZED) $(BIN)/python tests/mutations/fuzz.py --count $(or $(COUNT),1000000) --minutes $(or $(MINUTES),60)
+
+NIGHTLY ?= nightly
+# gcc and rustc mark globals in different ways, which is no violation of anything (detect_odr_violation).
+SANITIZED := x86_64-unknown-linux-gnu
+# What Miri can carry out: it knows neither mappings nor instructions of one processor alone.
+MIRI_VFIO := iova:: kernel:: tables::
+
+.PHONY: sanitize
+sanitize: ## Run unsafe code and SQLite under Miri and the address and thread sanitizers (rustup toolchain install nightly --component miri rust-src; 30 minutes)
+	@cargo +$(NIGHTLY) miri --version >/dev/null 2>&1 || { echo 'miri is missing: rustup toolchain install $(NIGHTLY) --component miri rust-src' >&2; exit 1; }
+	MIRIFLAGS='-Zmiri-strict-provenance' CARGO_TARGET_DIR=target/miri cargo +$(NIGHTLY) miri test --quiet -p pcie-host --lib shared::
+	MIRIFLAGS='-Zmiri-strict-provenance' CARGO_TARGET_DIR=target/miri cargo +$(NIGHTLY) miri test --quiet -p pcie-vfio --lib -- $(MIRI_VFIO)
+	ASAN_OPTIONS='detect_odr_violation=0' RUSTFLAGS='-Zsanitizer=address' CFLAGS='-fsanitize=address -fno-omit-frame-pointer' CARGO_TARGET_DIR=target/address \
+		cargo +$(NIGHTLY) test --quiet --target $(SANITIZED) --lib --tests -p pcie-host -p pcie-vfio -p pcie-store
+	RUSTFLAGS='-Zsanitizer=thread' TSAN_OPTIONS='halt_on_error=1' CARGO_TARGET_DIR=target/thread \
+		cargo +$(NIGHTLY) test --quiet -Zbuild-std --target $(SANITIZED) --lib --tests -p pcie-host -p pcie-vfio
+
+.PHONY: hostile-stores
+hostile-stores: build ## Open COUNT=10000 stores with wrong values under valid digests, and stores that misuse SQLite (15 minutes)
+	PCIELAB_SEALED_STORES=$(or $(COUNT),10000) $(BIN)/python -m pytest tests/mutations/test_mutated_inputs.py -k sealed-stores
+	$(BIN)/python -m pytest tests/test_foreign_stores.py
+
+.PHONY: lock
+lock: $(VENV)/.installed ## Renew requirements.lock with the newest versions that pyproject.toml allows
+	$(BIN)/python -m pip install --quiet --group lock
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 $(EXTRAS:%=--extra %) --extra cuda13 \
+		--group dev --group bench --group docs --group lock --group rtl \
+		--upgrade --no-annotate --custom-compile-command "make lock" --output-file $(LOCK) --quiet
+
+.PHONY: gpu
+gpu: build ## Measure this machine's NVIDIA GPU and compare with what it should reach (30 minutes)
+	$(BIN)/python bench/gpu_figures.py
+
+.PHONY: doctor-mutations
+doctor-mutations: build ## Run the doctor on 100,000 mutated lspci texts and sysfs trees (minutes)
+	$(BIN)/python tests/mutations/fuzz.py --count 100000 --kind doctor-texts --kind doctor-trees --kind doctor-saved
+
+.PHONY: paper-numbers
+paper-numbers: build ## Compare every number in the paper's text with ours and renew docs/reference/paper.md (1 minute)
+	$(BIN)/python bench/paper_numbers.py
+
+.PHONY: closeness
+closeness: build ## Compare simulated systems with measured ones (needs PCIELAB_DATA; 15 minutes)
+	rm -rf closeness
+	$(BIN)/python bench/closeness.py
+	$(BIN)/python bench/paper_closeness.py
+
+.PHONY: leave-one-out
+leave-one-out: build ## Predict each measured machine from constants fitted without it (needs PCIELAB_DATA; 1 hour)
+	$(BIN)/python bench/leave_one_out.py --fresh
+
+.PHONY: calibrated-profiles
+calibrated-profiles: build ## Recalibrate the shipped systems of measured machines and their card (needs PCIELAB_DATA)
+	$(BIN)/python bench/shipped_profiles.py --card
+
+.PHONY: rustdoc
+rustdoc: ## Build the documentation of the crates in target/doc
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+.PHONY: audit
+audit: ## Find unused, unlicensed and vulnerable dependencies (needs cargo-machete and cargo-deny)
+	cargo machete
+	cargo deny --all-features check
