@@ -241,7 +241,8 @@ impl Caches {
     ) {
         let in_place = self.shared.program_with_device;
         let mut settled = SettledSets::new(lines.set_count(), self.ways);
-        for line in reachable {
+        // Chained ranges iterate faster from within.
+        reachable.for_each(|line| {
             let flags = &mut self.flags[line as usize];
             *flags |= TOUCHED;
             if *flags & HOST != 0 && in_place {
@@ -250,7 +251,7 @@ impl Caches {
                 *flags &= !HOST;
                 settled.expect(lines.set(line));
             }
-        }
+        });
         if !settled.is_complete() {
             for line in last_first {
                 if self.flags[line as usize] & HOST == 0 && settled.note(lines.set(line), line) {
