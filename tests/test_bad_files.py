@@ -108,7 +108,7 @@ def test_messages_of_a_test_have_a_bound(tmp_path: Path, changes: dict[str, str]
         ("source,destination,primitive\nhost1,C,teleport\n", "flow 1: primitive is 'teleport'"),
         ("source,destination,queue\nhost1,C,1.5\n", "flow 1: queue is '1.5': give 0 to 255"),
         ("name,source,destination\na,host1,C\na,A,C\n", "flow 2: name is a: there are two of this name"),
-        ("source,destination,source\nhost1,C,A\n", "column source: there are two of this name"),
+        ("source,destination,source\nhost1,C,A\n", "column source: occurs twice"),
         ("source,destination,speed\nhost1,C,1\n", "unknown column speed"),
         ("source\nhost1\n", "missing column destination"),
         ("source,destination\nhost1,Mars\n", "flow 1: destination is Mars: there is no such node"),

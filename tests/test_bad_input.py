@@ -103,7 +103,7 @@ def refused(folder: Path, *arguments: str | Path) -> str:
         (("--set", "link.tags=" + "9" * 5000), ("link.tags is '9999", "give 1 to 16384")),
         (("--set", "link.tags=" + "[" * 20000), ("link.tags is '[[[", "give 1 to 16384")),
         (("--set", "name='a\x7fb'"), ("letters that can be printed",)),
-        (("--profile", "~nosuchuser/mine.toml"), ("~nosuchuser/mine.toml: there is no such user",)),
+        (("--profile", "~nosuchuser/mine.toml"), ("~nosuchuser/mine.toml: no such user",)),
         (("--profile", "x" * 5000 + ".toml"), ("is no path",)),
         (("--profile", "x" * 300), ("no system profile is named",)),
     ],

@@ -113,7 +113,7 @@ def test_a_single_row_says_that_it_was_measured(tmp_path: Path) -> None:
     done = succeed("run", "--device", "cpu", *options, "-o", tmp_path / "one.db", "--format", "json")
     assert json.loads(done.stdout)[0]["origin"] == "measured"
     assert "simulated" not in done.stdout + done.stderr
-    for cold, told in (("flush", "lines were flushed"), ("thrash", "the host thrashed its caches")):
+    for cold, told in (("flush", "window flushed from the host's caches"), ("thrash", "host thrashed its caches")):
         table = ("-o", tmp_path / f"{cold}.db", "--set", f"host.cold={cold}")
         said = succeed("run", "--device", "cpu", *options, *table).stderr
         assert told in said
@@ -173,7 +173,7 @@ def test_the_schema_of_a_kinds_options_takes_what_a_run_takes() -> None:
     assert json.loads(succeed("devices", "schema", "sim").stdout)["title"] == "System"
     refused = pcielab("devices", "schema", "gpu")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "gpu: is no kind of device" in refused.stderr
+    assert "gpu: no such kind of device" in refused.stderr
 
 
 PLACES = int(os.environ.get("PCIELAB_KILLS", "3"))

@@ -104,7 +104,7 @@ def test_nothing_simulated_is_no_success(tmp_path: Path) -> None:
     )
     assert done.exit_code == 1
     assert "no command path" in done.stderr
-    assert "no test gave a number" in done.stderr
+    assert "no test has a result" in done.stderr
 
 
 @pytest.mark.parametrize("target", ["-", "/dev/stdout"])

@@ -123,7 +123,7 @@ def test_a_table_in_a_pipe_is_not_cut() -> None:
         (["nic", "absent.toml"], "absent.toml: no such NIC"),
         (["nic", "simple-nic", "--sizes", "63"], "--sizes is 63: give an Ethernet frame"),
         (["nic", "simple-nic", "--line", "3"], "--line is 3: give 1, 2.5"),
-        (["sizing", "--latency-ns", "soon"], "--latency-ns: 'soon' is no list of times"),
+        (["sizing", "--latency-ns", "soon"], "--latency-ns 'soon': give times in ns"),
         (["sizing", "--latency-ns", "0"], "--latency-ns is 0: give"),
     ],
 )

@@ -136,13 +136,13 @@ TEST = "#test=LAT_DMA_RD family=f size=64 window=8192 cache=HWarm pattern=Seq ho
     "text, message",
     [
         ("cycles,ns\n", r"raw\.txt, line 1: .* begins with"),
-        (HEAD, r"raw\.txt: holds no test"),
+        (HEAD, r"raw\.txt: has no test"),
         (HEAD.replace("=4", "=5") + TEST + "100\n", r"counter_ns is 5: the NetFPGA's counter has 4 ns"),
         (HEAD + TEST, r"line 4: 0 numbers: a test like this has 1 to 1000"),
         (HEAD + TEST + "100\n" * 1001, r"line 4: 1001 numbers: .* 1 to 1000"),
-        (HEAD + TEST + "1e3\n", r"line 5: '1e3': it must be a whole number of ticks"),
+        (HEAD + TEST + "1e3\n", r"line 5: '1e3': give a whole number of ticks"),
         (HEAD + TEST.replace("size=64", "size=63") + "100\n", r"size is 63: the card's are multiples of 4 B"),
-        (HEAD + TEST.replace("HWarm", "Tepid") + "100\n", r"cache is 'Tepid': it must be one of Cold"),
+        (HEAD + TEST.replace("HWarm", "Tepid") + "100\n", r"cache is 'Tepid': give one of Cold"),
         (HEAD + TEST.replace("LAT_DMA_RD", "BW_DMA_RD") + "100\n", r"transfers is '': .* 1 to 1000000"),
     ],
 )

@@ -161,14 +161,14 @@ def test_a_skeleton_is_of_the_card_that_is_known_and_not_of_one_with_a_faster_li
     [
         (("profiles", "show", "nsb"), "did you mean snb?"),
         (("profiles", "show", "snb", "--set", "host.iommu.walk_us=1"), "the key is walk_ns"),
-        (("profiles", "show", "gen3-x8", "--kind", "link", "--resolved"), "only a system is resolved"),
-        (("profiles", "show", "snb", "--resolved", "--format", "csv"), "printed as JSON, not as csv"),
+        (("profiles", "show", "gen3-x8", "--kind", "link", "--resolved"), "shows systems only"),
+        (("profiles", "show", "snb", "--resolved", "--format", "csv"), "prints JSON only"),
         (("profiles", "show", "nowhere.toml"), "nowhere.toml: no such profile"),
         (("suites", "show", "papr"), "did you mean paper?"),
         (("devices", "show", "nfp"), "did you mean nfp6000?"),
         (("profiles", "skeleton", "--lspci", "nowhere.txt", "-o", "mine.toml"), "cannot be read"),
         (("profiles", "schema", "suite"), "'suite'"),
-        (("profiles", "show", "simple-nic", "--set", "name=mine"), "only a system's values"),
+        (("profiles", "show", "simple-nic", "--set", "name=mine"), "changes only values of a system"),
         (("suites", "show", "nowhere.toml"), "nowhere.toml: no such suite"),
     ],
 )

@@ -87,7 +87,7 @@ def test_sobol_indices_are_printed_and_kept_with_a_picture(spec: Path, tmp_path:
         (("[1, 2, 4]", "[1, 2, 400]"), "ddio_ways"),
         (('"host.llc.ddio_ways" =', '"host.llc.dio_ways" ='), "did you mean"),
         (('system = "ib-000"', 'system = "ib-0"'), "no system profile is named"),
-        (('cache = "device-warm"', 'cache = "device-warm"\nwindow = "4K"'), "stands in two tables"),
+        (('cache = "device-warm"', 'cache = "device-warm"\nwindow = "4K"'), "is in two tables"),
         (('test = "lat-rd"', 'test = "bw-ld"'), "--test bw-ld"),
     ],
 )

@@ -44,7 +44,7 @@ def test_report_figure_and_explain_name_the_same_bound(run: Store) -> None:
         for row in rows_of(figures.bandwidth_by_size(run))
         if row["operation"] == "bw-wr" and row["size_bytes"] == 64
     ]
-    [line] = [row for row in drawn if row.get("reference", "").startswith("what binds")]
+    [line] = [row for row in drawn if row.get("reference", "").startswith("binding bound")]
     [ribbon] = [row for row in drawn if row["role"] == "ribbon"]
     assert line["bandwidth"] == pytest.approx(write.answer.gbps, rel=1e-6)
     assert (line["binds"], ribbon["binds"]) == ("device-rate", "device-rate")

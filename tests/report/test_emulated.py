@@ -88,7 +88,7 @@ def test_rows_that_leave_carry_the_origin_and_commands_say_so(tmp_path: Path, em
 
 
 def test_nothing_is_made_from_its_times(emulated: Store) -> None:
-    with pytest.raises(InputError, match=f"{NOTICE}: calibrating needs a run whose times say something"):
+    with pytest.raises(InputError, match=f"{NOTICE}: calibrating needs a run of real or simulated times"):
         emulated.require_speed("calibrating")
     path, twin = str(emulated.path), str(emulated.path.with_name("twin.toml"))
     for command in (["calibrate", path, "-o", twin], ["validate", "snb", path], ["findings", path]):

@@ -61,5 +61,5 @@ def test_a_figure_is_saved_in_each_format(tmp_path: Path, make_store: MakeStore,
 
 
 def test_another_ending_is_refused(tmp_path: Path, make_store: MakeStore) -> None:
-    with pytest.raises(InputError, match=r"'\.gif' is not a figure format"):
+    with pytest.raises(InputError, match=r"'\.gif' is no figure format"):
         save_figure(figures.bandwidth_by_size(make_store("a")), tmp_path / "figure.gif")

@@ -30,9 +30,9 @@ def sweep_of(share: float) -> list[dict[str, object]]:
 
 def test_a_latency_that_no_window_changes_is_not_said_to_rise(make_store: MakeStore) -> None:
     flat = figures.latency_by_window(make_store("flat", latencies({4096: 500, 1 << 20: 502, 1 << 26: 505})))
-    assert findings_of(flat) == ["made-up, reads: host-warm: the same within 3 % at every window."]
+    assert findings_of(flat) == ["made-up, reads: host-warm: constant within 3 % over all windows."]
     steep = figures.latency_by_window(make_store("steep", latencies({4096: 500, 1 << 20: 502, 1 << 26: 650})))
-    assert findings_of(steep) == ["made-up, reads: host-warm: other from 64M on, +30 % at 64M."]
+    assert findings_of(steep) == ["made-up, reads: host-warm: changes from 64M on, +30 % at 64M."]
 
 
 def test_a_tail_is_said_as_far_as_transactions_reach(make_store: MakeStore) -> None:
@@ -43,9 +43,9 @@ def test_a_tail_is_said_as_far_as_transactions_reach(make_store: MakeStore) -> N
         "distributions": [{"metric": "latency", "tick": "40/3", "bins": [(40, 990), (45, 990), (60, 20)]}],
     }
     [said] = findings_of(figures.latency_tail(make_store("few", [few])))
-    assert "of 2,000 transactions" in said
-    assert "one in 100 takes more than 600 ns" in said
-    assert "one in 1,000" not in said
+    assert "(2,000 transactions)" in said
+    assert "p99 600 ns" in said
+    assert "p99.9" not in said
 
 
 def test_remote_memory_that_looks_faster_is_called_history(make_store: MakeStore) -> None:
@@ -72,7 +72,7 @@ def test_remote_memory_that_looks_faster_is_called_history(make_store: MakeStore
 
 def test_the_size_from_which_ethernet_is_kept_up_with_is_computed(make_store: MakeStore) -> None:
     [said] = findings_of(figures.bandwidth_by_size(make_store("slow", sweep_of(0.7))))
-    assert said == "made-up, reads: at most 37.8 Gb/s, at 2048 B; never 40G Ethernet at the largest size."
+    assert said == "made-up, reads: at most 37.8 Gb/s, at 2048 B; below 40G Ethernet at the largest size."
     [said] = findings_of(figures.bandwidth_by_size(make_store("fast", sweep_of(1.0))))
     assert said == "made-up, reads: at most 53.9 Gb/s, at 2048 B; 40G Ethernet at every size."
 
@@ -89,9 +89,9 @@ def test_what_a_byte_takes_is_computed(make_store: MakeStore) -> None:
         ]
 
     [said] = findings_of(figures.latency_by_size(make_store("steep", tests(0.5))))
-    assert said == "made-up, LAT_RD, DMA: 550 ns at 100 B and 1,050 ns at 1,100 B, 0.50 ns for each byte more."
+    assert said == "made-up, LAT_RD, DMA: 550 ns at 100 B and 1,050 ns at 1,100 B, 0.50 ns per additional byte."
     [said] = findings_of(figures.latency_by_size(make_store("flat", tests(0.0))))
-    assert "0.00 ns for each byte more" in said
+    assert "0.00 ns per additional byte" in said
 
 
 def test_an_offset_that_costs_nothing_is_not_said_to(make_store: MakeStore) -> None:
@@ -109,7 +109,7 @@ def test_an_offset_that_costs_nothing_is_not_said_to(make_store: MakeStore) -> N
         ]
 
     [said] = findings_of(figures.bandwidth_by_offset(make_store("same", tests(0.99))))
-    assert said == "made-up, reads, offset on the host: the same within 3 % at every one."
+    assert said == "made-up, reads, offset on the host: constant within 3 % at every offset."
     [said] = findings_of(figures.bandwidth_by_offset(make_store("apart", tests(0.6))))
     assert said == "made-up, reads, offset on the host: up to -40 % (64 B at 8)."
 
@@ -117,8 +117,8 @@ def test_an_offset_that_costs_nothing_is_not_said_to(make_store: MakeStore) -> N
 def test_a_nic_that_never_carries_the_line_is_said_not_to(make_store: MakeStore) -> None:
     link = system()["link"]
     wide = findings_of(figures.modelled_interactions(make_store("wide", system=system(link=link | {"lanes": 16}))))
-    assert any("simple NIC" in said and "from frames of" in said for said in wide)
+    assert any("simple NIC" in said and "with frames of" in said for said in wide)
     slow = system(link=link | {"lanes": 4, "mps_bytes": 128})
     narrow = findings_of(figures.modelled_interactions(make_store("narrow", system=slow)))
     assert wide != narrow
-    assert all("carries" in said for said in narrow)
+    assert all("sustains" in said for said in narrow)

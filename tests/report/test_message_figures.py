@@ -163,7 +163,7 @@ def test_a_report_of_messages_can_be_written(messages: Store, tmp_path: Path) ->
     page = tmp_path / "report.html"
     write_report([messages], page)
     text = page.read_text()
-    assert "Where the time of a small message goes" in text
+    assert "Time of a small message by step" in text
     assert "SIMULATED" in text
 
 

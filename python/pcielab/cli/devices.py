@@ -128,7 +128,7 @@ def schema(
     if found is None:
         from pcielab.library.validation import suggestion
 
-        raise InputError(f"{kind}: is no kind of device: {suggestion(kind, _kinds())}")
+        raise InputError(f"{kind}: no such kind of device: {suggestion(kind, _kinds())}")
     print_data(json.dumps(found.options.model_json_schema(), indent=1))
 
 

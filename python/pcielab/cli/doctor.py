@@ -86,9 +86,9 @@ def _refuse_two_machines(run: Path | None, lspci: Path | None, sysfs: Path | Non
 
     given = sum(source is not None for source in (run, lspci, sysfs))
     if given > 1:
-        raise InputError("RUN, --lspci, --sysfs: each is a machine of its own: give one of them")
+        raise InputError("RUN, --lspci and --sysfs name different machines: give one of them")
     if given and watch is not None:
-        raise InputError("--watch: reads this machine twice: leave out RUN, --lspci and --sysfs")
+        raise InputError("--watch reads this machine twice: leave out RUN, --lspci and --sysfs")
 
 
 def _read(run: Path | None, lspci: Path | None, sysfs: Path | None) -> "Tree":

@@ -125,12 +125,12 @@ def explain(
 
             explain_two(run, other, tests or [], picture, output_format, theme=theme, overwrite=overwrite)
         elif picture is not None:
-            raise InputError("--picture: is of what moves the tests of two runs: give RUN_B, too")
+            raise InputError("--picture needs a second run: pass RUN_B")
         else:
             _explain_run(run, tests or [], output_format)
         return
     if tests:
-        raise InputError(f"--test {tests[0]}: chooses among the tests of a run: give RUN, the path of a store")
+        raise InputError(f"--test {tests[0]}: needs a run to choose from: give RUN, the path of a store")
     rows: list[dict[str, Cell]] = [
         {
             "size_bytes": size,

@@ -360,7 +360,7 @@ def _points_of_suite(
     from pcielab import fabric
 
     if flows is not None:
-        raise InputError("--suite and --flows: give one of them: a suite has its own flows")
+        raise InputError("--suite and --flows exclude each other: a suite has its own flows")
     if warm_up_us is not None:
         raise InputError("--suite and --warm-up-us: set warm_up_us of the suite's experiments instead")
     experiments = fabric.load_fabric_suite(suite)

@@ -245,4 +245,4 @@ def _latencies(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--latency-ns: {text!r} is no list of times: give ns, such as 900 or 560,666") from None
+        raise InputError(f"--latency-ns {text!r}: give times in ns, such as 900 or 560,666") from None

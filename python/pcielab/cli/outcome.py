@@ -52,7 +52,7 @@ def tell(store: "Store", name: str) -> None:
     if failed:
         raise RunError(f"{store.path}: {failed} tests failed")
     if not given:
-        raise RunError(f"{store.path}: no test gave a number")
+        raise RunError(f"{store.path}: no test has a result")
 
 
 def _row(store: "Store") -> dict[str, Cell]:

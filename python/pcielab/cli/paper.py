@@ -49,7 +49,7 @@ def numbers(
     listed = of_paper.numbers(section)
     if not listed:
         known = dict.fromkeys(one for number in of_paper.numbers() for one in number.section.split(", "))
-        raise InputError(f"--section {section}: has no numbers: give one of {', '.join(known)}")
+        raise InputError(f"--section {section}: the paper has no numbers there: give one of {', '.join(known)}")
     with Bar() as bar:
         found = of_paper.compare(listed, runs=runs, progress=bar.update)
     narrow = output_format is Format.TABLE

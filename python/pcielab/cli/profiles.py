@@ -87,9 +87,9 @@ def show(
     kinds = [kind] if kind else catalog.profile_kinds(name)
     if resolved:
         if kinds[0] != "system":
-            raise InputError(f"--resolved: only a system is resolved, not a {kinds[0]}")
+            raise InputError(f"--resolved: shows systems only, not a {kinds[0]}")
         if output_format is Format.CSV:
-            raise InputError("--resolved: a resolved system is printed as JSON, not as csv: leave --format away")
+            raise InputError("--resolved: prints JSON only: leave out --format")
         from pcielab.library import profiles
 
         print_data(profiles.resolve(name, sets or ()).to_json())

@@ -88,7 +88,7 @@ def asked(given: Mapping[str, Any]) -> tuple[Way, "Work"]:
         _refuse_more(way, chosen or [_SUITE], given)
     if len(chosen) > 1:
         options = " and ".join(f"--{way.option}" for way in chosen)
-        raise InputError(f"{options}: give one of them: each has its own tests")
+        raise InputError(f"{options}: give one of them: each chooses its own tests")
     [way] = chosen or [_SUITE]
     return way, way.load({**given, "suite": given["suite"] or _DEFAULT})
 

@@ -28,7 +28,7 @@ def runs(
     from pcielab.errors import InputError
 
     if not folder.is_dir():
-        raise InputError(f"{folder}: is no folder: give one with stores (*.db)")
+        raise InputError(f"{folder}: no such folder: give one with stores (*.db)")
     rows = [_row(path, folder) for path in sorted(folder.rglob("*.db")) if path.is_file()]
     print_rows(sorted(rows, key=lambda row: str(row["started"] or "")), output_format)
     say(f"{len(rows)} stores in {folder}")

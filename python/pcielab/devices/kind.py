@@ -138,7 +138,7 @@ class Kind:
             InputError: Its options cannot be, or its address is missing.
         """
         if self.make is None:
-            raise InputError(f"--device {device}: is on a system: give its name to pcielab.run")
+            raise InputError(f"--device {device}: runs on a system: give the system's name to pcielab.run")
         options = checked(self.options, _with_changes(profile, sets), f"--device {self.name}")
         if self.needs_address and address is None:
             raise InputError(

@@ -113,7 +113,7 @@ class Systems:
     def _resolve(self, name: str, sets: tuple[tuple[str, Value], ...]) -> ResolvedSystem:
         for key, _ in sets:
             if key in ("link", "host", "device"):
-                raise InputError(f"{key}: only single values can be changed here")
+                raise InputError(f"{key}: only single values can change here")
         return resolve(self.reference(name), dict(sets))
 
 

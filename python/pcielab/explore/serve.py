@@ -93,5 +93,5 @@ def _listen(port: int) -> socket.socket:
         listening.listen()
     except (OSError, OverflowError) as error:
         listening.close()
-        raise InputError(f"--port {port}: cannot be listened on: {error}: give another, or none") from None
+        raise InputError(f"--port {port}: cannot listen: {error}: give another port, or none") from None
     return listening

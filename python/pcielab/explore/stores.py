@@ -75,7 +75,7 @@ class Stores:
         store, test = self._store(asked), _of(asked, "test", None)
         store.require_speed("a distribution")
         if not isinstance(test, int) or test not in set(store.tests["id"]):
-            raise InputError(f"test {test!r}: {store.path.name} has none of this number")
+            raise InputError(f"test {test!r}: {store.path.name} has no test with this number")
         found = store.distribution(test)
         every = max(1, math.ceil(len(found) / 400))
         kept = found.iloc[::every]
@@ -96,7 +96,7 @@ class Stores:
     def _store(self, asked: Any, key: str = "store") -> Store:
         number = _of(asked, key, None)
         if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < len(self._paths):
-            raise InputError(f"{key}: give the number of a store that the server was given")
+            raise InputError(f"{key}: give the number of a store that the server shows")
         return self._opened(self._paths[number])
 
 

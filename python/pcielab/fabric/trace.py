@@ -81,7 +81,7 @@ class Trace:
             InputError: There is nothing in it, or the store is there or cannot be written.
         """
         if self.requests.empty:
-            raise InputError("trace: has no request: let time pass with run() before it is saved")
+            raise InputError("trace: has no finished request: call run() before saving")
         record = {"id": 0, "family": "trace", "name": title, "status": "ok", **self._recorded(title)}
         manifest = manifest_of(self.fabric, title, 1) | this_computer()
         with _core.StoreWriter.create(path, json.dumps(manifest), overwrite=overwrite) as store:

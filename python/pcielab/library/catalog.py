@@ -65,7 +65,7 @@ def load_work(name_or_path: str) -> "Suite | MessageSuite":
     }
     kind = suite_kind(name_or_path)
     if kind not in loaders:
-        raise InputError(f"--suite {name_or_path}: is a suite of a {kind}: give it to `pcielab {kind} run`")
+        raise InputError(f"--suite {name_or_path}: is a {kind} suite: run it with `pcielab {kind} run`")
     return loaders[kind](name_or_path)
 
 
@@ -83,7 +83,7 @@ def profile_listing(
     if kind in ("system", "host", "device", "link"):
         return listing(kind, name_or_path, sets)
     if sets:
-        raise InputError(f"--set: only a system's values can be changed, not those of a profile of kind {kind}")
+        raise InputError(f"--set: changes only values of a system, not of a profile of kind {kind}")
     if kind == "nic":
         from pcielab.library.nics import load_nic
 

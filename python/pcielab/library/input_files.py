@@ -57,7 +57,7 @@ def given_path(reference: str, beside: Path | None = None) -> Path:
     try:
         return (beside or Path()) / Path(reference).expanduser()
     except RuntimeError:
-        raise InputError(f"{reference}: there is no such user: write the path of the folder out") from None
+        raise InputError(f"{reference}: no such user: write out the path of the folder") from None
 
 
 def is_there(path: Path) -> bool:
@@ -123,7 +123,7 @@ def _first_of_pipe(handle: int, path: Path) -> bytes:
         if first or written:
             return first
         if time.monotonic() > until:
-            raise InputError(f"{path}: is a pipe into which nobody writes: start its writer first, or give a file")
+            raise InputError(f"{path}: is a pipe without a writer: start the writer first, or give a file")
         time.sleep(_PIPE_SECONDS / 100)
 
 

@@ -80,7 +80,7 @@ class Function:
         speed = self._find("LnkSta", r"Speed (\d{1,3}(?:\.\d)?)GT/s")
         generation = _GENERATIONS.get(speed)
         if generation is None:
-            raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is the speed of no generation")
+            raise InputError(f"{self.slot}: LnkSta: {speed} GT/s is no speed of PCIe: check the text")
         values = {
             "generation": generation,
             "lanes": int(self._find("LnkSta", r"Width x(\d{1,4})\b")),
@@ -135,7 +135,9 @@ def find(functions: Iterable[Function], device: str | None = None) -> Function:
     cards = [function for function in known if function.is_endpoint and function.may_do_dma]
     if device is None:
         if not cards:
-            raise InputError("no card that may do DMA in this text: name a function by its slot, such as 02:00.0")
+            raise InputError(
+                "no device in this text has bus mastering on: name a function by its slot, such as 02:00.0"
+            )
         return max(cards, key=lambda card: card.link_speed)
     fitting = [function for function in known if function.matches(device)]
     if len(fitting) == 1:
@@ -144,7 +146,7 @@ def find(functions: Iterable[Function], device: str | None = None) -> Function:
         shown = "".join(f"\n  {function.slot} {function.title}" for function in cards) or " none"
         raise InputError(f"{named(device)}: no such function in this text; the cards that it shows:{shown}")
     slots = ", ".join(function.slot for function in fitting)
-    raise InputError(f"{device}: {len(fitting)} functions fit: name one by its slot: {slots}")
+    raise InputError(f"{device}: matches {len(fitting)} functions: name one by its slot: {slots}")
 
 
 def _function(block: list[str], number: int) -> Function:

@@ -81,7 +81,7 @@ def test_what_is_not_shown_is_explained(device: str, expected: str) -> None:
 
 def test_a_name_that_fits_several_functions_asks_for_the_slot() -> None:
     twice = PRESENT + PRESENT.replace("3b:00.0", "3c:00.0")
-    with pytest.raises(InputError, match=r"2 functions fit.*3b:00\.0, 0000:3c:00\.0"):
+    with pytest.raises(InputError, match=r"matches 2 functions.*3b:00\.0, 0000:3c:00\.0"):
         find(parse(twice), "15b3:1021")
 
 

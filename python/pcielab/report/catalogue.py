@@ -130,62 +130,63 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig1-interactions",
         "Model",
-        "What the link leaves for packets: bare, and with a NIC's descriptors, pointers and interrupts paid for.",
+        "Bandwidth that the link leaves for packets: alone, and after a NIC's descriptors, doorbells and "
+        "interrupts.",
         lambda runs, measured: figures.modelled_interactions(_all_runs(runs, measured)),
     ),
     Entry(
         "fig4-bandwidth-by-size",
         "Bandwidth",
-        "How close DMA comes to what binds on its system, and from which size on it carries Ethernet. Sizes that "
-        "are close to one another are drawn apart. A row of BW_RDWR counts one direction.",
+        "DMA bandwidth under its bound, and the sizes that sustain Ethernet. Neighbouring sizes are drawn apart. "
+        "BW_RDWR counts one direction.",
         lambda runs, measured: figures.bandwidth_by_size(runs, measured=measured),
     ),
     Entry(
         "bandwidth-by-size-command",
         "Bandwidth",
-        "Accesses that the device issues itself, from its registers. A row of BW_RDWR counts one direction.",
+        "Commands: accesses that the device issues from its registers. BW_RDWR counts one direction.",
         lambda runs, measured: figures.bandwidth_by_size(runs, path="command", measured=measured),
     ),
     Entry(
         "bandwidth-long-transfers",
         "Bandwidth",
-        "Transfers above a page, which copy engines and drives are made for.",
+        "Transfers above a page, as copy engines and drives use them.",
         lambda runs, measured: figures.bandwidth_of_long_transfers(runs, measured=measured),
     ),
     Entry(
         "bandwidth-long-transfers-command",
         "Bandwidth",
-        "Transfers above a page, access after access.",
+        "Transfers above a page on the command path, one access after another.",
         lambda runs, measured: figures.bandwidth_of_long_transfers(runs, path="command", measured=measured),
     ),
     Entry(
         "fig5-latency-by-size",
         "Latency",
-        "The round trip of a read, and of a write with a read behind it that may not pass it.",
+        "Latency of a read, and of a write followed by a read that must not pass it.",
         lambda runs, measured: figures.latency_by_size(runs, measured=measured),
     ),
     Entry(
         "fig6-cdf-dma-64",
         "Latency",
-        "How much latencies scatter. Steps are ticks of the card's timer.",
+        "Cumulative distribution of latencies. Its steps are ticks of the device's timer.",
         lambda runs, measured: figures.latency_cdf(runs, measured=measured),
     ),
     Entry(
         "histogram-dma-64",
         "Latency",
-        "The same, tick by tick: modes, what lies between them, and how seldom.",
+        "Histogram by timer tick: modes, gaps between them, and the tail.",
         lambda runs, measured: figures.latency_histogram(runs, measured=measured),
     ),
     Entry(
         "in-order-dma-64",
         "Latency",
-        "The first latencies as they came: whether slow ones come alone, in rows, or again and again.",
+        "The first latencies in order: slow ones can be single, in bursts, or periodic.",
         lambda runs, measured: figures.latencies_in_order(runs, measured=measured),
     ),
     Entry(
         "fig6-tail-dma-64",
         "Latency",
-        "What the cumulative curve hides: the slowest transactions, as far as there are enough of them.",
+        "The tail: the slowest transactions, drawn as far as there are enough of them.",
         lambda runs, measured: figures.latency_tail(runs, measured=measured),
     ),
     Entry(
@@ -197,26 +198,26 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig6-tail-command-8",
         "Latency",
-        "The slowest of short transfers that the device issues itself, where it adds least of its own.",
+        "The tail of short commands, to which the device adds the least time of its own.",
         lambda runs, measured: figures.latency_tail(runs, path="command", size_bytes=8, measured=measured),
     ),
     Entry(
         "fig7a-latency-by-window",
         "Caches",
-        "Warm reads can rise where the window outgrows the last-level cache; a card's writes where it outgrows "
-        "the share of it that DDIO may fill, since dirty lines have to leave first. What each does is said below.",
+        "Warm reads can slow down once the window exceeds the last-level cache; device writes once it exceeds "
+        "DDIO's share, since dirty lines must be evicted first. The text below gives the changes.",
         lambda runs, measured: figures.latency_by_window(runs, measured=measured),
     ),
     Entry(
         "fig7a-latency-by-window-dma-64",
         "Caches",
-        "The same on the DMA path. Where the IOMMU is on, a step whatever the caches hold is its IO-TLB's.",
+        "The same on the DMA path. With the IOMMU on, a step that does not depend on the caches is the IO-TLB's.",
         lambda runs, measured: figures.latency_by_window(runs, path="dma", size_bytes=64, measured=measured),
     ),
     Entry(
         "fig7b-bandwidth-by-window",
         "Caches",
-        "Reads can gain from data in the cache where their number in flight limits them.",
+        "Cached data speed up reads if the number of reads in flight limits them.",
         lambda runs, measured: figures.bandwidth_by_window(runs, measured=measured),
     ),
     Entry(
@@ -228,25 +229,25 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "fig7b-bandwidth-by-window-larger",
         "Caches",
-        "The larger the transfer, the sooner something else than latency binds, and caches no longer show.",
+        "With larger transfers, other bounds than latency bind, and caches have no effect.",
         lambda runs, measured: figures.bandwidth_by_window(runs, sizes=(128, 256, 512), measured=measured),
     ),
     Entry(
         "fig8-remote-against-local",
         "Two runs compared",
-        "What it costs when the buffer is on the other socket.",
+        "Cost of a buffer on the other socket.",
         lambda runs, measured: figures.local_against_remote(_all_runs(runs, measured)),
     ),
     Entry(
         "fig9-iommu-against-none",
         "Two runs compared",
-        "What address translation costs once the window holds more pages than the IO-TLB.",
+        "Cost of address translation once the window exceeds the IO-TLB.",
         lambda runs, measured: figures.iommu_against_none(_all_runs(runs, measured)),
     ),
     Entry(
         "bandwidth-by-offset",
         "Alignment",
-        "Transfers that start off a cache line of the host or off a word of the card's memory.",
+        "Transfers that are not aligned to a cache line of the host or to a word of the device's memory.",
         lambda runs, measured: figures.bandwidth_by_offset(runs, measured=measured),
     ),
     Entry(
@@ -258,27 +259,26 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "message-steps",
         "Messages",
-        "Where the time of a small message goes, by the steps of its way, from its first packet on the link "
-        "(table 1 of the kPIO+WC paper).",
+        "Time of a small message by step, from its first packet on the link (table 1 of the kPIO+WC paper).",
         lambda runs, measured: figures.message_steps(_all_runs(runs, measured)),
     ),
     Entry(
         "message-latency-by-size",
         "Messages",
-        "Stores pay for every header that the link carries, descriptors for round trips: which is ahead depends "
-        "on the size (figure 7 of the kPIO+WC paper).",
+        "Stores cost a header for each packet, descriptors cost round trips: the faster method depends on the "
+        "size (figure 7 of the kPIO+WC paper).",
         lambda runs, measured: figures.message_latency_by_size(runs, measured=measured),
     ),
     Entry(
         "message-bandwidth-by-size",
         "Messages",
-        "Message after message, each before the one before it has arrived (figure 8 of the kPIO+WC paper).",
+        "Back-to-back messages (figure 8 of the kPIO+WC paper).",
         lambda runs, measured: figures.message_bandwidth_by_size(runs, measured=measured),
     ),
     Entry(
         "message-latency-by-link",
         "Messages",
-        "The same machine on later links: only the link's own time is another one.",
+        "The same machine on later links: only the link's own time changes.",
         lambda runs, measured: figures.message_latency_by_link(runs, measured=measured),
     ),
     Entry(
@@ -290,40 +290,41 @@ CATALOGUE: tuple[Entry, ...] = (
     Entry(
         "nic-throughput",
         "NIC",
-        "Whether a NIC holds the line on the machine, and what binds where it does not. Where nothing but the "
-        "link binds, the simulation comes to the closed form of its ports.",
+        "Simulated rate of a NIC against line rate, and the bound where it falls short. If only the link binds, "
+        "the simulation equals the closed form of the ports.",
         lambda runs, measured: figures.nic_throughput(_all_runs(runs, measured)),
     ),
     Entry(
         "message-published",
         "Messages",
-        "Every number of the kPIO+WC paper beside the simulated one, in its order; what is further off than 5 % "
-        "(shares: 3 points) has its reason in the tip, as in `pcielab suites validate`.",
+        "Every number of the kPIO+WC paper beside the simulated one, in the paper's order. The tip gives the "
+        "reason for errors above 5 % (shares: 3 points), as `pcielab suites validate` does.",
         lambda runs, measured: figures.published_deviations(_of_kind(runs, measured, "messages")),
     ),
     Entry(
         "message-cores",
         "Messages",
-        "What more cores add to the bandwidth of all of them, and to the latency of each message.",
+        "Effect of more cores on their total bandwidth and on the latency of each message.",
         lambda runs, measured: figures.message_cores(_all_runs(runs, measured)),
     ),
     Entry(
         "message-evictions",
         "Messages",
-        "Something else takes a buffer before it is full, which then leaves in several packets.",
+        "A write-combining buffer that is evicted before it is full leaves in several packets.",
         lambda runs, measured: figures.message_evictions(_all_runs(runs, measured)),
     ),
     Entry(
         "message-mux",
         "Messages",
-        "Connections whose messages go by stores up to a size and by descriptors above it, all on one link (the "
+        "Connections that send messages by stores up to a size and by descriptors above it, all on one link (the "
         "MUX of the kPIO+WC paper).",
         lambda runs, measured: figures.message_mux(_all_runs(runs, measured)),
     ),
     Entry(
         "fig2-loopback",
         "Messages",
-        "A packet written by stores, looped back by the NIC and returned by DMA, and what of its latency is PCIe.",
+        "A packet written by stores, looped back by the NIC and returned by DMA, with the share of PCIe in its "
+        "latency.",
         lambda runs, measured: figures.modelled_loopback(_all_runs(runs, measured)),
     ),
     *(_fabric_entry(plot, about) for plot, about in _FABRIC),

@@ -39,7 +39,7 @@ def save_figure(figure: Figure, path: Path | str, *, theme: Theme = "light", ove
     path = Path(path)
     kind = path.suffix.removeprefix(".").lower()
     if kind not in FIGURE_FORMATS:
-        raise InputError(f"{path}: {path.suffix!r} is not a figure format: give one of .png, .svg, .pdf, .html")
+        raise InputError(f"{path}: {path.suffix!r} is no figure format: give .png, .svg, .pdf or .html")
     spec = specification(figure, theme)
     content: bytes | str
     if kind == "png":

@@ -98,4 +98,4 @@ def test_the_command_prints_both_tables_and_draws(runs: tuple[Store, Store], tmp
     assert "busy_read_ns" in picture.read_text()
     refused = pcielab("explain", paths[0], "--picture", picture)
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "give RUN_B" in refused.stderr
+    assert "pass RUN_B" in refused.stderr

@@ -63,7 +63,7 @@ def _picture_paths(drawn: Sequence[Drawn], folder: Path, figure_format: str, *, 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made a folder for figures: {error.strerror}") from error
+        raise InputError(f"{folder}: cannot create the folder for figures: {error.strerror}") from error
     paths = [folder / f"{one.entry.name}.{figure_format}" for one in drawn]
     for path in paths:
         check_file(path, overwrite=overwrite)

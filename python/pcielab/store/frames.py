@@ -84,7 +84,7 @@ class Frames:
             InputError: Its devices are an emulator's.
         """
         if not self.tells_speed:
-            raise InputError(f"{self.path}: {NOTICE}: {purpose} needs a run whose times say something")
+            raise InputError(f"{self.path}: {NOTICE}: {purpose} needs a run of real or simulated times")
 
     @property
     def title(self) -> str:
@@ -148,7 +148,7 @@ class Frames:
     def _contents(self) -> _core.StoreContents:
         contents = _core.read_store(self.path)
         if json.loads(contents.manifest) != self.manifest:
-            raise InputError(f"{self.path}: another store has taken its place since it was opened: open it again")
+            raise InputError(f"{self.path}: the store was replaced since it was opened: open it again")
         return contents
 
     @cached_property
@@ -234,7 +234,7 @@ class Frames:
         try:
             return Fraction(tick), bins, counts
         except (ValueError, ZeroDivisionError):
-            raise InputError(f"{self.path}: test {test_id}: a tick of {tick!r} is no fraction") from None
+            raise InputError(f"{self.path}: test {test_id}: tick {tick!r} is no fraction") from None
 
     def tick_ns(self, test_id: int, metric: str = "latency") -> float:
         """How long a tick of a test's distribution, and of its latencies in order, is; 1 without a distribution.

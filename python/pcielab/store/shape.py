@@ -48,6 +48,6 @@ def check_shape(values: Mapping[str, Any], kinds: Mapping[str, tuple[Any, str]],
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
         if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise InputError(f"{source}: {what}: `{key}` is {str(value)[:60]!r}: it must be {named}, or null")
+            raise InputError(f"{source}: {what}: `{key}` is {str(value)[:60]!r}: it must be {named} or null")
         if key in _ABOVE_ZERO and value is not None and not value > 0:
             raise InputError(f"{source}: {what}: `{key}` is {value!r}: it must be above 0")

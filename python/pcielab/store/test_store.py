@@ -123,7 +123,7 @@ def test_digests_are_what_the_reference_says(path: Path) -> None:
 @pytest.mark.parametrize(
     "manifest, said",
     [
-        ({"system": 3}, "manifest: `system` is '3': it must be an object, or null"),
+        ({"system": 3}, "manifest: `system` is '3': it must be an object or null"),
         ({"system": {"link": "x8"}}, "manifest: system.link is 'x8': give a table"),
         ({"device": "card"}, "`device` is 'card': it must be an object"),
         ({"overrides": [1]}, "`overrides` is"),

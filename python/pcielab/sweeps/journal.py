@@ -37,7 +37,7 @@ class Journal:
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
         if self._path.exists() and not self._path.is_file():
-            raise InputError(f"{self._path}: is not a regular file: pass another folder")
+            raise InputError(f"{self._path}: is not a regular file: give another folder")
         with self._failing("opened"):
             self._file = self._path.open("a+b", buffering=0)
         try:
@@ -94,7 +94,7 @@ class Journal:
         try:
             yield
         except PermissionError as error:
-            raise InputError(f"{self._path}: could not be {what}: {error.strerror}: pass another folder") from None
+            raise InputError(f"{self._path}: could not be {what}: {error.strerror}: give another folder") from None
         except OSError as error:
             remedy = "mend that, then pass --resume: finished points are kept"
             raise RunError(f"{self._path}: could not be {what}: {error.strerror}: {remedy}") from None

@@ -26,7 +26,7 @@ def chart(frame: pd.DataFrame, plan: Plan, x: str | None, y: str, colour: str | 
     free = list(dict.fromkeys(free))
     x = x or (free.pop() if free else None)
     if x is None:
-        raise InputError("plot: every axis has one value: give one of them several")
+        raise InputError("plot: every axis has one value: give at least one axis several")
     colour = colour or (free.pop(0) if free else None)
     panel = panel or (free.pop(0) if free else None)
     for column in (x, y, colour, panel):

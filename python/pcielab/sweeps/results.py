@@ -71,7 +71,7 @@ class Results:
         found = [column for column in _VALUES if column in self.frame and self.frame[column].notna().any()]
         if not found:
             reasons = "; ".join(sorted({str(text) for text in self.frame["message"].dropna()}))
-            raise InputError(f"no point gave a number: {reasons or 'none was asked for'}")
+            raise InputError(f"no point has a result: {reasons or 'the sweep is empty'}")
         return found[0]
 
     def polars(self) -> "polars.DataFrame":
@@ -87,7 +87,7 @@ class Results:
         """
         needed("xarray", "notebook")
         if self.plan.ranges or not self.axes:
-            raise InputError("xarray: only a grid has axes: give lists of values, and no ranges")
+            raise InputError("xarray: needs a grid: give lists of values, no ranges")
         metrics = [column for column in self.frame.columns if column not in self._axis_columns]
         dataset: xarray.Dataset = self.frame.set_index(self.axes)[metrics].to_xarray()
         # A set of values has an order of its own here; the plan's is what was asked for.

@@ -61,13 +61,13 @@ def open_folder(folder: Path, *, resume: bool) -> None:
     known = folder / journal.NAME
     if known.exists():
         if not resume:
-            raise InputError(f"{folder}: is there: give --resume to continue it, or another folder")
+            raise InputError(f"{folder}: exists: give --resume to continue it, or another folder")
     elif folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder}: is there, and is no folder of a sweep: give another one")
+        raise InputError(f"{folder}: exists and is no folder of a sweep: give another one")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror}") from None
+        raise InputError(f"{folder}: cannot create it: {error.strerror}") from None
 
 
 def carry_out(

@@ -82,6 +82,6 @@ def _once(*tables: dict[str, Any]) -> dict[str, object]:
     for table in tables:
         twice = together.keys() & table.keys()
         if twice:
-            raise InputError(f"{min(twice)}: stands in two tables: give it in one of test, grid and draw.between")
+            raise InputError(f"{min(twice)}: is in two tables: give it in one of test, grid and draw.between")
         together.update(table)
     return together

@@ -67,7 +67,7 @@ def test_values_are_given_by_the_words_of_a_test_and_the_ends_of_keys() -> None:
 @pytest.mark.parametrize(
     ("axes", "told"),
     [
-        ({"ddio": 1}, "no key ends like this"),
+        ({"ddio": 1}, "no key ends with it"),
         ({"tags": 1}, "link_tags, device_dma_tags"),
         ({"window": []}, "an empty list"),
         ({"window": 1.5}, "give a size"),

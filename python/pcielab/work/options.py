@@ -64,9 +64,9 @@ class RunOptions:
     def __post_init__(self) -> None:
         check_seed(self.seed)
         if self.resume and self.overwrite:
-            raise InputError("--resume and --overwrite: give one of them: a run continues, or starts anew")
+            raise InputError("--resume and --overwrite exclude each other: continue the run or start anew")
         if self.repeat_damaged and not self.resume:
-            raise InputError("--repeat-damaged: only a run that continues is repaired: give --resume as well")
+            raise InputError("--repeat-damaged needs --resume")
 
     def to_json(self, jobs: int) -> str:
         """The options as the compiled half takes them, with everything decided."""

@@ -201,7 +201,7 @@ def _fitted(twin: Twin, parameters: Sequence[Parameter], base: Values) -> tuple[
             twin.keep({one.parameter.key: value})
             lost[one.parameter.key] = replace(one, value=value, evidence=())
         unknowns = [one for one in unknowns if one.parameter.key not in lost]
-    raise InputError("no parameter is told by the rows that are there: give more rows of the suite paper")
+    raise InputError("these rows do not determine any parameter: give more rows of the suite paper")
 
 
 def _unexplained(rows: Sequence[Row], left: Vector) -> list[str]:

@@ -145,7 +145,7 @@ def _chosen(store: Store, pairs: Any, tests: Sequence[str]) -> tuple[list[int], 
         }
         kept = [test for test in both if test in meant]
         if not kept:
-            raise InputError(f"--test {' '.join(tests)}: {store.path} has no such test that both runs have")
+            raise InputError(f"--test {' '.join(tests)}: both runs have no such test in common")
         return kept, []
     latency = pairs["average_difference_ns"].abs() / pairs["average_a_ns"]
     size = (pairs["bandwidth_difference_percent"].abs() / 100).fillna(latency).fillna(0.0)

@@ -33,7 +33,7 @@ def export(store: Store, name: str, output: str | Path, *, overwrite: bool = Fal
         InputError: The format is unknown, the output is refused, or the store lacks what the format needs.
     """
     if name not in EXPORTERS:
-        raise InputError(f"{name!r} is not a format: it must be one of {', '.join(EXPORTERS)}")
+        raise InputError(f"{name!r} is no format: give one of {', '.join(EXPORTERS)}")
     return EXPORTERS[name].write(store, Path(output), overwrite=overwrite) or ()
 
 

@@ -32,7 +32,7 @@ def _write(store: Store, output: Path, *, overwrite: bool) -> None:
         )
     finished = [test for test in store.scalars.to_dict("records") if test["status"] == "ok"]
     if not finished:
-        raise InputError(f"{store.path}: holds no finished test: nothing to export")
+        raise InputError(f"{store.path}: has no finished test to export: finish the run with --resume")
     sections = [_section(store, {str(key): value for key, value in test.items()}) for test in finished]
     facts = f"# origin={store.origin} device={store.manifest['device'].get('name', 'unknown')}"
     head = "\n".join([FIRST_LINE, facts, f"# title={' '.join(store.title.split())}", f"# counter_ns={COUNTER_NS}"])
@@ -50,7 +50,7 @@ def _section(store: Store, test: dict[str, Any]) -> Section:
         return _latencies(store, test, named)
     transfers = int(test["transactions"])
     if transfers > TRANSFERS_MOST:
-        raise InputError(f"{named}: {transfers} transfers, where the card makes {TRANSFERS_MOST} at most")
+        raise InputError(f"{named}: {transfers} transfers, but the device makes {TRANSFERS_MOST} at most")
     ticks = round(test["time"] / COUNTER_NS)
     return Section(head_of(test) | {"transfers": str(transfers)}, (ticks,))
 
@@ -59,7 +59,7 @@ def _latencies(store: Store, test: dict[str, Any], named: str) -> Section:
     distribution = store.distribution(test["id"])
     count = int(distribution["count"].sum())
     if not 0 < count <= LATENCIES_MOST:
-        raise InputError(f"{named}: {count} latencies, where the card keeps 1 to {LATENCIES_MOST}")
+        raise InputError(f"{named}: {count} latencies, but the device keeps 1 to {LATENCIES_MOST}")
     in_order = store.series(test["id"])["value"]
     if len(in_order) == count:
         return Section(head_of(test) | {"order": IN_ORDER}, tuple(map(int, in_order)))

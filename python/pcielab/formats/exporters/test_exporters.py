@@ -190,7 +190,7 @@ def test_a_family_with_a_foreign_name_is_written_nowhere(tmp_path: Path, family:
 
 
 def test_no_file_of_an_export_takes_the_place_of_another(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"attachment 'bw_single\.csv': has the name of another file"):
+    with pytest.raises(InputError, match=r"attachment 'bw_single\.csv': would overwrite another file"):
         export(simulated(tmp_path / "run.db", attachment="bw_single.csv"), "pcie-bench", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -211,6 +211,6 @@ def test_a_store_without_what_the_published_format_needs_is_refused(tmp_path: Pa
     ).close()
     with pytest.raises(InputError):
         export(open_store(tmp_path / "b.db"), "pcie-bench", tmp_path / "out")
-    with pytest.raises(InputError, match="must be one of pcie-bench, csv, parquet, json, netfpga"):
+    with pytest.raises(InputError, match="give one of pcie-bench, csv, parquet, json, netfpga"):
         export(open_store(tmp_path / "a.db"), "xls", tmp_path / "out")
     assert not (tmp_path / "out").exists()

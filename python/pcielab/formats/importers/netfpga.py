@@ -83,14 +83,14 @@ def _read(file: Path) -> tuple[dict[str, str], list[dict[str, Any]]]:
         elif line.strip():
             tick = _whole(line.strip(), _TICKS_MOST)
             if tick is None:
-                raise InputError(f"{file}, line {number}: {shown(line)}: it must be a whole number of ticks")
+                raise InputError(f"{file}, line {number}: {shown(line)}: give a whole number of ticks")
             ticks.append(tick)
     if facts.get("counter_ns") != str(COUNTER_NS):
         raise InputError(
             f"{file}: counter_ns is {facts.get('counter_ns')}: the NetFPGA's counter has {COUNTER_NS} ns"
         )
     if not records:
-        raise InputError(f"{file}: holds no test: the file is truncated; copy it again")
+        raise InputError(f"{file}: has no test: the file is truncated; copy it again")
     return facts, records
 
 
@@ -116,14 +116,14 @@ class _Place:
 
     def word(self, head: dict[str, str], key: str, words: dict[str, Any]) -> Any:
         if head.get(key) not in words:
-            raise self.refuse(f"{key} is {shown(str(head.get(key)))}: it must be one of {', '.join(words)}")
+            raise self.refuse(f"{key} is {shown(str(head.get(key)))}: give one of {', '.join(words)}")
         return words[head[key]]
 
     def number(self, head: dict[str, str], key: str, least: int, most: int) -> int:
         text = head.get(key, "")
         number = _whole(text, most)
         if number is None or number < least:
-            raise self.refuse(f"{key} is {shown(text)}: it must be a whole number, {least} to {most}")
+            raise self.refuse(f"{key} is {shown(text)}: give a whole number, {least} to {most}")
         return number
 
 

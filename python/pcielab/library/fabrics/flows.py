@@ -54,7 +54,7 @@ def read_flows(path: Path) -> pd.DataFrame:
         if name not in Flow.model_fields:
             raise InputError(f"{path}: unknown column {named(name)}: {suggestion(name, Flow.model_fields)}")
         if read.names.count(name) > 1:
-            raise InputError(f"{path}: column {name}: there are two of this name: give one")
+            raise InputError(f"{path}: column {name}: occurs twice: give it once")
     if not read.rows:
         raise InputError(f"{path}: has no flows: give at least one")
     columns = {}

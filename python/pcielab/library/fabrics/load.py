@@ -58,7 +58,9 @@ class Fabric:
         known = [*sets.sets, *sets.files]
         chosen = chosen or sets.default or (known[0] if len(known) == 1 else None)
         if chosen is None:
-            raise InputError(f"{self.path}: name a set of flows (--flows): known: {', '.join(known) or 'none'}")
+            raise InputError(
+                f"{self.path}: name a set of flows with --flows; the file has: {', '.join(known) or 'none'}"
+            )
         if chosen in sets.sets:
             where = f"{self.path}: flows {named(chosen)}"
             return check_ends(self, frame_of(sets.sets[chosen], where), where)

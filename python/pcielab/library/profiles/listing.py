@@ -32,7 +32,7 @@ def listing(kind: Kind, name: str, sets: Mapping[str, object] | Sequence[str] = 
         values = [_value(*item, resolved.source_of(item[0])) for item in flat]
         return Listing(resolved.system.title, sources, values)
     if sets:
-        raise InputError("--set: only a system's values can be changed, with its link, host and device")
+        raise InputError("--set: changes only values of a system, its link, host and device")
     document = check_file(kind, name)
     return document_listing(kind, document.title, document.provenance, document.model_dump(exclude=_HEAD))
 

@@ -84,8 +84,8 @@ def key_of(name: str, model: type[BaseModel]) -> str:
         return found[0]
     if found:
         listed = ", ".join(key.replace(".", "_") for key in found[:_SHOWN])
-        raise InputError(f"{named(name)}: {len(found)} keys end like this: give more of one: {listed}")
-    raise InputError(f"{named(name)}: no key ends like this: {suggestion(name, _ending(model))}")
+        raise InputError(f"{named(name)}: {len(found)} keys end with it: give a longer end of one: {listed}")
+    raise InputError(f"{named(name)}: no key ends with it: {suggestion(name, _ending(model))}")
 
 
 def part_with(part: _Part, changes: Mapping[str, object]) -> _Part:

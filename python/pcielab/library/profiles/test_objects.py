@@ -25,7 +25,7 @@ def test_a_host_is_an_object_of_its_own_and_goes_into_systems() -> None:
     assert system.overrides == {"host.llc.llc_bytes": 30 << 20, "host.llc.ddio_ways": 4}
     with pytest.raises(InputError, match="at most ways"):
         host.with_(ddio_ways=99)
-    with pytest.raises(InputError, match="no key ends like this"):
+    with pytest.raises(InputError, match="no key ends with it"):
         host.with_(lanes=8)
 
 

@@ -37,13 +37,13 @@ def sweep_findings(data: pd.DataFrame, metric: str) -> Iterator[str]:
     shown = sorted(told, key=lambda one: -one[0])[:_MOST_SENTENCES]
     yield from (sentence for _, sentence in shown)
     if len(told) > len(shown):
-        yield f"{len(told) - len(shown)} more are in the figure."
+        yield f"The figure has {len(told) - len(shown)} more."
 
 
 def _apart(change_percent: float) -> str:
     """How far two values are apart: in percent, and as a multiple where that would be a number of hundreds."""
     if abs(change_percent) < _NOTICED_PERCENT:
-        return "the same within 1 %"
+        return "equal within 1 %"
     if change_percent >= _A_MULTIPLE_FROM_PERCENT:
         return f"{1 + change_percent / 100:,.3g} times"
     return f"{change_percent:+.0f} %"

@@ -52,7 +52,7 @@ def _keeps_up(rows: pd.DataFrame, rate_gbps: int) -> str:
         return f"{rate_gbps}G Ethernet at every size"
     larger = rows["size_bytes"][rows["size_bytes"] > short.max()]
     if larger.empty:
-        return f"never {rate_gbps}G Ethernet at the largest size"
+        return f"below {rate_gbps}G Ethernet at the largest size"
     return f"{rate_gbps}G Ethernet from {larger.min():.0f} B on"
 
 
@@ -63,7 +63,7 @@ def _what_binds(rows: pd.DataFrame, references: pd.DataFrame) -> str:
     share = rows["bandwidth"].to_numpy() / bounds.loc[rows["size_bytes"], "bandwidth"].to_numpy()
     kinds = bounds.loc[rows["size_bytes"], "binds"].value_counts()
     named = ", ".join(f"{name} at {count}" for name, count in kinds.items())
-    return f"; {100 * share.min():.0f} to {100 * share.max():.0f} % of what binds ({named} of {len(rows)} sizes)"
+    return f"; {100 * share.min():.0f} to {100 * share.max():.0f} % of the bound ({named} of {len(rows)} sizes)"
 
 
 def latency_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
@@ -74,7 +74,7 @@ def latency_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
             first, last = rows.iloc[0], rows.iloc[-1]
             per_byte = (last["median"] - first["median"]) / (last["size_bytes"] - first["size_bytes"])
             ends = " and ".join(f"{end['median']:,.0f} ns at {end['size_bytes']:,} B" for end in (first, last))
-            yield f"{run.label}, {test}: {ends}, {per_byte:.2f} ns for each byte more."
+            yield f"{run.label}, {test}: {ends}, {per_byte:.2f} ns per additional byte."
 
 
 def offset_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Iterator[str]:
@@ -89,7 +89,7 @@ def offset_findings(runs: Sequence[Run], data: pd.DataFrame, metric: str) -> Ite
             most = held.iloc[int(change.abs().to_numpy().argmax())]
             percent = 100 * (most[metric] / most["aligned"] - 1)
             if abs(percent) <= 100 * _NOTICED:
-                told = f"the same within {100 * _NOTICED:.0f} % at every one"
+                told = f"constant within {100 * _NOTICED:.0f} % at every offset"
             else:
                 told = f"up to {percent:+.0f} % ({most['size_bytes']:.0f} B at {most['offset_bytes']:.0f})"
             yield f"{run.label}, {OPERATIONS[str(operation)]}, {side}: {told}."
@@ -116,10 +116,10 @@ def _course(rows: pd.DataFrame, metric: str) -> str:
     first = float(rows[metric].iloc[0])
     apart = (rows[metric] / first - 1).abs() > _NOTICED
     if not apart.any():
-        return f"the same within {100 * _NOTICED:.0f} % at every window"
+        return f"constant within {100 * _NOTICED:.0f} % over all windows"
     change = 100 * (float(rows[metric].iloc[-1]) / first - 1)
     place = size_text(float(rows["window_bytes"][apart].iloc[0]))
-    return f"other from {place} on, {change:+.0f} % at {size_text(float(rows['window_bytes'].iloc[-1]))}"
+    return f"changes from {place} on, {change:+.0f} % at {size_text(float(rows['window_bytes'].iloc[-1]))}"
 
 
 def cache_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
@@ -141,7 +141,7 @@ def cache_findings(runs: Sequence[Run], data: pd.DataFrame) -> Iterator[str]:
 def _most(rows: pd.DataFrame) -> str:
     most = rows.iloc[int(rows["gain"].abs().to_numpy().argmax())]
     if abs(most["gain"]) <= 100 * _NOTICED:
-        return f"are alike within {abs(most['gain']):.1f} %"
+        return f"agree within {abs(most['gain']):.1f} %"
     return f"differ by up to {most['gain']:+.0f} % (window {size_text(float(most['window_bytes']))})"
 
 
@@ -151,15 +151,17 @@ def distribution_findings(curves: pd.DataFrame) -> Iterator[str]:
     for entry, drawn in smallest.groupby("run", sort=False):
         for (test, cache, window), rows in drawn.groupby(["test", "cache", "window"], sort=False):
             one = rows.iloc[0]
-            tail = [
-                f"one in {count:,} takes more than {one[name]:,.0f} ns"
-                for name, count in (("p99_ns", 100), ("p999_ns", 1000))
-                if one["samples"] >= _LEAST_IN_A_TAIL * count
+            values = [
+                ("median", one["median_ns"]),
+                *(
+                    (name, one[column])
+                    for name, column, count in (("p99", "p99_ns", 100), ("p99.9", "p999_ns", 1000))
+                    if one["samples"] >= _LEAST_IN_A_TAIL * count
+                ),
+                ("maximum", one["slowest_ns"]),
             ]
-            slowest = f"the slowest {one['slowest_ns']:,.0f} ns"
-            told = ", ".join([f"{one['median_ns']:,.0f} ns", *tail, slowest])
-            of = f"of {one['samples']:,.0f} transactions the middle one takes"
-            yield f"{entry}, {test}, {cache}, {window}: {of} {told}."
+            shown = ", ".join(f"{name} {value:,.0f} ns" for name, value in values)
+            yield f"{entry}, {test}, {cache}, {window}: {shown} ({one['samples']:,.0f} transactions)."
 
 
 def change_findings(data: pd.DataFrame, *, remote: bool) -> Iterator[str]:

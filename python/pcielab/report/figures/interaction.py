@@ -80,8 +80,12 @@ def _findings(link: model.Link, data: pd.DataFrame) -> Iterator[str]:
         for device, rows in drawn.groupby("device", sort=False):
             short = rows.index[rows["bandwidth"] < need.loc[rows.index]]
             first = rows.index[rows.index > short.max()] if len(short) else rows.index
-            told = f"from frames of {first.min():.0f} B on" if len(first) else "in frames of no size"
-            yield f"{link_text(link)}, {device}: carries {rate}G Ethernet {told}."
+            told = (
+                f"sustains {rate}G Ethernet with frames of {first.min():.0f} B and more"
+                if len(first)
+                else f"sustains {rate}G Ethernet with no frame size"
+            )
+            yield f"{link_text(link)}, {device}: {told}."
 
 
 def _ethernet_name(rate_gbps: int) -> str:

@@ -48,7 +48,7 @@ def nic_throughput(sources: Sources) -> Figure:
         alt.Chart()
         .transform_filter("isValid(datum.binds)")
         .mark_point(filled=True, size=45, opacity=1)
-        .encode(x=x, y=y, color=alt.Color("binds:N", title="what binds"), tooltip=tooltip)
+        .encode(x=x, y=y, color=alt.Color("binds:N", title="bound"), tooltip=tooltip)
     )
     figure = panels([lines, points], data, "machine", columns=list(data["machine"].unique()), height=300)
     return titled(

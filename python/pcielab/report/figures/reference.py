@@ -94,7 +94,7 @@ def _system_bounds(run: Run, drawn: pd.DataFrame) -> Iterator[pd.DataFrame]:
             if bounds is not None
         ]
         if found:
-            name = f"what binds on {run.label} · {MODELLED}"
+            name = f"binding bound on {run.label} · {MODELLED}"
             yield pd.DataFrame(found).assign(operation=str(operation), reference=name, of=run.entry)
 
 
@@ -115,7 +115,7 @@ def _ribbon(x: alt.X, present: Sequence[str], nth: int, top: int) -> alt.Chart:
     """A strip with the colour of what binds."""
     fill = alt.Fill(
         "binds:N",
-        title=f"ribbon: what binds · {MODELLED}",
+        title=f"ribbon: binding bound · {MODELLED}",
         scale=alt.Scale(domain=list(present), range=[BOUND_COLOURS[name] for name in present]),
         legend=alt.Legend(symbolType="square", symbolStrokeWidth=0),
     )

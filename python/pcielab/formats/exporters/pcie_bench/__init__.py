@@ -70,7 +70,7 @@ def _add(files: dict[str, str], more: dict[str, str], what: str) -> None:
     """Add files, none of which may be there already."""
     taken = files.keys() & more.keys()
     if taken:
-        raise InputError(f"{what}: has the name of another file of the export, {min(taken)}")
+        raise InputError(f"{what}: would overwrite another file of the export, {min(taken)}")
     files |= more
 
 

@@ -101,14 +101,14 @@ def sections_of(path: Path) -> list[Section]:
             continue
         if not (0 <= point[0] <= MOST_NUMBER and 0 <= point[1] <= 1):
             raise InputError(
-                f"{path}, line {number}: {shown(line.strip())}: it must be three numbers (cycles, ns, cdf from 0 "
+                f"{path}, line {number}: {shown(line.strip())}: give three numbers (cycles, ns, cdf from 0 "
                 "to 1); the file is truncated or damaged"
             )
         if point[1] == 0:
             sections.append(Section(number, label))
             label = None
         if not sections:
-            raise InputError(f"{path}, line {number}: the cdf is {share}: a distribution begins with 0")
+            raise InputError(f"{path}, line {number}: the cdf starts at {share}: it must start at 0")
         sections[-1].cycles.append(point[0])
         sections[-1].shares.append(point[1])
     return sections

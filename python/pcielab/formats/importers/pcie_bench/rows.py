@@ -36,7 +36,7 @@ class Row:
     def refuse(self, column: str, expected: str) -> NoReturn:
         """Raise an error that names file, line, column and value."""
         cell = shown(self.cells[column])
-        raise InputError(f"{self.path}, line {self.line}: column {column!r} is {cell}: it must be {expected}")
+        raise InputError(f"{self.path}, line {self.line}: column {column!r} is {cell}: give {expected}")
 
     def number(self, column: str) -> float:
         """The number in a column: 0 or more, and such as a store can hold exactly where it is whole."""
@@ -57,7 +57,7 @@ class Row:
 
     def positive(self, column: str) -> int:
         """A whole number above 0."""
-        return self.whole(column) or self.refuse(column, "above 0")
+        return self.whole(column) or self.refuse(column, "a number above 0")
 
     def word(self, column: str, words: dict[str, Any]) -> Any:
         """What a word in a column stands for."""
@@ -121,7 +121,7 @@ def _rows(path: Path, head: Sequence[str]) -> Iterator[Row]:
         rows += 1
         yield Row(path, number, dict(zip(head, cells, strict=True)))
     if not rows:
-        raise InputError(f"{path}, line 2: no rows follow the head: the file is truncated; copy it again")
+        raise InputError(f"{path}, line 2: no rows after the header: the file is truncated; copy it again")
 
 
 def _parameters(row: Row, operation: str, transfer_path: str, details: bool) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _parameters(row: Row, operation: str, transfer_path: str, details: bool) -> 
 
 def _bandwidth_scalars(row: Row, timer: Timer) -> list[dict[str, Any]]:
     values = {column: row.number(column) for column in BANDWIDTH_SCALARS}
-    time_ns = row.number("Time") or row.refuse("Time", "above 0")
+    time_ns = row.number("Time") or row.refuse("Time", "a number above 0")
     _check_cycles(row, "Time(cyc)", "Time", timer)
     for column, expected in (
         ("BW (GB/s)", 8 * values["Bytes"] / time_ns),

@@ -91,7 +91,7 @@ def truncated(name: str, keep: int) -> Callable[[Path], None]:
         ),
         (changed("bw_dma_sz_sweep.csv", "BW_DMA_RW", "LAT_DMA_RD"), r"line 4: column 'Test'"),
         (changed("bw_dma_sz_sweep.csv", "HWarm", "Tepid"), r"line 2: column 'Cache' is 'Tepid': .* one of Cold"),
-        (changed("bw_dma_sz_sweep.csv", ",16,", ",0,"), r"line 2: column 'SZ' is '0': it must be above 0"),
+        (changed("bw_dma_sz_sweep.csv", ",16,", ",0,"), r"line 2: column 'SZ' is '0': give a number above 0"),
         (changed("bw_dma_sz_sweep.csv", ",16,", ",1.5,"), r"line 2: column 'SZ' is '1\.5': .* whole"),
         (changed("bw_dma_sz_sweep.csv", ",16,", ",nan,"), r"line 2: column 'SZ' is 'nan': .* a number"),
         (changed("bw_dma_sz_sweep.csv", "8.5193", "9.5193"), r"line 2: column 'BW \(GB/s\)' .* about 8\.51936"),
